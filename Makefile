@@ -1,0 +1,35 @@
+# The README's commands. `make demo` and `make test` share one debug build.
+SWIFT ?= swift
+PREFIX ?= /usr/local
+PACKAGES = libyaml-dev libsqlite3-dev libre2-dev pkg-config
+HEADERS = yaml.h sqlite3.h re2/re2.h
+RUN_TIME = tzdata ca-certificates
+
+.PHONY: demo test build bench lint format install packages cel-conformance docs clean
+
+demo: packages
+	@$(SWIFT) build --product bellhop
+	@.build/debug/bellhop demo
+
+test: packages
+	$(SWIFT) test
+
+build: packages
+	$(SWIFT) build -c release --product bellhop
+
+bench: packages
+	$(SWIFT) package --package-path Tests/Benchmarks build -c release 2>/dev/null || $(SWIFT) build --package-path Tests/Benchmarks -c release
+	Tests/Benchmarks/.build/release/bench
+
+lint:
+	$(SWIFT) format lint --strict --recursive --configuration .swift-format Package.swift Sources Tests
+
+format:
+	$(SWIFT) format --in-place --recursive --configuration .swift-format Package.swift Sources Tests
+
+install: build
+	install -D -m 0755 .build/release/bellhop $(DESTDIR)$(PREFIX)/bin/bellhop
+
+# Installs Debian's packages when a header is missing; says in one sentence what is needed where it cannot.
+packages:
+	@.make/packages "$(PACKAGES) $(RUN_TIME)" $(HEADERS)

@@ -1,0 +1,106 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Warnings stop the build in CI; a newcomer with a newer toolchain is only told of them.
+let strict: [SwiftSetting] = Context.environment["CI"] == nil ? [] : [.treatAllWarnings(as: .error)]
+
+let house: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + strict
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+let package = Package(
+    name: "bellhop",
+    products: [
+        .executable(name: "bellhop", targets: ["bellhop"]),
+        .library(name: "CEL", targets: ["CEL"]),
+        // For the benchmarks, which are a package of their own.
+        .library(
+            name: "BellhopKit",
+            targets: [
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "YAML",
+            ]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+    ],
+    targets: [
+        // The cellar: system libraries.
+        .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2"), .linkedLibrary("stdc++")]),
+
+        // The ground floor: rooms that know nothing of each other.
+        .target(name: "BellhopCore", swiftSettings: house),
+        .target(name: "CEL", dependencies: ["CRE2"], swiftSettings: house),
+        .target(name: "YAML", dependencies: ["CLibYAML"], swiftSettings: house),
+
+        // The first floor.
+        .target(
+            name: "BellhopConnectors",
+            dependencies: ["BellhopCore", asyncHTTPClient, crypto, nioCore, nioFoundation, nioHTTP1, nioPosix, nioSSL],
+            swiftSettings: house),
+        .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),
+        .target(name: "BellhopStore", dependencies: ["BellhopCore", grdb], swiftSettings: house),
+
+        // The second floor: sees no concrete store, connector or clock.
+        .target(
+            name: "BellhopEngine",
+            dependencies: ["BellhopCore", "BellhopRules", logging, metrics, serviceLifecycle],
+            swiftSettings: house),
+
+        // The third floor.
+        .target(
+            name: "BellhopAgent",
+            dependencies: [
+                "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "YAML",
+                logging, nioCore, nioPosix, serviceLifecycle, subprocess, unixSignals,
+            ],
+            swiftSettings: house),
+        .target(name: "Simulator", dependencies: [hummingbird, logging, nioCore, nioFoundation], swiftSettings: house),
+
+        // Virtual time and other fixtures, for every test target.
+        .target(name: "BellhopTesting", dependencies: ["BellhopCore"], swiftSettings: house),
+
+        // The roof.
+        .executableTarget(
+            name: "bellhop",
+            dependencies: [
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "CEL",
+                "Simulator", "YAML", argumentParser, logging, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: house),
+
+        .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore"], swiftSettings: house),
+        .testTarget(name: "CELTests", dependencies: ["CEL"], swiftSettings: house),
+        .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: house),
+    ]
+)
