@@ -1,0 +1,99 @@
+extension JSON {
+    /// The members of a JSON object in the order they were given; a key is there once.
+    ///
+    /// Two objects are equal when they have the same members, whatever their order. Up to 16 members a key is searched for, beyond
+    /// that it is looked up, so that a hostile object costs no more than its length.
+    public struct Object: Sendable {
+        private var members: [Element] = []
+        private var index: [String: Int]?
+
+        /// An object without members.
+        public init() {}
+
+        /// An object with these members; where a key is there twice, the last value wins and the first place is kept.
+        public init(_ members: some Sequence<(String, JSON)>) {
+            self.members.reserveCapacity(members.underestimatedCount)
+            for (key, value) in members { self[key] = value }
+        }
+
+        /// The value of the member called `key`. Setting nil removes the member; setting a new key adds it at the end.
+        public subscript(key: String) -> JSON? {
+            get { position(of: key).map { members[$0].value } }
+            set {
+                switch (position(of: key), newValue) {
+                case (let place?, let value?):
+                    members[place].value = value
+                case (let place?, nil):
+                    members.remove(at: place)
+                    index = nil
+                    indexIfLarge()
+                case (nil, let value?):
+                    members.append((key, value))
+                    if index == nil { indexIfLarge() } else { index?[key] = members.count - 1 }
+                case (nil, nil):
+                    break
+                }
+            }
+        }
+
+        /// The keys, in order.
+        public var keys: [String] { members.map(\.key) }
+
+        /// The values, in the order of their keys.
+        public var values: [JSON] { members.map(\.value) }
+
+        /// The same members sorted by key, in the order of their Unicode scalars.
+        public func sorted() -> Object {
+            var copy = self
+            copy.members.sort { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }
+            copy.index = nil
+            copy.indexIfLarge()
+            return copy
+        }
+
+        /// Makes room for this many members.
+        mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
+
+        private func position(of key: String) -> Int? {
+            if let index { index[key] } else { members.firstIndex { $0.key == key } }
+        }
+
+        private mutating func indexIfLarge() {
+            guard members.count > 16 else { return }
+            index = Dictionary(uniqueKeysWithValues: members.indices.map { (members[$0].key, $0) })
+        }
+    }
+}
+
+extension JSON.Object: RandomAccessCollection {
+    public typealias Element = (key: String, value: JSON)
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { members.count }
+    public subscript(position: Int) -> Element { members[position] }
+}
+
+extension JSON.Object: Hashable {
+    public static func == (left: Self, right: Self) -> Bool {
+        guard left.count == right.count else { return false }
+        return left.enumerated().allSatisfy { place, member in
+            let other = right[place]  // mostly the order is the same
+            return other.key == member.key ? other.value == member.value : right[member.key] == member.value
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        var sum = 0
+        for (key, value) in self {
+            var member = Hasher()
+            member.combine(key)
+            member.combine(value)
+            sum &+= member.finalize()
+        }
+        hasher.combine(count)
+        hasher.combine(sum)
+    }
+}
+
+extension JSON.Object: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, JSON)...) { self.init(elements) }
+}

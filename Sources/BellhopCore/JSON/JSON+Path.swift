@@ -1,0 +1,72 @@
+extension JSON {
+    /// The way from a value to one inside it: `result.items[0].sys_id`.
+    ///
+    /// A member whose name holds a dot or a bracket cannot be said in text; build its path from steps.
+    public struct Path: Sendable, Hashable {
+        /// One step down.
+        public enum Step: Sendable, Hashable {
+            /// To the member of an object.
+            case key(String)
+            /// To the element of an array, counted from 0.
+            case index(Int)
+        }
+
+        public var steps: [Step]
+
+        /// The path that leads over these steps; none: the value itself.
+        public init(_ steps: [Step] = []) { self.steps = steps }
+
+        /// The path over members of these names.
+        public init(keys: [String]) { steps = keys.map(Step.key) }
+
+        /// Reads a path from text; nil when it is not one, as with an empty name or an index that is no number. Empty text is the
+        /// value itself.
+        public init?(text: String) {
+            steps = []
+            guard !text.isEmpty else { return }
+            for (place, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
+                let pieces = part.split(separator: "[", omittingEmptySubsequences: false)
+                if !pieces[0].isEmpty {
+                    steps.append(.key(String(pieces[0])))
+                } else if place > 0 || pieces.count == 1 {
+                    return nil
+                }
+                for piece in pieces.dropFirst() {
+                    guard piece.last == "]", let index = Int(piece.dropLast()), index >= 0 else { return nil }
+                    steps.append(.index(index))
+                }
+            }
+        }
+    }
+
+    /// The value that `path` leads to; nil where it leads nowhere.
+    public subscript(path: Path) -> JSON? {
+        var here = self
+        for step in path.steps {
+            let next: JSON? =
+                switch step {
+                case .key(let key): here[key]
+                case .index(let index): here[index]
+                }
+            guard let next else { return nil }
+            here = next
+        }
+        return here
+    }
+
+    /// The value reached over members of these names; nil where they lead nowhere.
+    public func at(_ keys: String...) -> JSON? { self[Path(keys: keys)] }
+}
+
+extension JSON.Path: CustomStringConvertible {
+    public var description: String {
+        var text = ""
+        for step in steps {
+            switch step {
+            case .key(let key): text += text.isEmpty ? key : ".\(key)"
+            case .index(let index): text += "[\(index)]"
+            }
+        }
+        return text
+    }
+}

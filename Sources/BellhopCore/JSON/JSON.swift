@@ -1,0 +1,100 @@
+/// A JSON value: what bodies, settings, events and message arguments are made of.
+///
+/// Numbers keep their nature: `1` is `.int(1)`, `1.0` is `.double(1.0)`, and the two are not equal. An integer that does not fit
+/// 64 bits is a double. Strings compare as Swift's do, by canonical equivalence.
+public enum JSON: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+    case array([JSON])
+    case object(Object)
+}
+
+extension JSON {
+    /// Whether this is `null`.
+    public var isNull: Bool { self == .null }
+
+    /// The truth value, when this is one.
+    public var asBool: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+
+    /// The whole number, when this is one; a double without a fraction that fits counts.
+    public var asInt: Int64? {
+        switch self {
+        case .int(let value): value
+        case .double(let value): Int64(exactly: value)
+        case .null, .bool, .string, .array, .object: nil
+        }
+    }
+
+    /// The number, when this is one; integers beyond 2^53 are rounded.
+    public var asDouble: Double? {
+        switch self {
+        case .int(let value): Double(value)
+        case .double(let value): value
+        case .null, .bool, .string, .array, .object: nil
+        }
+    }
+
+    /// The text, when this is a string.
+    public var asString: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    /// The elements, when this is an array.
+    public var asArray: [JSON]? {
+        if case .array(let value) = self { value } else { nil }
+    }
+
+    /// The members, when this is an object.
+    public var asObject: Object? {
+        if case .object(let value) = self { value } else { nil }
+    }
+
+    /// What kind of value this is, as a word for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
+    public var kindName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "boolean"
+        case .int, .double: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+
+    /// The member called `key`; nil when there is none or this is no object. Setting nil removes it; setting makes an object of
+    /// whatever was here before.
+    public subscript(key: String) -> JSON? {
+        get {
+            if case .object(let object) = self { object[key] } else { nil }
+        }
+        set {
+            var object = Object()
+            if case .object(let present) = self { object = present }
+            self = .null  // lets go of the storage, so that the change below is made in place
+            object[key] = newValue
+            self = .object(object)
+        }
+    }
+
+    /// The element at `index`; nil when there is none or this is no array.
+    public subscript(index: Int) -> JSON? {
+        if case .array(let elements) = self, elements.indices.contains(index) { elements[index] } else { nil }
+    }
+}
+
+extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(nilLiteral: ()) { self = .null }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(integerLiteral value: Int64) { self = .int(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, JSON)...) { self = .object(Object(elements)) }
+}

@@ -1,0 +1,62 @@
+/// Why bytes are not JSON, and where.
+public struct JSONError: Error, Sendable, Hashable {
+    /// The kind of mistake.
+    public enum Reason: Sendable, Hashable {
+        /// The text ends in the middle of a value, as a body cut on the way does.
+        case ended
+        /// A byte stands where the grammar has no place for it.
+        case unexpected(UInt8)
+        /// Something follows the value.
+        case trailing
+        /// The bytes are not UTF-8.
+        case notUTF8
+        /// A control character stands bare in a string.
+        case controlCharacter(UInt8)
+        /// A backslash is followed by none of the escapes.
+        case escape
+        /// A number is not written as JSON writes numbers.
+        case number
+        /// A number is larger than a double can hold.
+        case numberTooLarge
+        /// Arrays and objects are nested deeper than this bound.
+        case tooDeep(Int)
+        /// There are more bytes than this bound.
+        case tooLong(Int)
+    }
+
+    public var reason: Reason
+
+    /// Where it is, in bytes from the start.
+    public var offset: Int
+
+    public init(_ reason: Reason, at offset: Int) {
+        self.reason = reason
+        self.offset = offset
+    }
+}
+
+extension JSONError: CustomStringConvertible {
+    /// One plain sentence with the place.
+    public var description: String { "invalid JSON at byte \(offset): \(problem)" }
+
+    private var problem: String {
+        switch reason {
+        case .ended: "it ends in the middle of a value"
+        case .unexpected(let byte): "\(Self.name(byte)) has no place here"
+        case .trailing: "more text follows the value"
+        case .notUTF8: "the text is not UTF-8"
+        case .controlCharacter(let byte): "\(Self.name(byte)) must be escaped in a string"
+        case .escape: "a backslash starts none of the known escapes"
+        case .number: "this is not how JSON writes a number"
+        case .numberTooLarge: "the number is too large"
+        case .tooDeep(let limit): "arrays and objects are nested deeper than \(limit)"
+        case .tooLong(let limit): "there are more than \(limit) bytes"
+        }
+    }
+
+    private static func name(_ byte: UInt8) -> String {
+        if (0x21...0x7e).contains(byte) { return "'\(Unicode.Scalar(byte))'" }
+        let hex = String(byte, radix: 16)
+        return "byte 0x\(hex.count == 1 ? "0" : "")\(hex)"
+    }
+}
