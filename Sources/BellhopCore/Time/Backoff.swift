@@ -1,0 +1,44 @@
+/// How long to wait before trying again: longer after each failure, at random, so that many do not come back together.
+///
+/// This is full jitter: the wait is anything from nothing to the ceiling, and the ceiling is `base × factor^(attempt - 1)`, at most `cap`.
+public struct Backoff: Sendable, Hashable {
+    /// The ceiling of the first wait.
+    public var base: Duration
+    /// By how much each failure raises the ceiling.
+    public var factor: Double
+    /// What the ceiling never exceeds.
+    public var cap: Duration
+
+    /// - Parameters:
+    ///   - base: the ceiling of the first wait; zero or less means no wait at all.
+    ///   - factor: by how much each failure raises the ceiling; less than 1 counts as 1.
+    ///   - cap: what the ceiling never exceeds.
+    public init(base: Duration, factor: Double = 2, cap: Duration) {
+        self.base = base
+        self.factor = factor
+        self.cap = cap
+    }
+
+    /// The longest wait after so many failed attempts, counted from 1.
+    public func ceiling(attempt: Int) -> Duration {
+        let limit = Double(max(cap.wholeMicroseconds, 0))
+        var micros = min(Double(max(base.wholeMicroseconds, 0)), limit)
+        // factor^(attempt - 1) by squaring; what overflows is infinite and ends at the cap.
+        var power = factor > 1 ? factor : 1
+        var exponent = max(attempt, 1) - 1
+        while exponent > 0, micros > 0, micros < limit {
+            if exponent & 1 == 1 { micros *= power }
+            power *= power
+            exponent >>= 1
+        }
+        return .microseconds(Int64(exactly: min(micros, limit).rounded()) ?? cap.wholeMicroseconds)
+    }
+
+    /// The wait after so many failed attempts, counted from 1.
+    /// - Parameter jitter: where between nothing and the ceiling; a number from 0 up to 1, drawn by the caller.
+    public func delay(attempt: Int, jitter: Double) -> Duration {
+        let share = min(max(jitter, 0), 1)
+        let ceiling = ceiling(attempt: attempt).wholeMicroseconds
+        return .microseconds(Int64(exactly: (Double(ceiling) * share).rounded(.down)) ?? ceiling)
+    }
+}

@@ -1,0 +1,191 @@
+/// Durations as people write them in files and on the command line: `90s`, `15m`, `1h30m`, `2d`, `500ms`.
+///
+/// Whole numbers, each with a unit, the largest unit first, no unit twice. Units are `d`, `h`, `m`, `s`, `ms` and `us`; a day is
+/// 24 hours, whatever the clocks do.
+public enum DurationText {
+    /// Reads a duration; what is wrong with it comes with the mended form where that can be guessed.
+    public static func parse(_ text: some StringProtocol) throws(TimeTextError) -> Duration {
+        let bytes = Array(text.utf8)
+        guard !bytes.isEmpty else {
+            throw TimeTextError("a duration is missing", offset: 0, length: 0, help: "for example 1h30m")
+        }
+        var slips = Slips(whole: bytes.count)
+        var parts: [Part] = []
+        var index = 0
+        while true {
+            slips.skipSpaces(bytes, &index)
+            guard index < bytes.count else { break }
+            parts.append(try part(bytes, &index, &slips))
+        }
+        guard let last = parts.last else {
+            throw TimeTextError("a duration is missing", offset: 0, length: bytes.count, help: "for example 1h30m")
+        }
+        var total: Int64 = 0
+        for part in parts {
+            let (product, overflow) = part.value.multipliedReportingOverflow(by: part.unit.microseconds)
+            let (sum, carried) = total.addingReportingOverflow(overflow ? 0 : product)
+            if overflow || carried {
+                throw TimeTextError("a duration of more than 290,000 years", offset: part.offset, length: last.end - part.offset)
+            }
+            total = sum
+        }
+        for (first, second) in zip(parts, parts.dropFirst()) where first.unit <= second.unit {
+            slips.note(
+                "the units of a duration go from large to small, each once", offset: second.offset,
+                length: second.end - second.offset)
+        }
+        if var slip = slips.first {
+            slip.help = slips.isQuestion ? "\(format(.microseconds(total)))?" : format(.microseconds(total))
+            throw slip
+        }
+        return .microseconds(total)
+    }
+
+    /// Writes a duration in its shortest form, largest unit first: `1h30m`; `0s` for none, `-` before a negative one.
+    ///
+    /// What is below a microsecond is dropped.
+    public static func format(_ duration: Duration) -> String {
+        let micros = duration.wholeMicroseconds
+        if micros == 0 { return "0s" }
+        var rest = micros.magnitude
+        var text = micros < 0 ? "-" : ""
+        for unit in Unit.allCases.reversed() {
+            let (count, remainder) = rest.quotientAndRemainder(dividingBy: unit.microseconds.magnitude)
+            if count > 0 { text += "\(count)\(unit.symbol)" }
+            rest = remainder
+        }
+        return text
+    }
+
+    private struct Part {
+        var value: Int64
+        var unit: Unit
+        var offset: Int
+        var end: Int
+    }
+
+    /// Reads one number and its unit.
+    private static func part(_ bytes: [UInt8], _ index: inout Int, _ slips: inout Slips) throws(TimeTextError) -> Part {
+        let start = index
+        let digits = bytes[start...].prefix { $0 &- UInt8(ascii: "0") < 10 }
+        index = digits.endIndex
+        guard !digits.isEmpty else {
+            let sign = bytes[start] == UInt8(ascii: "-") || bytes[start] == UInt8(ascii: "+")
+            throw TimeTextError(
+                sign ? "a duration has no sign" : "a duration begins with a number", offset: start,
+                length: sign ? 1 : bytes.count - start, help: "for example 1h30m")
+        }
+        guard let value = Int64(String(decoding: digits, as: UTF8.self)) else {
+            throw TimeTextError("a number too large for a duration", offset: start, length: digits.count)
+        }
+        if index < bytes.count, bytes[index] == UInt8(ascii: ".") || bytes[index] == UInt8(ascii: ",") {
+            throw fraction(bytes, start: start, whole: value)
+        }
+        let afterNumber = index
+        slips.skipSpaces(bytes, &index)
+        let word = bytes[index...].prefix { ($0 | 0x20) &- UInt8(ascii: "a") < 26 || $0 > 0x7f }
+        index = word.endIndex
+        if word.isEmpty {
+            index = afterNumber
+            guard index == bytes.count || bytes[index] == UInt8(ascii: " ") else {
+                throw TimeTextError(
+                    "this belongs to no duration", offset: index, length: bytes.count - index, help: "for example 1h30m")
+            }
+            slips.note("a duration needs a unit", offset: start, length: digits.count, isQuestion: true)
+            return Part(value: value, unit: .second, offset: start, end: index)
+        }
+        let name = String(decoding: word, as: UTF8.self)
+        if let unit = Unit.allCases.first(where: { $0.symbol == name }) {
+            return Part(value: value, unit: unit, offset: start, end: index)
+        }
+        guard let (unit, times) = Unit.guess(name), case let (scaled, overflow) = value.multipliedReportingOverflow(by: times),
+            !overflow
+        else {
+            throw TimeTextError("'\(name)' is no unit", offset: word.startIndex, length: word.count, help: "ms, s, m, h or d")
+        }
+        slips.note("'\(name)' is no unit", offset: word.startIndex, length: word.count)
+        return Part(value: scaled, unit: unit, offset: start, end: index)
+    }
+
+    /// The error for `1.5h`, with the whole numbers that say the same where they exist.
+    private static func fraction(_ bytes: [UInt8], start: Int, whole: Int64) -> TimeTextError {
+        let number = bytes[start...].prefix { $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") }
+        let decimals = number.drop { $0 &- UInt8(ascii: "0") < 10 }.dropFirst()
+        var error = TimeTextError("a duration has whole numbers only", offset: start, length: number.count)
+        let name = String(decoding: bytes[number.endIndex...], as: UTF8.self)
+        guard let unit = Unit.allCases.first(where: { $0.symbol == name }), decimals.count <= 6,
+            let digits = Int64(String(decoding: decimals, as: UTF8.self)), whole < 1_000_000
+        else { return error }
+        var scale: Int64 = 1
+        for _ in decimals { scale *= 10 }
+        error.help = format(.microseconds(whole * unit.microseconds + digits * unit.microseconds / scale))
+        return error
+    }
+}
+
+extension DurationText {
+    /// The units, smallest first.
+    private enum Unit: Int, CaseIterable, Comparable {
+        case microsecond, millisecond, second, minute, hour, day
+
+        var symbol: String {
+            switch self {
+            case .microsecond: "us"
+            case .millisecond: "ms"
+            case .second: "s"
+            case .minute: "m"
+            case .hour: "h"
+            case .day: "d"
+            }
+        }
+
+        var microseconds: Int64 {
+            switch self {
+            case .microsecond: 1
+            case .millisecond: 1000
+            case .second: 1_000_000
+            case .minute: 60_000_000
+            case .hour: 3_600_000_000
+            case .day: 86_400_000_000
+            }
+        }
+
+        /// What someone may have meant by a word that is no unit, and how many of it make one.
+        static func guess(_ word: String) -> (unit: Unit, times: Int64)? {
+            switch word.lowercased() {
+            case "µs", "μs", "usec", "micros", "microsecond", "microseconds": (.microsecond, 1)
+            case "ms", "msec", "millis", "millisecond", "milliseconds": (.millisecond, 1)
+            case "s", "sec", "secs", "second", "seconds": (.second, 1)
+            case "m", "min", "mins", "minute", "minutes": (.minute, 1)
+            case "h", "hr", "hrs", "hour", "hours": (.hour, 1)
+            case "d", "day", "days": (.day, 1)
+            case "w", "wk", "week", "weeks": (.day, 7)
+            default: nil
+            }
+        }
+
+        static func < (left: Unit, right: Unit) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// What is wrong with a text whose meaning is clear all the same; the first slip is told, with the whole mended.
+    private struct Slips {
+        private(set) var first: TimeTextError?
+        private(set) var isQuestion = false
+        let whole: Int
+
+        init(whole: Int) {
+            self.whole = whole
+        }
+
+        mutating func note(_ message: String, offset: Int, length: Int, isQuestion: Bool = false) {
+            if isQuestion { self.isQuestion = true }
+            if first == nil { first = TimeTextError(message, offset: offset, length: length) }
+        }
+
+        mutating func skipSpaces(_ bytes: [UInt8], _ index: inout Int) {
+            let start = index
+            while index < bytes.count, bytes[index] == UInt8(ascii: " ") { index += 1 }
+            if index > start { note("a duration has no spaces", offset: start, length: index - start) }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/// Reading of digits and letters at known places of a text's bytes.
+enum TimeReader {
+    /// The number that so many digits at a place make; nil when they are not all digits or the text ends before.
+    static func number(_ bytes: Span<UInt8>, at start: Int, digits: Int) -> Int? {
+        guard start >= 0, digits > 0, start + digits <= bytes.count else { return nil }
+        var value = 0
+        for index in start..<(start + digits) {
+            let digit = bytes[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            value = value * 10 + Int(digit)
+        }
+        return value
+    }
+
+    /// Whether the byte at a place is this one.
+    static func has(_ scalar: Unicode.Scalar, in bytes: Span<UInt8>, at index: Int) -> Bool {
+        index < bytes.count && UInt32(bytes[index]) == scalar.value
+    }
+
+    /// The number of digits from a place on.
+    static func digits(_ bytes: Span<UInt8>, from start: Int) -> Int {
+        var index = start
+        while index < bytes.count, bytes[index] &- UInt8(ascii: "0") < 10 { index += 1 }
+        return index - start
+    }
+
+    /// The `hh:mm:ss` at a place, as seconds of the day; nil when it is none. Second 60 is let through as 60.
+    static func time(_ bytes: Span<UInt8>, at start: Int) -> (hour: Int, minute: Int, second: Int)? {
+        guard let hour = number(bytes, at: start, digits: 2), hour < 24, has(":", in: bytes, at: start + 2),
+            let minute = number(bytes, at: start + 3, digits: 2), minute < 60, has(":", in: bytes, at: start + 5),
+            let second = number(bytes, at: start + 6, digits: 2), second <= 60
+        else { return nil }
+        return (hour, minute, second)
+    }
+
+    /// The `yyyy-mm-dd` at a place; nil when it is none.
+    static func date(_ bytes: Span<UInt8>, at start: Int) -> CivilDate? {
+        guard let year = number(bytes, at: start, digits: 4), has("-", in: bytes, at: start + 4),
+            let month = number(bytes, at: start + 5, digits: 2), has("-", in: bytes, at: start + 7),
+            let day = number(bytes, at: start + 8, digits: 2)
+        else { return nil }
+        return CivilDate(year: year, month: month, day: day)
+    }
+}

@@ -1,0 +1,50 @@
+/// Bytes of a date or time under construction; ASCII only.
+struct TimeWriter {
+    private var bytes: [UInt8] = []
+
+    init(capacity: Int) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    var string: String { String(decoding: bytes, as: UTF8.self) }
+
+    mutating func byte(_ scalar: Unicode.Scalar) {
+        bytes.append(UInt8(truncatingIfNeeded: scalar.value))
+    }
+
+    mutating func text(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    /// A number of zero or more with at least so many digits.
+    mutating func number(_ value: Int, digits: Int) {
+        var divisor = 1
+        for _ in 1..<digits { divisor *= 10 }
+        while value / divisor >= 10 { divisor *= 10 }
+        var rest = value
+        while divisor > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
+            rest %= divisor
+            divisor /= 10
+        }
+    }
+
+    /// `2026-01-05`. A year that four digits cannot hold carries a sign, as in ISO 8601's expanded form.
+    mutating func date(_ date: CivilDate) {
+        if date.year < 0 { byte("-") } else if date.year > 9999 { byte("+") }
+        number(abs(date.year), digits: 4)
+        byte("-")
+        number(date.month, digits: 2)
+        byte("-")
+        number(date.day, digits: 2)
+    }
+
+    /// `09:00:00`.
+    mutating func time(secondOfDay: Int) {
+        number(secondOfDay / 3600, digits: 2)
+        byte(":")
+        number(secondOfDay / 60 % 60, digits: 2)
+        byte(":")
+        number(secondOfDay % 60, digits: 2)
+    }
+}

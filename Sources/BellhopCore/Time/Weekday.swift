@@ -1,0 +1,29 @@
+/// A day of the week, numbered as cron numbers it: Sunday is 0.
+public enum Weekday: Int, Sendable, Hashable, CaseIterable {
+    case sunday, monday, tuesday, wednesday, thursday, friday, saturday
+
+    init(daysSinceEpoch days: Int) {
+        // 1970-01-01 was a Thursday.
+        self = Self.inOrder[(days % 7 + 11) % 7]
+    }
+
+    /// The English name's first three letters, `Sun` to `Sat`.
+    public var abbreviation: String {
+        switch self {
+        case .sunday: "Sun"
+        case .monday: "Mon"
+        case .tuesday: "Tue"
+        case .wednesday: "Wed"
+        case .thursday: "Thu"
+        case .friday: "Fri"
+        case .saturday: "Sat"
+        }
+    }
+
+    /// The day after.
+    public var next: Weekday { Self.inOrder[(rawValue + 1) % 7] }
+    /// The day before.
+    public var previous: Weekday { Self.inOrder[(rawValue + 6) % 7] }
+
+    private static let inOrder = Weekday.allCases
+}

@@ -1,0 +1,55 @@
+import BellhopCore
+import Testing
+
+struct `Durations in text` {
+    @Test(arguments: [
+        ("90s", Duration.seconds(90), "1m30s"), ("15m", .seconds(900), "15m"), ("1h30m", .seconds(5400), "1h30m"),
+        ("2d", .seconds(172_800), "2d"), ("500ms", .milliseconds(500), "500ms"), ("0s", .zero, "0s"),
+        ("400d", .seconds(34_560_000), "400d"), ("1d2h3m4s5ms6us", .microseconds(93_784_005_006), "1d2h3m4s5ms6us"),
+        ("36h", .seconds(129_600), "1d12h"), ("090s", .seconds(90), "1m30s"),
+    ])
+    func `are read, and written in their shortest form`(_ text: String, _ duration: Duration, _ short: String) throws {
+        #expect(try DurationText.parse(text) == duration)
+        #expect(DurationText.format(duration) == short)
+        #expect(try DurationText.parse(short) == duration)
+    }
+
+    @Test(arguments: [
+        ("30", "a duration needs a unit: 30s?", 0, 2),
+        ("1h30", "a duration needs a unit: 1h30s?", 2, 2),
+        ("", "a duration is missing: for example 1h30m", 0, 0),
+        ("  ", "a duration is missing: for example 1h30m", 0, 2),
+        ("1h 30m", "a duration has no spaces: 1h30m", 2, 1),
+        ("30m1h", "the units of a duration go from large to small, each once: 1h30m", 3, 2),
+        ("1m1m", "the units of a duration go from large to small, each once: 2m", 2, 2),
+        ("15M", "'M' is no unit: 15m", 2, 1),
+        ("5min", "'min' is no unit: 5m", 1, 3),
+        ("2w", "'w' is no unit: 14d", 1, 1),
+        ("5µs", "'µs' is no unit: 5us", 1, 3),
+        ("3 fortnights", "'fortnights' is no unit: ms, s, m, h or d", 2, 10),
+        ("1.5h", "a duration has whole numbers only: 1h30m", 0, 3),
+        ("0,25s", "a duration has whole numbers only: 250ms", 0, 4),
+        ("1.5", "a duration has whole numbers only", 0, 3),
+        ("-5s", "a duration has no sign: for example 1h30m", 0, 1),
+        ("soon", "a duration begins with a number: for example 1h30m", 0, 4),
+        ("5s!", "a duration begins with a number: for example 1h30m", 2, 1),
+        ("5!", "this belongs to no duration: for example 1h30m", 1, 1),
+        ("99999999999999999999s", "a number too large for a duration", 0, 20),
+        ("9000000000000d", "a duration of more than 290,000 years", 0, 14),
+    ])
+    func `that are wrong say what, where, and what to write`(_ text: String, _ said: String, _ offset: Int, _ length: Int) {
+        let error = #expect(throws: TimeTextError.self) { try DurationText.parse(text) }
+        #expect(error?.description == said)
+        #expect(error?.offset == offset)
+        #expect(error?.length == length)
+    }
+
+    @Test func `every duration in whole microseconds survives writing and reading`() throws {
+        for bits in 0..<63 {
+            let duration = Duration.microseconds(Int64.random(in: 0...((1 << bits) | (1 << bits) - 1)))
+            #expect(try DurationText.parse(DurationText.format(duration)) == duration)
+        }
+        #expect(DurationText.format(.seconds(-5400)) == "-1h30m")
+        #expect(DurationText.format(Duration(secondsComponent: .min, attosecondsComponent: 0)).hasPrefix("-"))
+    }
+}
