@@ -1,0 +1,55 @@
+/// 128 bits that stand for a content or for a list of facts: equal ones are, for every practical purpose, the same.
+///
+/// The seeds are fixed and the result is the same on every machine, so that fingerprints may be stored. It is fast, not
+/// cryptographic: it tells accident apart, not someone who searches for two contents with one fingerprint.
+public struct Fingerprint: Sendable, Hashable {
+    public var high: UInt64
+    public var low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// All bits zero; where a fingerprint is remembered it stands for none.
+    public static let zero = Fingerprint(high: 0, low: 0)
+
+    /// The fingerprint of these bytes. Another `seed` gives an unrelated one, as for the same bytes in another place.
+    public init(content bytes: Span<UInt8>, seed: Fingerprint = .zero) {
+        self = FingerprintMixer.fingerprint(of: bytes.bytes, seed: seed)
+    }
+
+    /// The fingerprint of these bytes; see ``init(content:seed:)``.
+    public init(content bytes: [UInt8], seed: Fingerprint = .zero) {
+        self.init(content: bytes.span, seed: seed)
+    }
+
+    /// The fingerprint of this text's UTF-8, which is not normalised.
+    public init(content text: String, seed: Fingerprint = .zero) {
+        var text = text
+        text.makeContiguousUTF8()
+        self.init(content: text.utf8.span, seed: seed)
+    }
+}
+
+extension Fingerprint: Comparable {
+    public static func < (left: Fingerprint, right: Fingerprint) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+extension Fingerprint: CustomStringConvertible {
+    /// The fingerprint as 32 lowercase hexadecimal digits.
+    public var hex: String { Hexadecimal.text(high) + Hexadecimal.text(low) }
+
+    public var description: String { hex }
+
+    /// Reads 32 lowercase hexadecimal digits; nil when the text is anything else.
+    public init?(hex: String) {
+        var hex = hex
+        hex.makeContiguousUTF8()
+        let bytes = hex.utf8.span
+        guard let words = Hexadecimal.words(bytes, at: 0, count: bytes.count) else { return nil }
+        self.init(high: words.high, low: words.low)
+    }
+}

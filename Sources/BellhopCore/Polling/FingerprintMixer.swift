@@ -1,0 +1,90 @@
+/// The hash behind ``Fingerprint``: keyed multiplications of 64 by 64 bits, folded.
+///
+/// Two lanes read every pair of words in opposite roles under different keys, which makes 128 bits of state; from 32 bytes on two
+/// such pairs of lanes run side by side. A factor that happens to be zero wipes out nothing: the other factor is added to the product.
+struct FingerprintMixer {
+    private var first: UInt64
+    private var second: UInt64
+
+    /// The fractional parts of the square roots of the first eight primes.
+    private static let keys: [8 of UInt64] = [
+        0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1,
+        0x510e_527f_ade6_82d1, 0x9b05_688c_2b3e_6c1f, 0x1f83_d9ab_fb41_bd6b, 0x5be0_cd19_137e_2179,
+    ]
+
+    init(seed: Fingerprint) {
+        first = seed.high ^ Self.keys[0]
+        second = seed.low ^ Self.keys[1]
+    }
+
+    /// Takes in one pair of words.
+    @inline(__always)
+    mutating func absorb(_ x: UInt64, _ y: UInt64) {
+        first = Self.mix(first, x, y, Self.keys[2])
+        second = Self.mix(second, y, x, Self.keys[3])
+    }
+
+    /// The result after `count` bytes or facts.
+    func finished(count: Int) -> Fingerprint {
+        var last = self
+        last.absorb(UInt64(truncatingIfNeeded: count), Self.keys[4])
+        var (high, low) = (last.first &+ last.second, last.second)
+        low &+= high
+        high = Self.scatter(high)
+        low = Self.scatter(low)
+        high &+= low
+        low &+= high
+        return Fingerprint(high: high, low: low)
+    }
+
+    static func fingerprint(of bytes: RawSpan, seed: Fingerprint) -> Fingerprint {
+        let count = bytes.byteCount
+        var lanes = FingerprintMixer(seed: seed)
+        guard count >= 16 else {
+            lanes.absorb(word(bytes, from: 0, to: min(8, count)), word(bytes, from: 8, to: count))
+            return lanes.finished(count: count)
+        }
+        var at = 0
+        if count >= 32 {
+            var others = FingerprintMixer(seed: Fingerprint(high: seed.low ^ keys[6], low: seed.high ^ keys[7]))
+            while at <= count &- 32 {
+                lanes.absorb(word(bytes, at), word(bytes, at &+ 8))
+                others.absorb(word(bytes, at &+ 16), word(bytes, at &+ 24))
+                at &+= 32
+            }
+            lanes.absorb(others.first, others.second)
+        }
+        if count &- at >= 16 { lanes.absorb(word(bytes, at), word(bytes, at &+ 8)) }
+        lanes.absorb(word(bytes, count &- 16), word(bytes, count &- 8))  // may overlap; the count makes it unambiguous
+        return lanes.finished(count: count)
+    }
+
+    @inline(__always)
+    private static func mix(_ state: UInt64, _ x: UInt64, _ y: UInt64, _ key: UInt64) -> UInt64 {
+        let (left, right) = (state ^ x, y ^ key)
+        let product = left.multipliedFullWidth(by: right)
+        return ((product.high ^ product.low) &+ (left << 27 | left >> 37)) ^ right
+    }
+
+    /// Spreads each bit over the whole word; a bijection.
+    private static func scatter(_ word: UInt64) -> UInt64 {
+        var word = (word ^ word >> 32) &* (keys[5] | 1)
+        word = (word ^ word >> 29) &* (keys[6] | 1)
+        return word ^ word >> 32
+    }
+
+    /// The eight bytes at an offset. The load is bounds-checked; what its name warns of is types that not all bits make up.
+    @inline(__always)
+    private static func word(_ bytes: RawSpan, _ offset: Int) -> UInt64 {
+        UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    /// The bytes of a range of at most eight, zeros above them.
+    private static func word(_ bytes: RawSpan, from start: Int, to end: Int) -> UInt64 {
+        var word: UInt64 = 0
+        for offset in stride(from: end - 1, through: start, by: -1) {
+            word = word << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+        }
+        return word
+    }
+}

@@ -1,0 +1,73 @@
+/// What tells one record of a source from another, as its `sys_id`.
+///
+/// A key of 32 lowercase hexadecimal digits takes 16 bytes and no allocation; any other is kept as text. Which of the two it is
+/// follows from the text alone, so that equal texts are equal keys. The order is that of the texts' UTF-8 bytes.
+public struct TaskKey: Sendable {
+    private enum Storage {
+        case digits(high: UInt64, low: UInt64)
+        case text(String)
+    }
+
+    private let storage: Storage
+
+    /// The key with this text.
+    public init(_ text: String) {
+        var text = text
+        text.makeContiguousUTF8()
+        let bytes = text.utf8.span
+        if let words = Hexadecimal.words(bytes, at: 0, count: bytes.count) {
+            storage = .digits(high: words.high, low: words.low)
+        } else {
+            storage = .text(text)
+        }
+    }
+
+    /// The key that these digits of a body make up, when they are 32 lowercase hexadecimal ones.
+    init?(digits bytes: Span<UInt8>, at offset: Int, count: Int) {
+        guard let words = Hexadecimal.words(bytes, at: offset, count: count) else { return nil }
+        storage = .digits(high: words.high, low: words.low)
+    }
+
+    /// The key as it stands in the source.
+    public var text: String {
+        switch storage {
+        case .digits(let high, let low): Hexadecimal.text(high) + Hexadecimal.text(low)
+        case .text(let text): text
+        }
+    }
+
+    /// 64 well mixed bits of the key, the same on every machine.
+    var hash: UInt64 {
+        switch storage {
+        case .digits(let high, let low):
+            let product = (high ^ 0x9e37_79b9_7f4a_7c15).multipliedFullWidth(by: low ^ 0xd1b5_4a32_d192_ed03)
+            return product.high ^ product.low &+ low
+        case .text(let text):
+            return Fingerprint(content: text).low
+        }
+    }
+}
+
+extension TaskKey: Hashable {
+    public static func == (left: TaskKey, right: TaskKey) -> Bool {
+        switch (left.storage, right.storage) {
+        case (.digits(let a, let b), .digits(let c, let d)): a == c && b == d
+        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.digits, .text), (.text, .digits): false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}
+
+extension TaskKey: Comparable {
+    public static func < (left: TaskKey, right: TaskKey) -> Bool {
+        if case .digits(let a, let b) = left.storage, case .digits(let c, let d) = right.storage { return (a, b) < (c, d) }
+        return left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+}
+
+extension TaskKey: CustomStringConvertible, ExpressibleByStringLiteral {
+    public var description: String { text }
+    public init(stringLiteral text: String) { self.init(text) }
+}
