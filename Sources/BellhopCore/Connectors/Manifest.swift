@@ -1,0 +1,80 @@
+/// A kind of connection, as it declares itself.
+public struct ConnectionManifest: Sendable, Hashable {
+    public enum Role: Sendable, Hashable {
+        /// A system of record: sources read from it, actions write to its tasks.
+        case system
+        /// Takes the messages of `notify`.
+        case receiver
+    }
+
+    public var kind: String
+    public var role: Role
+    public var summary: String
+    public var settings: [Setting]
+
+    public init(kind: String, role: Role, summary: String, settings: [Setting]) {
+        self.kind = kind
+        self.role = role
+        self.summary = summary
+        self.settings = settings
+    }
+}
+
+/// A kind of source, as it declares itself.
+public struct SourceManifest: Sendable, Hashable {
+    public var kind: String
+    public var summary: String
+    /// The kinds of connection it reads from.
+    public var connections: [String]
+    public var settings: [Setting]
+
+    public init(kind: String, summary: String, connections: [String], settings: [Setting]) {
+        self.kind = kind
+        self.summary = summary
+        self.connections = connections
+        self.settings = settings
+    }
+}
+
+/// A kind of action, as it declares itself.
+public struct ActionManifest: Sendable, Hashable {
+    /// Whom a step of this kind is for.
+    public enum Receiver: Sendable, Hashable {
+        /// The connection of the source that showed the task.
+        case taskConnection
+        /// The connections that `to` names: one delivery each.
+        case named
+        /// The connection that `to` names, or else the address in `url`.
+        case namedOrAddress
+        /// Something of this machine; the delivery is named after this argument's value, or after the action.
+        case local(String)
+    }
+
+    public var kind: String
+    public var summary: String
+    public var receiver: Receiver
+    /// The argument that a bare text stands for: `comment: Thanks` is `comment: {text: Thanks}`.
+    public var shorthand: String?
+    public var arguments: [Setting]
+    /// True when it writes to a task: it needs one, and a task's writes have a budget.
+    public var writesTask: Bool
+    /// True when its arguments become a message tree.
+    public var isMessage: Bool
+    /// How long after it was made a delivery is still sent, unless the step says otherwise.
+    public var expires: Duration?
+
+    public init(
+        kind: String, summary: String, receiver: Receiver, shorthand: String? = nil, arguments: [Setting],
+        writesTask: Bool = false,
+        isMessage: Bool = false, expires: Duration? = nil
+    ) {
+        self.kind = kind
+        self.summary = summary
+        self.receiver = receiver
+        self.shorthand = shorthand
+        self.arguments = arguments
+        self.writesTask = writesTask
+        self.isMessage = isMessage
+        self.expires = expires
+    }
+}

@@ -1,0 +1,43 @@
+/// How an attempt ended.
+public enum Outcome: Sendable, Hashable {
+    case delivered(Receipt)
+    case failed(Failure)
+    /// The process ended, or lost its lease, before the attempt did: it may have been done.
+    case interrupted
+}
+
+/// What proves a delivery: what the other side answered.
+public struct Receipt: Sendable, Hashable {
+    /// One line for people, without secrets: `201, work note 7f3a…`.
+    public var summary: String
+    /// What identifies the thing that was made (a journal entry's sys_id), so that no other delivery claims it.
+    public var reference: String?
+
+    public init(_ summary: String, reference: String? = nil) {
+        self.summary = summary
+        self.reference = reference
+    }
+}
+
+/// What an attempt should know of the ones before it.
+public struct Attempt: Sendable, Hashable {
+    /// 1 for the first.
+    public var number: Int
+    public var now: Timestamp
+    /// When the first attempt started; nil for the first.
+    public var firstStarted: Timestamp?
+    /// When the latest attempt that may have reached the other side started; nil when none has.
+    public var lastUncertain: Timestamp?
+    /// References of receipts that other deliveries for the same task hold.
+    public var claimed: Set<String>
+
+    public init(
+        number: Int, now: Timestamp, firstStarted: Timestamp? = nil, lastUncertain: Timestamp? = nil, claimed: Set<String> = []
+    ) {
+        self.number = number
+        self.now = now
+        self.firstStarted = firstStarted
+        self.lastUncertain = lastUncertain
+        self.claimed = claimed
+    }
+}

@@ -1,0 +1,57 @@
+/// When a failed delivery is tried again, and when it is given up. Exponential backoff with full jitter.
+public struct RetryPolicy: Sendable, Hashable {
+    /// Attempts in all, the first included.
+    public var attempts: Int
+    /// The wait before the second attempt; doubled for each further one.
+    public var base: Duration
+    /// No wait is longer, unless the other side asks for more.
+    public var cap: Duration
+
+    public init(attempts: Int, base: Duration, cap: Duration) {
+        self.attempts = attempts
+        self.base = base
+        self.cap = cap
+    }
+
+    /// Twelve attempts over about half a day.
+    public static let standard = RetryPolicy(attempts: 12, base: .seconds(5), cap: .seconds(4 * 3600))
+
+    /// What becomes of a delivery.
+    public enum Next: Sendable, Hashable {
+        case done(Receipt)
+        case retry(at: Timestamp, Failure)
+        case dead(Failure)
+        /// Nothing can be proved: it waits for a person.
+        case held(Failure)
+        /// It waits, at no cost to its attempts, until the connection works again.
+        case paused(Failure, until: Timestamp)
+    }
+
+    /// Decides. `attempt` counts from 1; `jitter` is in 0..<1 and comes from outside.
+    public func next(after outcome: Outcome, attempt: Int, now: Timestamp, jitter: Double) -> Next {
+        switch outcome {
+        case .delivered(let receipt):
+            return .done(receipt)
+        case .interrupted:
+            let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
+            return .retry(at: now, failure)
+        case .failed(let failure):
+            switch failure.remedy {
+            case .giveUp: return .dead(failure)
+            case .hold: return .held(failure)
+            case .pauseConnection: return .paused(failure, until: now + Self.pause)
+            case .retry(let least): return again(failure, attempt: attempt, now: now, jitter: jitter, least: least)
+            case .unknownOutcome: return again(failure, attempt: attempt, now: now, jitter: jitter, least: nil)
+            }
+        }
+    }
+
+    /// How long a delivery rests when its connection cannot be used; a connection that works again wakes it sooner.
+    public static let pause = Duration.seconds(300)
+
+    private func again(_ failure: Failure, attempt: Int, now: Timestamp, jitter: Double, least: Duration?) -> Next {
+        guard attempt < attempts else { return .dead(failure) }
+        let wait = Backoff(base: base, factor: 2, cap: cap).delay(attempt: attempt, jitter: jitter)
+        return .retry(at: now + max(wait, least ?? .zero), failure)
+    }
+}

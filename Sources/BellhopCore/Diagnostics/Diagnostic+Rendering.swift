@@ -1,0 +1,70 @@
+extension Diagnostic {
+    /// The diagnostic as people read it: one line, then the excerpt with a caret where there is one.
+    ///
+    ///     rules/page.yaml:4:12: error: no field `pririty` on a task of source `incidents` [unknown-field]
+    ///       4 | when: task.pririty == 1
+    ///         |            ^~~~~~~ did you mean `priority`?
+    public func rendered(colour: Bool = false) -> String {
+        func paint(_ text: String, _ code: String) -> String { colour ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+        let hue = severity == .error ? "1;31" : severity == .warning ? "1;33" : "1;36"
+        let head = paint("\(severity.rawValue):", hue) + " \(message.singleLine) " + paint("[\(code)]", "2")
+        guard let place else {
+            return help.map { "\(head)\n  \(paint($0.singleLine, "32"))" } ?? head
+        }
+        var lines = [paint("\(place.file):\(place.line):\(place.column):", "1") + " " + head]
+        if let excerpt = place.excerpt {
+            let number = String(place.line)
+            let margin = String(repeating: " ", count: number.count)
+            lines.append("  \(number) | \(excerpt.visible)")
+            let scalars = excerpt.unicodeScalars
+            let indent = String(
+                String.UnicodeScalarView(scalars.prefix(place.column - 1).map { $0 == "\t" ? "\t" : " " }))
+            let room = max(1, scalars.count - (place.column - 1))
+            let caret = "^" + String(repeating: "~", count: min(place.length, room) - 1)
+            let tail = help.map { " " + paint($0.singleLine, "32") } ?? ""
+            lines.append("  \(margin) | \(indent)\(paint(caret, hue))\(tail)")
+        } else if let help {
+            lines.append("  " + paint(help.singleLine, "32"))
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// The diagnostic for programs.
+    public var json: JSON {
+        var object: JSON.Object = [
+            "severity": .string(severity.rawValue), "code": .string(code), "message": .string(message),
+        ]
+        if let place {
+            object["file"] = .string(place.file)
+            object["line"] = .int(Int64(place.line))
+            object["column"] = .int(Int64(place.column))
+            object["length"] = .int(Int64(place.length))
+        }
+        if let help { object["help"] = .string(help) }
+        return .object(object)
+    }
+}
+
+extension String {
+    /// The text with control characters made visible, so that hostile text cannot drive a terminal. Tabs stay.
+    public var visible: String {
+        guard unicodeScalars.contains(where: { $0.isControl && $0 != "\t" }) else { return self }
+        var out = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            out.append(scalar.isControl && scalar != "\t" ? "\u{FFFD}" : scalar)
+        }
+        return String(out)
+    }
+
+    /// The text on one line, control characters made visible.
+    public var singleLine: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\n" || $0 == "\t" ? " " : $0 })).visible
+    }
+}
+
+extension Unicode.Scalar {
+    /// C0, DEL, C1, and the marks that turn the direction of text around.
+    var isControl: Bool {
+        value < 0x20 || (0x7F...0x9F).contains(value) || (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
+    }
+}

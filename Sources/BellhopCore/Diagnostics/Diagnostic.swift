@@ -1,0 +1,56 @@
+/// A mistake in something a user wrote: what, where, and the way out.
+public struct Diagnostic: Error, Sendable, Hashable {
+    public enum Severity: String, Sendable, Hashable { case error, warning, note }
+
+    public var severity: Severity
+    /// A kebab-case word for searching: `unknown-field`.
+    public var code: String
+    /// One sentence: what is wrong.
+    public var message: String
+    public var place: Place?
+    /// What to do, short: ``did you mean `priority`?``
+    public var help: String?
+
+    public init(_ severity: Severity = .error, code: String, _ message: String, at place: Place? = nil, help: String? = nil) {
+        self.severity = severity
+        self.code = code
+        self.message = message
+        self.place = place
+        self.help = help
+    }
+
+    /// A stretch of one line of a file.
+    public struct Place: Sendable, Hashable {
+        /// The path as the user would type it.
+        public var file: String
+        /// From 1.
+        public var line: Int
+        /// From 1, in Unicode scalars.
+        public var column: Int
+        /// In Unicode scalars, at least 1.
+        public var length: Int
+        /// The whole line, to be shown above the caret; nil when the file cannot be shown (a secret may stand there).
+        public var excerpt: String?
+
+        public init(file: String, line: Int, column: Int, length: Int = 1, excerpt: String? = nil) {
+            self.file = file
+            self.line = line
+            self.column = column
+            self.length = max(1, length)
+            self.excerpt = excerpt
+        }
+    }
+}
+
+/// All the mistakes found in one go.
+public struct Diagnostics: Error, Sendable, Hashable {
+    public var all: [Diagnostic]
+
+    public init(_ all: [Diagnostic] = []) { self.all = all }
+
+    public var hasErrors: Bool { all.contains { $0.severity == .error } }
+
+    public mutating func report(_ diagnostic: Diagnostic) { all.append(diagnostic) }
+
+    public mutating func report(_ others: Diagnostics) { all += others.all }
+}

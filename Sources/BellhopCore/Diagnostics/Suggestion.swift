@@ -1,0 +1,38 @@
+/// Finds what somebody meant.
+public enum Suggestion {
+    /// The candidate nearest to `word`, if one is near enough to be what was meant: a third of its letters may be off.
+    public static func closest(to word: String, among candidates: some Sequence<String>) -> String? {
+        let wanted = Array(word.lowercased().unicodeScalars)
+        guard !wanted.isEmpty, wanted.count <= 80 else { return nil }
+        var best: (distance: Int, name: String)?
+        for candidate in candidates {
+            let distance = distance(wanted, Array(candidate.lowercased().unicodeScalars))
+            if distance < best?.distance ?? .max { best = (distance, candidate) }
+        }
+        guard let best, best.distance <= max(1, (wanted.count + 1) / 3) else { return nil }
+        return best.name
+    }
+
+    /// ``did you mean `priority`?``, or nil.
+    public static func didYouMean(_ word: String, among candidates: some Sequence<String>) -> String? {
+        closest(to: word, among: candidates).map { "did you mean `\($0)`?" }
+    }
+
+    /// Optimal string alignment: insertions, deletions, substitutions, and neighbours swapped, each one step.
+    static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
+        if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
+        var before: [Int] = []
+        var previous = Array(0...b.count)
+        for i in 1...a.count {
+            var row = [i] + Array(repeating: 0, count: b.count)
+            for j in 1...b.count {
+                let same = a[i - 1] == b[j - 1]
+                row[j] = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (same ? 0 : 1))
+                if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] { row[j] = min(row[j], before[j - 2] + 1) }
+            }
+            before = previous
+            previous = row
+        }
+        return previous[b.count]
+    }
+}

@@ -1,0 +1,35 @@
+/// The name of a kind of event.
+public struct EventType: Sendable, Hashable {
+    public var name: String
+    public init(_ name: String) { self.name = name }
+
+    public static let loginEvent = EventType("login_event")
+    public static let keychainLoginEvent = EventType("ks_login_event")
+    public static let sessionExpired = EventType("session_expired")
+    public static let taskCreated = EventType("task_created")
+    public static let taskReturned = EventType("task_returned")
+    public static let taskChanged = EventType("task_changed")
+    public static let taskRemoved = EventType("task_removed")
+    public static let scheduleDue = EventType("schedule_due")
+    public static let sourceFailing = EventType("source_failing")
+    public static let sourceRecovered = EventType("source_recovered")
+    public static let sourceHeld = EventType("source_held")
+    public static let deliveryDead = EventType("delivery_dead")
+
+    /// Every kind the agent emits by itself, in the order of the reference page.
+    public static let builtIn: [EventType] = [
+        .loginEvent, .keychainLoginEvent, .sessionExpired, .taskCreated, .taskReturned, .taskChanged, .taskRemoved, .scheduleDue,
+        .sourceFailing, .sourceRecovered, .sourceHeld, .deliveryDead,
+    ]
+
+    /// Kinds of the contract whose source is not built yet: refused by name.
+    public static let later: [EventType] = [EventType("task_commented"), EventType("page_changed")]
+
+    /// True for events whose `from:` names a connection rather than a source.
+    public var isLogin: Bool { self == .loginEvent || self == .keychainLoginEvent || self == .sessionExpired }
+
+    /// True for events that carry a task.
+    public var hasTask: Bool {
+        self == .taskCreated || self == .taskReturned || self == .taskChanged || self == .taskRemoved
+    }
+}

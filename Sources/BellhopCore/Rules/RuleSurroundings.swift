@@ -1,0 +1,58 @@
+/// What rules are checked against: the sources and connections there are, and what can be done.
+public struct RuleSurroundings: Sendable {
+    public struct SourceFacts: Sendable, Hashable {
+        public var name: String
+        public var kind: String
+        /// The connection it reads from, to which comments on its tasks go.
+        public var connection: String
+        public var schema: TaskSchema
+        public var scope: Scope.ID
+        /// The user whose tasks these are: `user` in expressions.
+        public var user: String
+
+        public init(name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String) {
+            self.name = name
+            self.kind = kind
+            self.connection = connection
+            self.schema = schema
+            self.scope = scope
+            self.user = user
+        }
+    }
+
+    public struct ConnectionFacts: Sendable, Hashable {
+        public var name: String
+        public var kind: String
+        public var role: ConnectionManifest.Role
+
+        public init(name: String, kind: String, role: ConnectionManifest.Role) {
+            self.name = name
+            self.kind = kind
+            self.role = role
+        }
+    }
+
+    public var sources: [SourceFacts]
+    public var connections: [ConnectionFacts]
+    public var actions: [ActionManifest]
+    /// The zone for schedules and rendered times.
+    public var timeZone: TimeZoneTable
+    public var timeZoneName: String
+    /// Other zones by name (`Europe/Berlin`); nil when there is no such zone.
+    public var zone: @Sendable (String) -> TimeZoneTable?
+    /// True when there is no configuration: rules may name any source and any receiver, and tasks have the built-in fields.
+    public var isOpen: Bool
+
+    public init(
+        sources: [SourceFacts], connections: [ConnectionFacts], actions: [ActionManifest], timeZone: TimeZoneTable,
+        timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?, isOpen: Bool = false
+    ) {
+        self.sources = sources
+        self.connections = connections
+        self.actions = actions
+        self.timeZone = timeZone
+        self.timeZoneName = timeZoneName
+        self.zone = zone
+        self.isOpen = isOpen
+    }
+}

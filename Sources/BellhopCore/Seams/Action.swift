@@ -1,0 +1,17 @@
+/// Does one thing outside, at least once per delivery, and exactly once where the other side lets itself be read.
+public protocol Action: Sendable {
+    func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt
+}
+
+/// Takes events that happen outside of polling: logins. Kept durably before it returns; a store that cannot keep them is the
+/// caller's to survive, so it does not throw.
+public protocol EventSink: Sendable {
+    func emit(_ events: [Event]) async
+}
+
+/// Small facts that must outlive a restart: that a password was refused, say. Values hold no secrets.
+public protocol Notebook: Sendable {
+    func note(_ key: String) async throws -> JSON?
+    /// Nil forgets it.
+    func setNote(_ key: String, to value: JSON?) async throws
+}

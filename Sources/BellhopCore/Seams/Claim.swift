@@ -1,0 +1,86 @@
+/// A delivery that this process alone may attempt until its lease ends (T3).
+public struct Claim: Sendable, Hashable {
+    public var delivery: Delivery
+    public var lease: Lease
+    public var attempt: Attempt
+
+    public init(delivery: Delivery, lease: Lease, attempt: Attempt) {
+        self.delivery = delivery
+        self.lease = lease
+        self.attempt = attempt
+    }
+}
+
+/// The right to attempt a delivery and to say how it ended.
+public struct Lease: Sendable, Hashable {
+    public var token: Int64
+    public var until: Timestamp
+
+    public init(token: Int64, until: Timestamp) {
+        self.token = token
+        self.until = until
+    }
+}
+
+/// How an attempt ended, to be kept only while its lease holds (T4).
+public struct Finish: Sendable {
+    public var id: Delivery.ID
+    public var lease: Lease
+    public var at: Timestamp
+    public var next: RetryPolicy.Next
+    /// True when the attempt may have reached the other side without proof either way.
+    public var uncertain: Bool
+    /// `delivery_dead`, where it died.
+    public var events: [Event]
+
+    public init(
+        id: Delivery.ID, lease: Lease, at: Timestamp, next: RetryPolicy.Next, uncertain: Bool = false, events: [Event] = []
+    ) {
+        self.id = id
+        self.lease = lease
+        self.at = at
+        self.next = next
+        self.uncertain = uncertain
+        self.events = events
+    }
+}
+
+/// Where a delivery is in its life.
+public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
+    /// Waits for its time, its lane or a free hand.
+    case available
+    case running
+    case done
+    /// Given up; a person may retry or drop it.
+    case dead
+    /// It may have been done and nothing can prove it; a person retries or drops it.
+    case held
+    /// A rule in shadow mode would have done it.
+    case shadow
+    /// A person dropped it.
+    case dropped
+}
+
+/// A delivery with its history, as `bellhop deliveries` shows it.
+public struct DeliveryRecord: Sendable, Hashable {
+    public var delivery: Delivery
+    public var state: DeliveryState
+    public var attempts: Int
+    public var runAt: Timestamp
+    public var finishedAt: Timestamp?
+    public var receipt: Receipt?
+    public var failure: Failure?
+
+    public init(
+        delivery: Delivery, state: DeliveryState, attempts: Int, runAt: Timestamp, finishedAt: Timestamp? = nil,
+        receipt: Receipt? = nil, failure: Failure? = nil
+    ) {
+        self.delivery = delivery
+        self.state = state
+        self.attempts = attempts
+        self.runAt = runAt
+        self.finishedAt = finishedAt
+        self.receipt = receipt
+        self.failure = failure
+    }
+}

@@ -1,0 +1,117 @@
+/// The name of one piece of what a rule remembers: that it ran once for a key, when it was last let through, …
+public struct StateKey: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable { case once, throttle, budget }
+
+    /// The rule; empty for what belongs to all rules together.
+    public var rule: String
+    public var kind: Kind
+    public var key: String
+
+    public init(rule: String, kind: Kind, key: String) {
+        self.rule = rule
+        self.kind = kind
+        self.key = key
+    }
+}
+
+/// What one batch of events leads to: kept in one transaction (T2) together with the mark that the events are routed.
+public struct Routing: Sendable {
+    /// The places on the bus of the events this is for.
+    public var routed: [Int64]
+    public var deliveries: [Delivery]
+    public var state: [StateWrite]
+    /// Events that routing itself causes (`delivery_dead` of one that was never alive).
+    public var events: [Event]
+    public var tallies: [RuleTally]
+
+    public init(
+        routed: [Int64] = [], deliveries: [Delivery] = [], state: [StateWrite] = [], events: [Event] = [],
+        tallies: [RuleTally] = []
+    ) {
+        self.routed = routed
+        self.deliveries = deliveries
+        self.state = state
+        self.events = events
+        self.tallies = tallies
+    }
+}
+
+/// A piece of rule state as it shall be.
+public struct StateWrite: Sendable, Hashable {
+    public var key: StateKey
+    public var value: JSON
+    /// After this moment it may be forgotten; nil for never.
+    public var expires: Timestamp?
+
+    public init(key: StateKey, value: JSON, expires: Timestamp? = nil) {
+        self.key = key
+        self.value = value
+        self.expires = expires
+    }
+}
+
+/// How often a rule ran and failed in a batch; the store adds it up.
+public struct RuleTally: Sendable, Hashable {
+    public var rule: String
+    public var runs: Int
+    public var errors: Int
+    public var lastError: String?
+    public var at: Timestamp
+
+    public init(rule: String, runs: Int, errors: Int, lastError: String? = nil, at: Timestamp) {
+        self.rule = rule
+        self.runs = runs
+        self.errors = errors
+        self.lastError = lastError
+        self.at = at
+    }
+}
+
+/// A rule as the store knows it.
+public struct RuleRegistration: Sendable, Hashable {
+    public var name: String
+    public var revision: String
+    /// The first time its schedule comes due after now, and that schedule's own text; nil without a schedule.
+    public var schedule: Schedule?
+
+    public struct Schedule: Sendable, Hashable {
+        /// What the timer was made from: when it differs from what the store has, the timer starts anew.
+        public var text: String
+        public var next: Timestamp
+
+        public init(text: String, next: Timestamp) {
+            self.text = text
+            self.next = next
+        }
+    }
+
+    public init(name: String, revision: String, schedule: Schedule? = nil) {
+        self.name = name
+        self.revision = revision
+        self.schedule = schedule
+    }
+}
+
+/// A rule's schedule as a row: it survives restarts, so that a time that passed meanwhile is known.
+public struct RuleTimer: Sendable, Hashable {
+    public var rule: String
+    public var due: Timestamp
+
+    public init(rule: String, due: Timestamp) {
+        self.rule = rule
+        self.due = due
+    }
+}
+
+/// A timer that came due: its events and its next time, in one transaction; refused when the timer has moved meanwhile.
+public struct TimerFiring: Sendable {
+    public var timer: RuleTimer
+    public var next: Timestamp?
+    public var events: [Event]
+
+    public init(timer: RuleTimer, next: Timestamp?, events: [Event]) {
+        self.timer = timer
+        self.next = next
+        self.events = events
+    }
+}

@@ -1,0 +1,139 @@
+/// What the store remembers of a source's scope when the agent starts.
+public struct SourceMemory: Sendable {
+    /// Counts the polls that were committed: the next commit must find it unchanged.
+    public var turn: Int64
+    /// False until the first poll was committed: that one is the baseline.
+    public var hasBaseline: Bool
+    public var cursor: Cursor?
+    /// The fingerprint of the last whole answer that was committed.
+    public var answer: Fingerprint?
+    public var known: KnownTasks
+    public var health: SourceHealth
+
+    public init(
+        turn: Int64 = 0, hasBaseline: Bool = false, cursor: Cursor? = nil, answer: Fingerprint? = nil, known: KnownTasks,
+        health: SourceHealth = SourceHealth()
+    ) {
+        self.turn = turn
+        self.hasBaseline = hasBaseline
+        self.cursor = cursor
+        self.answer = answer
+        self.known = known
+        self.health = health
+    }
+}
+
+/// How a source's polls have been going.
+public struct SourceHealth: Sendable, Hashable {
+    /// Polls that failed in a row.
+    public var failures: Int
+    /// When the first of them failed.
+    public var failingSince: Timestamp?
+    public var lastError: String?
+    /// True when `source_failing` was emitted for these failures.
+    public var announced: Bool
+    public var lastSuccess: Timestamp?
+    /// A result that was held back until the next poll shows the same.
+    public var held: HeldResult?
+
+    public init(
+        failures: Int = 0, failingSince: Timestamp? = nil, lastError: String? = nil, announced: Bool = false,
+        lastSuccess: Timestamp? = nil, held: HeldResult? = nil
+    ) {
+        self.failures = failures
+        self.failingSince = failingSince
+        self.lastError = lastError
+        self.announced = announced
+        self.lastSuccess = lastSuccess
+        self.held = held
+    }
+}
+
+/// A task the store has, present or removed.
+public struct RememberedTask: Sendable, Hashable {
+    public var snapshot: Snapshot
+    /// Counts the changes that were stored of it; part of each event's identity.
+    public var generation: Int64
+    /// When it was removed; nil while it is there.
+    public var removed: Timestamp?
+
+    public init(snapshot: Snapshot, generation: Int64, removed: Timestamp? = nil) {
+        self.snapshot = snapshot
+        self.generation = generation
+        self.removed = removed
+    }
+}
+
+/// A whole poll, to be kept in one transaction (T1).
+public struct PollCommit: Sendable {
+    public var scope: Scope.ID
+    public var source: String
+    /// The turn the poll started from; another one in the store means that somebody else has polled meanwhile.
+    public var expectedTurn: Int64
+    public var at: Timestamp
+    public var cursor: Cursor?
+    public var answer: Fingerprint?
+    /// Tasks that are new, changed, back, or read again.
+    public var present: [PresentTask]
+    public var removed: [RemovedTask]
+    public var events: [Event]
+    public var health: SourceHealth
+
+    public init(
+        scope: Scope.ID, source: String, expectedTurn: Int64, at: Timestamp, cursor: Cursor? = nil, answer: Fingerprint? = nil,
+        present: [PresentTask] = [], removed: [RemovedTask] = [], events: [Event] = [], health: SourceHealth = SourceHealth()
+    ) {
+        self.scope = scope
+        self.source = source
+        self.expectedTurn = expectedTurn
+        self.at = at
+        self.cursor = cursor
+        self.answer = answer
+        self.present = present
+        self.removed = removed
+        self.events = events
+        self.health = health
+    }
+
+    public struct PresentTask: Sendable, Hashable {
+        public var snapshot: Snapshot
+        /// Of the task's bytes in the listing.
+        public var listed: Fingerprint
+        /// Of what the details said.
+        public var content: Fingerprint
+        public var generation: Int64
+        /// When the details were read; nil when only the listing's own fields are known.
+        public var refreshed: Timestamp?
+
+        public init(snapshot: Snapshot, listed: Fingerprint, content: Fingerprint, generation: Int64, refreshed: Timestamp?) {
+            self.snapshot = snapshot
+            self.listed = listed
+            self.content = content
+            self.generation = generation
+            self.refreshed = refreshed
+        }
+    }
+
+    public struct RemovedTask: Sendable, Hashable {
+        public var key: TaskKey
+        /// As last seen.
+        public var snapshot: Snapshot
+        public var generation: Int64
+        public var reason: RemovalReason
+
+        public init(key: TaskKey, snapshot: Snapshot, generation: Int64, reason: RemovalReason) {
+            self.key = key
+            self.snapshot = snapshot
+            self.generation = generation
+            self.reason = reason
+        }
+    }
+}
+
+/// What became of a poll that was to be kept.
+public enum PollResult: Sendable, Hashable {
+    /// It is on disk; the next turn's number. Events that were there already are not counted.
+    case committed(turn: Int64, newEvents: Int)
+    /// Another poll of the same scope was committed first; nothing was kept.
+    case superseded
+}

@@ -1,0 +1,59 @@
+/// What happened to a task between two looks at it. Decided by comparing, without asking anybody.
+public enum Change: Sendable, Hashable {
+    /// It was not known and never had been.
+    case created
+    /// It was known, had been removed, and is back.
+    case returned(removed: Timestamp)
+    /// Fields have other values than before. Never empty.
+    case changed([FieldChange])
+
+    public struct FieldChange: Sendable, Hashable {
+        public var field: String
+        public var from: JSON
+        public var to: JSON
+
+        public init(field: String, from: JSON, to: JSON) {
+            self.field = field
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// Fields that every write touches, and that therefore say nothing of their own.
+    public static let bookkeeping: Set<String> = ["sys_updated_on", "sys_updated_by", "sys_mod_count"]
+
+    /// The difference that counts between two looks, or nil. A field that only one of the two declares is no change: the
+    /// configuration changed, not the task. Labels alone never count: they follow the user's language.
+    public init?(from before: Snapshot, to after: Snapshot) {
+        var changes: [FieldChange] = []
+        func compare(_ name: String, _ from: JSON, _ to: JSON) {
+            if from != to { changes.append(FieldChange(field: name, from: from, to: to)) }
+        }
+        compare("number", .string(before.number), .string(after.number))
+        compare("title", .string(before.title), .string(after.title))
+        // The class is unknown while the record cannot be read; becoming known is no change of the task.
+        if !before.className.isEmpty, !after.className.isEmpty {
+            compare("class", .string(before.className), .string(after.className))
+        }
+        for (name, to) in after.fields where !Change.bookkeeping.contains(name) && !Change.mirrored.contains(name) {
+            if let from = before.fields[name] { compare(name, from, to) }
+        }
+        if changes.isEmpty { return nil }
+        self = .changed(changes)
+    }
+
+    /// Declared fields that say again what every task says of itself; counted once, under the task's own name.
+    static let mirrored: Set<String> = ["number", "short_description", "sys_class_name"]
+}
+
+/// Why a task left its source.
+public enum RemovalReason: String, Sendable, Hashable, CaseIterable {
+    /// It is still there, but no longer active.
+    case closed
+    /// It is there and active, and no longer what the source asks for (somebody else's, say).
+    case leftQuery = "left_query"
+    /// The record is not there any more, as far as this account can see.
+    case gone
+    /// Nobody could be asked.
+    case unknown
+}

@@ -1,0 +1,54 @@
+/// A task as a source saw it at one moment: what every task has, and the fields its source declares.
+public struct Snapshot: Sendable, Hashable {
+    /// The record's identity in its instance (the sys_id), never a number that people could reuse.
+    public var key: TaskKey
+    public var number: String
+    public var title: String
+    /// The kind of task as people read it, in the user's language.
+    public var type: String
+    /// The table the record lives in (`incident`): the same in every language, for conditions. Empty when it could not be read.
+    public var className: String
+    /// The page where a person opens the task; made from the instance's address, never taken from an answer.
+    public var url: String
+    /// Declared fields: text as a string (`""` when empty), numbers, booleans and times typed; an empty or unreadable one of these is null.
+    /// Times are RFC 3339 strings in UTC.
+    public var fields: JSON.Object
+    /// Display values of fields, where the source fetched them.
+    public var labels: JSON.Object
+
+    public init(
+        key: TaskKey, number: String = "", title: String = "", type: String = "", className: String = "", url: String = "",
+        fields: JSON.Object = [:], labels: JSON.Object = [:]
+    ) {
+        self.key = key
+        self.number = number
+        self.title = title
+        self.type = type
+        self.className = className
+        self.url = url
+        self.fields = fields
+        self.labels = labels
+    }
+
+    /// The names that every task has of itself; a declared field of such a name is reached through `task.fields` only.
+    public static let ownNames = ["id", "number", "title", "type", "class", "url", "source", "labels", "fields"]
+
+    /// The task as `event.data.task` holds it and as expressions see it.
+    public func json(source: String) -> JSON {
+        .object([
+            "id": .string(key.text), "number": .string(number), "title": .string(title), "type": .string(type),
+            "class": .string(className), "url": .string(url), "source": .string(source), "labels": .object(labels),
+            "fields": .object(fields),
+        ])
+    }
+
+    /// Reads what `json(source:)` wrote. Nil when there is no id.
+    public init?(json: JSON) {
+        guard case .object(let object) = json, case .string(let id)? = object["id"], !id.isEmpty else { return nil }
+        func text(_ name: String) -> String { if case .string(let text)? = object[name] { text } else { "" } }
+        func members(_ name: String) -> JSON.Object { if case .object(let members)? = object[name] { members } else { [:] } }
+        self.init(
+            key: TaskKey(id), number: text("number"), title: text("title"), type: text("type"), className: text("class"),
+            url: text("url"), fields: members("fields"), labels: members("labels"))
+    }
+}

@@ -1,0 +1,27 @@
+/// What a declared field of a task holds.
+public enum FieldType: String, Sendable, Hashable, CaseIterable {
+    case text, int, double, bool, timestamp
+}
+
+/// The fields a source declares, in order, with their types: what conditions are checked against.
+public struct TaskSchema: Sendable, Hashable {
+    public struct Field: Sendable, Hashable {
+        /// The name in conditions and in `task.fields`.
+        public var name: String
+        public var type: FieldType
+        /// Where the remote record has it (`caller_id.name`); the name itself unless it was renamed.
+        public var path: String
+
+        public init(_ name: String, _ type: FieldType, path: String? = nil) {
+            self.name = name
+            self.type = type
+            self.path = path ?? name
+        }
+    }
+
+    public var fields: [Field]
+
+    public init(_ fields: [Field]) { self.fields = fields }
+
+    public subscript(name: String) -> Field? { fields.first { $0.name == name } }
+}
