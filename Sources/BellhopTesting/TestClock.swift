@@ -1,0 +1,188 @@
+public import BellhopCore
+import Synchronization
+
+/// A clock that stands still until a test moves it, so that a test of hours takes no time and always goes the same way.
+///
+/// Sleepers are woken in the order of their deadlines, and in the order in which they fell asleep where those are equal. The clock
+/// stands at a sleeper's own deadline when it wakes it.
+///
+/// Between two wakings the clock *settles*: it yields its thread a number of times, starting over whenever somebody asks for the time,
+/// falls asleep or is cancelled, so that woken tasks come to their next sleep. Tasks that wait for something else than this clock
+/// or for each other (a file, a socket) can outlast that; tests of such things say how many sleepers there must be again before the clock
+/// goes on (``run(until:awaiting:)``, ``waitForSleepers(_:)``), which makes them exact.
+///
+/// A class over a mutex, because the test and the tested tasks share the one time.
+public final class TestClock: AgentClock {
+    private struct State {
+        var now: Timestamp
+        var sleepers: [Int: Sleeper] = [:]
+        var counts: [Int: Count] = [:]
+        var lastID = 0
+        /// Grows with everything that anybody does to the clock; settling looks at it.
+        var activity = 0
+    }
+
+    private struct Sleeper {
+        var deadline: Timestamp
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Count {
+        var sleepers: Int
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private let state: Mutex<State>
+    private let settlingYields: Int
+
+    /// A clock that stands at a moment, by default 2026-01-05T09:00:00Z, a Monday.
+    /// - Parameter settlingYields: how many times in a row nothing may have happened before the clock takes it that nothing will.
+    public init(at now: Timestamp = Timestamp(seconds: 1_767_603_600), settlingYields: Int = 100) {
+        state = Mutex(State(now: now))
+        self.settlingYields = settlingYields
+    }
+
+    public var now: Timestamp {
+        state.withLock {
+            $0.activity += 1
+            return $0.now
+        }
+    }
+
+    public func sleep(until deadline: Timestamp) async throws {
+        let id = newID()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { fallAsleep(id, until: deadline, $0) }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    /// How many tasks sleep now.
+    public var sleeperCount: Int {
+        state.withLock { $0.sleepers.count }
+    }
+
+    /// The deadline of the sleeper that is to wake first; nil when nobody sleeps.
+    public var nextDeadline: Timestamp? {
+        state.withLock { $0.sleepers.values.map(\.deadline).min() }
+    }
+
+    /// Returns once at least so many tasks sleep.
+    /// - Throws: `CancellationError` when the test is cancelled first, as by its time limit.
+    public func waitForSleepers(_ count: Int) async throws {
+        let id = newID()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let outcome: Result<Void, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if state.sleepers.count >= count { return .success(()) }
+                    state.counts[id] = Count(sleepers: count, continuation: continuation)
+                    return nil
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    /// Moves the clock forward by a duration, waking everybody on the way in order.
+    public func advance(by duration: Duration) async {
+        await settle()
+        await advance(to: state.withLock { $0.now } + duration)
+    }
+
+    /// Moves the clock forward to a moment, waking everybody on the way in order, among them who falls asleep on the way.
+    public func advance(to target: Timestamp) async {
+        await settle()
+        while wakeNext(until: target) { await settle() }
+    }
+
+    /// Jumps from deadline to deadline until a moment, each time after at least so many tasks sleep.
+    ///
+    /// For loops that do real work between their sleeps: the clock waits for them, however long they take. Ends at the moment itself.
+    /// - Throws: `CancellationError` when the test is cancelled while fewer sleep.
+    public func run(until end: Timestamp, awaiting sleepers: Int = 0) async throws {
+        repeat {
+            try await waitForSleepers(sleepers)
+            await settle()
+        } while wakeNext(until: end)
+    }
+
+    /// Sets the clock, forward or back, as someone sets a clock on the wall: all who are due then wake at once, and find that time.
+    public func jump(to moment: Timestamp) async {
+        await settle()
+        let due = state.withLock { state in
+            state.now = moment
+            let due = state.sleepers.filter { $0.value.deadline <= moment }.sorted { Self.order($0) < Self.order($1) }
+            for (id, _) in due { state.sleepers[id] = nil }
+            return due
+        }
+        for (_, sleeper) in due { sleeper.continuation.resume() }
+        await settle()
+    }
+
+    /// Lets other tasks run until they have left the clock alone for a while, or will not leave it alone at all.
+    public func settle() async {
+        var seen = -1
+        var quiet = 0
+        var turns = 0
+        while quiet < settlingYields, turns < settlingYields * 1000 {
+            turns += 1
+            await Task.yield()
+            let activity = state.withLock { $0.activity }
+            quiet = activity == seen ? quiet + 1 : 0
+            seen = activity
+        }
+    }
+
+    private static func order(_ entry: (key: Int, value: Sleeper)) -> (Timestamp, Int) {
+        (entry.value.deadline, entry.key)
+    }
+
+    private func newID() -> Int {
+        state.withLock {
+            $0.lastID += 1
+            return $0.lastID
+        }
+    }
+
+    private func fallAsleep(_ id: Int, until deadline: Timestamp, _ continuation: CheckedContinuation<Void, any Error>) {
+        let (outcome, satisfied) = state.withLock { state -> (Result<Void, any Error>?, [Count]) in
+            state.activity += 1
+            // Cancellation before this point found no sleeper to wake, and is seen here.
+            if Task.isCancelled { return (.failure(CancellationError()), []) }
+            if deadline <= state.now { return (.success(()), []) }
+            state.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)
+            let satisfied = state.counts.filter { $0.value.sleepers <= state.sleepers.count }
+            for id in satisfied.keys { state.counts[id] = nil }
+            return (nil, Array(satisfied.values))
+        }
+        if let outcome { continuation.resume(with: outcome) }
+        for count in satisfied { count.continuation.resume() }
+    }
+
+    /// Ends the sleep or the wait of that number with an error, if it has begun.
+    private func cancel(_ id: Int) {
+        let continuation = state.withLock { state in
+            state.activity += 1
+            return state.sleepers.removeValue(forKey: id)?.continuation ?? state.counts.removeValue(forKey: id)?.continuation
+        }
+        continuation?.resume(throwing: CancellationError())
+    }
+
+    /// Moves to the next deadline and wakes its sleeper; false, and the clock at the target, when none is due by then.
+    private func wakeNext(until target: Timestamp) -> Bool {
+        let sleeper = state.withLock { state -> Sleeper? in
+            guard let next = state.sleepers.min(by: { Self.order($0) < Self.order($1) }), next.value.deadline <= target else {
+                state.now = max(state.now, target)
+                return nil
+            }
+            state.now = max(state.now, next.value.deadline)
+            return state.sleepers.removeValue(forKey: next.key)
+        }
+        sleeper?.continuation.resume()
+        return sleeper != nil
+    }
+}
