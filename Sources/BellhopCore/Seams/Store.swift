@@ -8,6 +8,9 @@ public protocol Store: Notebook {
     func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask]
     /// All tasks that are there now, per scope in the order of the listing that showed them first.
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]]
+    /// For each of these event subjects to which our rules wrote (a `comment`, an `update`; done, or perhaps done) since that moment:
+    /// the highest hop among those deliveries. What such a task shows next may be our own doing.
+    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int]
     /// T1.
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult
     /// Keeps how polls are going when there is no poll to commit, with what it has to tell.
@@ -33,8 +36,8 @@ public protocol Store: Notebook {
 
     // Deliveries.
 
-    /// T3: takes deliveries that are due, at most one per lane.
-    func claim(limit: Int, until: Timestamp, at now: Timestamp) async throws(StoreError) -> [Claim]
+    /// T3: takes deliveries that are due, at most one per lane, and none for these receivers (they have enough in flight).
+    func claim(limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp) async throws(StoreError) -> [Claim]
     /// T4: for each, whether its lease still held.
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool]
     /// Makes available again what is running without a living lease, or, at start, everything that an earlier run left running.
