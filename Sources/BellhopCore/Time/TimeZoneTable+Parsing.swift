@@ -1,0 +1,141 @@
+extension TimeZoneTable {
+    /// Why bytes are no time zone.
+    public struct Malformed: Error, Sendable, Hashable, CustomStringConvertible {
+        /// What is wrong, as a clause without a full stop.
+        public var description: String
+    }
+
+    /// Reads the bytes of a TZif file, versions 1 to 4 (RFC 8536, RFC 9636).
+    ///
+    /// Files that count leap seconds (`right/…`) are refused, since ``Timestamp`` does not.
+    /// - Parameter name: what the zone is called; the file does not say.
+    public init(name: String, tzif bytes: [UInt8]) throws(Malformed) {
+        var reader = Reader(bytes: bytes)
+        var header = try reader.header()
+        var footer: ArraySlice<UInt8> = []
+        if header.version > 1 {
+            // The first block, with its 32-bit times, is for readers of version 1.
+            try reader.skip(header.blockSize(timeSize: 4))
+            header = try reader.header()
+        }
+        let timeSize = header.version > 1 ? 8 : 4
+        guard header.leaps == 0 else { throw Malformed(description: "it counts leap seconds") }
+        guard header.types > 0, header.types <= 256, header.characters > 0 else {
+            throw Malformed(description: "it has no kind of local time")
+        }
+        guard reader.remaining >= header.blockSize(timeSize: timeSize) else { throw .endsEarly }
+        var transitions: [Int64] = []
+        transitions.reserveCapacity(header.times)
+        for _ in 0..<header.times {
+            let time = try reader.integer(bytes: timeSize)
+            if let last = transitions.last, last >= time { throw Malformed(description: "its transitions do not ascend") }
+            transitions.append(time)
+        }
+        let typeAfter = Array(try reader.take(header.times))
+        guard typeAfter.allSatisfy({ $0 < header.types }) else { throw Malformed(description: "a transition leads nowhere") }
+        var raw: [(offset: Int, isDaylight: Bool, name: Int)] = []
+        for _ in 0..<header.types {
+            let offset = Int(try reader.integer(bytes: 4))
+            // RFC 8536 §3.2: an offset should be more than -25 and less than 26 hours.
+            guard offset > -90_000, offset < 93_600 else { throw Malformed(description: "an offset of \(offset) seconds") }
+            let rest = Array(try reader.take(2))
+            raw.append((offset, rest[0] != 0, Int(rest[1])))
+        }
+        let names = Array(try reader.take(header.characters))
+        var types: [LocalTimeType] = []
+        for (offset, isDaylight, start) in raw {
+            guard start < names.count, let end = names[start...].firstIndex(of: 0) else {
+                throw Malformed(description: "an abbreviation does not end")
+            }
+            types.append(
+                LocalTimeType(offset: offset, isDaylight: isDaylight, abbreviation: String(decoding: names[start..<end], as: UTF8.self)))
+        }
+        try reader.skip(header.standardMarks + header.universalMarks)
+        if header.version > 1 { footer = try reader.footer() }
+        var rule: PosixZone?
+        if !footer.isEmpty {
+            let text = String(decoding: footer, as: UTF8.self)
+            rule = PosixZone(text)
+            if rule == nil { throw Malformed(description: "a footer that is no TZ string: \(text)") }
+        }
+        self.init(name: name, transitions: transitions, typeAfter: typeAfter, types: types, rule: rule)
+    }
+
+    /// A zone whose rule is a POSIX `TZ` string, such as `CET-1CEST,M3.5.0,M10.5.0/3`, for all time; nil when it is none.
+    public init?(name: String, posix: some StringProtocol) {
+        guard let rule = PosixZone(posix) else { return nil }
+        self.init(name: name, transitions: [], typeAfter: [], types: [rule.standard], rule: rule)
+    }
+}
+
+extension TimeZoneTable.Malformed {
+    fileprivate static let endsEarly = Self(description: "it ends too early")
+}
+
+/// The counts at the head of a TZif block.
+private struct Header {
+    var version: Int
+    var universalMarks: Int
+    var standardMarks: Int
+    var leaps: Int
+    var times: Int
+    var types: Int
+    var characters: Int
+
+    func blockSize(timeSize: Int) -> Int {
+        times * (timeSize + 1) + types * 6 + characters + leaps * (timeSize + 4) + standardMarks + universalMarks
+    }
+}
+
+private struct Reader {
+    let bytes: [UInt8]
+    var index = 0
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    var remaining: Int { bytes.count - index }
+
+    mutating func take(_ count: Int) throws(TimeZoneTable.Malformed) -> ArraySlice<UInt8> {
+        guard count <= remaining else { throw .endsEarly }
+        defer { index += count }
+        return bytes[index..<(index + count)]
+    }
+
+    mutating func skip(_ count: Int) throws(TimeZoneTable.Malformed) {
+        _ = try take(count)
+    }
+
+    /// A signed number, most significant byte first.
+    mutating func integer(bytes count: Int) throws(TimeZoneTable.Malformed) -> Int64 {
+        let slice = try take(count)
+        var value: Int64 = Int8(bitPattern: slice[slice.startIndex]) < 0 ? -1 : 0
+        for byte in slice { value = value << 8 | Int64(byte) }
+        return value
+    }
+
+    mutating func header() throws(TimeZoneTable.Malformed) -> Header {
+        guard remaining >= 44 else { throw .endsEarly }
+        guard Array(try take(4)) == Array("TZif".utf8) else { throw TimeZoneTable.Malformed(description: "it is no TZif file") }
+        let version = Int(try integer(bytes: 1))
+        guard version == 0 || version >= 0x32 else { throw TimeZoneTable.Malformed(description: "an unknown version") }
+        try skip(15)
+        var counts: [Int] = []
+        for _ in 0..<6 {
+            let count = Int(try integer(bytes: 4))
+            guard 0...bytes.count ~= count else { throw .endsEarly }
+            counts.append(count)
+        }
+        return Header(
+            version: version == 0 ? 1 : version - 0x30, universalMarks: counts[0], standardMarks: counts[1], leaps: counts[2],
+            times: counts[3], types: counts[4], characters: counts[5])
+    }
+
+    /// What stands between the two newlines after the second block.
+    mutating func footer() throws(TimeZoneTable.Malformed) -> ArraySlice<UInt8> {
+        let newline = UInt8(ascii: "\n")
+        guard try take(1).first == newline, let end = bytes[index...].firstIndex(of: newline) else { throw .endsEarly }
+        return bytes[index..<end]
+    }
+}
