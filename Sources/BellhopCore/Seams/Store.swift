@@ -31,6 +31,8 @@ public protocol Store: Notebook {
 
     /// Makes these the rules there are: timers of others end. Says for each from which place on the bus on it sees events.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64]
+    /// When the next timer is due.
+    func nextTimer() async throws(StoreError) -> Timestamp?
     func dueTimers(at now: Timestamp) async throws(StoreError) -> [RuleTimer]
     func fire(_ firings: [TimerFiring]) async throws(StoreError)
 
@@ -45,7 +47,7 @@ public protocol Store: Notebook {
     func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int
     /// Wakes deliveries of this receiver that rest because its connection could not be used.
     func wake(receiver: String, at now: Timestamp) async throws(StoreError)
-    /// The next moment at which a timer, a delivery or a lease needs attention.
+    /// The next moment at which a delivery or a lease needs attention.
     func nextDue() async throws(StoreError) -> Timestamp?
     /// A person's word on deliveries: how many it changed.
     @discardableResult
