@@ -1,0 +1,201 @@
+/// Builds documents from events and gathers what is wrong with them.
+struct Composer {
+    private(set) var documents: [Document] = []
+    private(set) var errors: [YAMLError] = []
+
+    let source: SourceText
+    private let limits: Limits
+    private var marks: MarkReader
+    private var frames: [Frame] = []
+    private var anchors: [String: Anchored] = [:]
+    private var nodes = 0
+    private var isStopped = false
+
+    /// A node that aliases may repeat, with its size and height. `node` is nil while it is still being read.
+    private struct Anchored {
+        var node: Node?
+        var weight = 0
+        var height = 0
+    }
+
+    init(_ source: SourceText, _ limits: Limits) {
+        self.source = source
+        self.limits = limits
+        marks = MarkReader(source)
+    }
+
+    mutating func run(_ events: inout EventParser) {
+        while !isStopped {
+            do {
+                take(try events.next())
+            } catch {
+                stop(error.inPlainWords(source, &marks))
+            }
+        }
+    }
+
+    private mutating func take(_ event: Event) {
+        switch event.step {
+        case .streamStart, .documentEnd: break
+        case .streamEnd: isStopped = true
+        case .documentStart(let version):
+            anchors = [:]
+            if let version, version != (1, 2) { refuse(version, at: marks.range(event.start, event.end)) }
+        case .alias(let name): alias(name, at: marks.range(event.start, event.end))
+        case .scalar(let scalar): take(scalar, event)
+        case .sequenceStart(let properties, let isFlow): open(.sequence, properties, isFlow, event)
+        case .mappingStart(let properties, let isFlow): open(.mapping, properties, isFlow, event)
+        case .sequenceEnd, .mappingEnd: close(event)
+        }
+    }
+
+    private mutating func take(_ step: Event.ScalarStep, _ event: Event) {
+        guard count(1 + step.text.utf8.count / 256, .tooManyNodes, at: event) else { return }
+        var range = marks.range(event.start, event.end)
+        if !step.properties.isEmpty { range = SourceRange(contentStart(range.start, before: range.end.offset), range.end) }
+        switch step.style {
+        case .literal, .folded: range = source.trimmingBlankEnd(of: range)
+        case .singleQuoted, .doubleQuoted: checkSpaceBeforeComment(behind: range)
+        case .plain: break
+        }
+        let value = meaning(of: step, at: range)
+        let node = Node(.scalar(Scalar(text: step.text, style: step.style, value: value)), range, in: source)
+        if let anchor = step.properties.anchor {
+            anchors[anchor] = Anchored(node: node, weight: 1 + step.text.utf8.count / 256)
+        }
+        add(node, isBare: step.properties.isEmpty, height: 0)
+    }
+
+    private mutating func meaning(of step: Event.ScalarStep, at range: SourceRange) -> Value {
+        guard let written = step.properties.tag else {
+            return step.style == .plain ? CoreSchema.resolve(step.text) : .string(step.text)
+        }
+        guard let tag = known(written, before: range) else { return .string(step.text) }
+        if let value = tag.value(of: step.text) { return value }
+        let shown = step.text.isEmpty ? "nothing" : "`\(step.text.prefix(40))`"
+        let message = "`\(tag.written)` asks for \(tag.wanted), and \(shown) is not that"
+        report(YAMLError(.tagMismatch, message, at: range, help: "delete the tag or change the value"))
+        return .string(step.text)
+    }
+
+    private mutating func open(_ kind: Frame.Kind, _ properties: Event.Properties, _ isFlow: Bool, _ event: Event) {
+        guard count(1, .tooManyNodes, at: event) else { return }
+        var start = marks.position(event.start)
+        if !properties.isEmpty { start = contentStart(start, before: source.bytes.count) }
+        guard frames.count < limits.depth else {
+            let message = "lists and mappings lie within one another more than \(limits.depth) deep"
+            return stop(YAMLError(.tooDeep, message, at: SourceRange(start, start), help: "a bracket may be missing further up"))
+        }
+        if let written = properties.tag, let tag = known(written, before: SourceRange(start, start)) {
+            let fits = kind == .sequence ? tag == .sequence : tag == .mapping
+            if !fits {
+                let found = kind == .sequence ? Node.Kind.sequence : Node.Kind.mapping
+                let message = "`\(tag.written)` asks for \(tag.wanted), and this is \(found)"
+                report(
+                    YAMLError(.tagMismatch, message, at: SourceRange(start, start), help: "delete the tag or change the value"))
+            }
+        }
+        if let anchor = properties.anchor { anchors[anchor] = Anchored() }
+        frames.append(Frame(kind, properties, isFlow: isFlow, start: start, nodesBefore: nodes - 1))
+    }
+
+    private mutating func close(_ event: Event) {
+        guard let frame = frames.popLast() else { return }
+        let last = frame.lastChild.map { ($0.alias ?? $0.range).end } ?? frame.start
+        // A mapping of one pair in a flow list, `[a: b]`, has no bracket of its own.
+        let hasBracket = frame.isFlow && event.start.index != event.end.index
+        let end = hasBracket ? marks.position(event.end) : last
+        let range = SourceRange(frame.start, end)
+        if hasBracket { checkSpaceBeforeComment(behind: range) }
+        let node = Node(frame.content, range, in: source)
+        if let anchor = frame.properties.anchor {
+            anchors[anchor] = Anchored(node: node, weight: nodes - frame.nodesBefore, height: frame.height)
+        }
+        add(node, isBare: false, height: frame.height)
+    }
+
+    private mutating func alias(_ name: String, at range: SourceRange) {
+        guard let anchored = anchors[name] else {
+            let message = "no `&\(name)` stands above this `*\(name)`"
+            let help = "write `&\(name)` before the value that is meant, or put the text in quotes"
+            report(YAMLError(.unknownAlias, message, at: range, help: help))
+            return add(missing(at: range), isBare: false, height: 0)
+        }
+        guard let node = anchored.node else {
+            report(YAMLError(.recursiveAlias, "`*\(name)` stands inside the value that it repeats", at: range))
+            return add(missing(at: range), isBare: false, height: 0)
+        }
+        nodes += anchored.weight
+        guard nodes <= limits.nodes else {
+            let message = "repeating `&\(name)` here makes more than \(limits.nodes) values of this text"
+            return stop(YAMLError(.aliasExpansion, message, at: range, help: "write `*` less often"))
+        }
+        guard frames.count + anchored.height <= limits.depth else {
+            let message = "repeating `&\(name)` here lays lists and mappings more than \(limits.depth) deep"
+            return stop(YAMLError(.tooDeep, message, at: range))
+        }
+        add(node.aliased(at: range), isBare: false, height: anchored.height)
+    }
+
+    /// Puts a finished node where it belongs. `isBare` tells that neither anchor nor tag nor alias brought it.
+    private mutating func add(_ node: Node, isBare: Bool, height: Int) {
+        guard !frames.isEmpty else {
+            documents.append(Document(root: node))
+            return
+        }
+        let fault = frames[frames.count - 1].add(node, isBare: isBare, height: height)
+        if let fault { report(fault) }
+    }
+
+    private func missing(at range: SourceRange) -> Node {
+        Node(.scalar(Scalar(text: "", style: .plain, value: .null)), range, in: source)
+    }
+}
+
+extension Composer {
+    /// Counts nodes. False, and the end, when there are too many.
+    private mutating func count(_ weight: Int, _ code: YAMLError.Code, at event: Event) -> Bool {
+        nodes += weight
+        guard nodes > limits.nodes else { return true }
+        stop(YAMLError(code, "the text holds more than \(limits.nodes) values", at: marks.range(event.start, event.start)))
+        return false
+    }
+
+    private mutating func known(_ written: String, before content: SourceRange) -> Tag? {
+        if let tag = Tag(rawValue: written) { return tag }
+        let prefix = "tag:yaml.org,2002:"
+        let shown = written.hasPrefix(prefix) ? "!!" + written.dropFirst(prefix.count) : written
+        let place = source.tagRange(before: content.start)
+        let help = "known tags are \(Tag.names); a text that begins with `!` needs quotes"
+        report(YAMLError(.unknownTag, "unknown tag `\(shown)`", at: place, help: help))
+        return nil
+    }
+
+    private mutating func refuse(_ version: (major: Int, minor: Int), at range: SourceRange) {
+        let message = "the text asks for YAML \(version.major).\(version.minor); it is read as YAML 1.2"
+        report(YAMLError(.version, message, at: range, help: "delete the line, or write `%YAML 1.2`", mended: "%YAML 1.2"))
+    }
+
+    private mutating func checkSpaceBeforeComment(behind range: SourceRange) {
+        guard source.byte(range.end.offset) == ASCII.hash else { return }
+        let place = source.range(range.end.offset..<range.end.offset + 1)
+        report(YAMLError(.commentNeedsSpace, "a comment begins with a space and `#`", at: place))
+    }
+
+    /// Where a node begins behind its anchor and tag.
+    private func contentStart(_ start: Position, before end: Int) -> Position {
+        source.position(ofOffset: source.skipProperties(from: start.offset, to: end))
+    }
+
+    private mutating func report(_ error: YAMLError) {
+        errors.append(error)
+        guard errors.count >= 100 else { return }
+        isStopped = true
+        errors.append(YAMLError(.tooManyErrors, "too many faults; the rest of the text was not read", at: error.range))
+    }
+
+    private mutating func stop(_ error: YAMLError) {
+        isStopped = true
+        errors.append(error)
+    }
+}

@@ -1,0 +1,20 @@
+extension EventParser.Fault {
+    /// The fault in words that a user of YAML knows.
+    func inPlainWords(_ source: SourceText, _ marks: inout MarkReader) -> YAMLError {
+        let place = source.oneCharacter(at: marks.position(problemMark))
+        let context = source.oneCharacter(at: marks.position(contextMark))
+        if isMemory { return YAMLError(.outOfMemory, "memory ran out while the text was read", at: source.range(0..<0)) }
+        let wording = Wording(problem: problem, context: self.context, isAtEnd: place.start.offset >= source.bytes.count)
+        return YAMLError(wording.code, wording.message, at: wording.isAtContext ? context : place, help: wording.help)
+    }
+}
+
+extension SourceText {
+    /// The character at a place; nothing at the end of a line.
+    func oneCharacter(at place: Position) -> SourceRange {
+        guard let byte = byte(place.offset), !ASCII.isBreak(byte) else { return SourceRange(place, place) }
+        var end = place.offset + 1
+        while let next = self.byte(end), UTF8.isContinuation(next) { end += 1 }
+        return SourceRange(place, Position(offset: end, line: place.line, column: place.column + 1))
+    }
+}

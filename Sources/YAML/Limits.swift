@@ -1,0 +1,17 @@
+/// How large a text may be and may become.
+public struct Limits: Sendable, Hashable {
+    /// Bytes of text.
+    public var bytes: Int
+
+    /// Lists and mappings within one another.
+    public var depth: Int
+
+    /// Nodes when every alias is written out. Each 256 bytes of a scalar's text count as one more.
+    public var nodes: Int
+
+    public init(bytes: Int = 4 << 20, depth: Int = 64, nodes: Int = 500_000) {
+        self.bytes = min(bytes, Int(UInt32.max) - 1)
+        self.depth = depth
+        self.nodes = nodes
+    }
+}

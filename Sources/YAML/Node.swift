@@ -1,0 +1,77 @@
+/// A scalar, a list or a mapping that knows its place in its text.
+public struct Node: Sendable {
+    public enum Content: Sendable {
+        case scalar(Scalar)
+        case sequence([Node])
+        case mapping(Mapping)
+    }
+
+    public let content: Content
+
+    /// The node's own text, without its anchor and tag. A block ends with the last character of its last element; a value that
+    /// is not there has an empty range.
+    public let range: SourceRange
+
+    /// Where the alias stands that brought the node here; nil for a node that stands where it was written.
+    public let alias: SourceRange?
+
+    public let source: SourceText
+
+    init(_ content: Content, _ range: SourceRange, in source: SourceText, alias: SourceRange? = nil) {
+        self.content = content
+        self.range = range
+        self.alias = alias
+        self.source = source
+    }
+
+    /// The same node, brought to another place by an alias.
+    func aliased(at place: SourceRange) -> Node { Node(content, range, in: source, alias: place) }
+}
+
+extension Node {
+    /// The kind of a node, in words for messages.
+    public enum Kind: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+        case null = "nothing"
+        case bool = "true or false"
+        case int = "a whole number"
+        case float = "a number"
+        case string = "a text"
+        case sequence = "a list"
+        case mapping = "a mapping"
+
+        public var description: String { rawValue }
+    }
+
+    public var kind: Kind {
+        switch content {
+        case .sequence: .sequence
+        case .mapping: .mapping
+        case .scalar(let scalar):
+            switch scalar.value {
+            case .null: .null
+            case .bool: .bool
+            case .int: .int
+            case .float: .float
+            case .string: .string
+            }
+        }
+    }
+
+    public var scalar: Scalar? { if case .scalar(let scalar) = content { scalar } else { nil } }
+
+    /// What a scalar means; nil for lists and mappings.
+    public var value: Value? { scalar?.value }
+
+    /// A scalar's own characters, whatever it means; nil for lists and mappings. An absent value has the text "".
+    public var scalarText: String? { scalar?.text }
+
+    /// The elements of a list; nil for all else.
+    public var items: [Node]? { if case .sequence(let items) = content { items } else { nil } }
+
+    public var mapping: Mapping? { if case .mapping(let mapping) = content { mapping } else { nil } }
+
+    public var isNull: Bool { kind == .null }
+
+    /// The value of a mapping's key; nil where there is none, and for lists and scalars.
+    public subscript(_ key: String) -> Node? { mapping?[key]?.value }
+}

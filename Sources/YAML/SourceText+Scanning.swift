@@ -1,0 +1,59 @@
+extension SourceText {
+    /// The offset behind anchors, tags, blanks, line breaks and comments that stand before a node.
+    func skipProperties(from start: Int, to end: Int) -> Int {
+        var index = start
+        while index < end {
+            let byte = bytes[index]
+            if byte == ASCII.ampersand || byte == ASCII.exclamation {
+                while index < end, !self.byte(index).isBlankOrEnd { index += 1 }
+            } else if ASCII.isBlank(byte) || ASCII.isBreak(byte) {
+                index += 1
+            } else if byte == ASCII.hash {
+                while index < end, !ASCII.isBreak(bytes[index]) { index += 1 }
+            } else {
+                break
+            }
+        }
+        return index
+    }
+
+    /// The first byte behind blanks, line breaks and comments.
+    func byteBehindSpace(_ start: Int) -> UInt8? { byte(skipSpace(start)) }
+
+    /// The offset behind blanks, line breaks and comments.
+    func skipSpace(_ start: Int) -> Int {
+        var index = start
+        while let byte = byte(index) {
+            if ASCII.isBlank(byte) || ASCII.isBreak(byte) {
+                index += 1
+            } else if byte == ASCII.hash, index > 0, self.byte(index - 1).isBlankOrEnd {
+                while let byte = self.byte(index), !ASCII.isBreak(byte) { index += 1 }
+            } else {
+                break
+            }
+        }
+        return index
+    }
+
+    /// The tag that stands before a node.
+    func tagRange(before content: Position) -> SourceRange {
+        var end = content.offset
+        while end > markLength {
+            while end > markLength, byte(end - 1).isBlankOrEnd { end -= 1 }
+            var start = end
+            while start > markLength, !byte(start - 1).isBlankOrEnd { start -= 1 }
+            guard start < end else { break }
+            if bytes[start] == ASCII.exclamation { return range(start..<end) }
+            guard bytes[start] == ASCII.ampersand else { break }
+            end = start
+        }
+        return SourceRange(content, content)
+    }
+
+    /// A block scalar's range without the empty lines behind it.
+    func trimmingBlankEnd(of range: SourceRange) -> SourceRange {
+        var end = range.end.offset
+        while end > range.start.offset, byte(end - 1).isBlankOrEnd { end -= 1 }
+        return SourceRange(range.start, position(ofOffset: end))
+    }
+}
