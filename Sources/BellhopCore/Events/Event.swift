@@ -6,7 +6,7 @@ public struct Event: Sendable, Hashable, Identifiable {
 
         /// The identity of a fact: of what kind it is, and what it is about.
         public init(type: EventType, facts: String...) {
-            var builder = Fingerprint.Builder()
+            var builder = FingerprintBuilder()
             builder.add(type.name)
             for fact in facts { builder.add(fact) }
             text = builder.fingerprint.hex
