@@ -1,0 +1,101 @@
+extension JSONTape {
+    public func kind(of node: Node) -> Kind { entries[node.index].kind }
+
+    /// Where the value stands in the bytes; of a string without its quotes.
+    public func range(of node: Node) -> Range<Int> { entries[node.index].range }
+
+    /// The elements of an array, in order; of anything else there are none.
+    public func elements(of node: Node) -> [Node] {
+        guard kind(of: node) == .array else { return [] }
+        return places(in: node, step: 0).map(Node.init)
+    }
+
+    /// The names and values of an object's members, in order, a repeated name included; of anything else there are none.
+    public func members(of node: Node) -> [(name: Node, value: Node)] {
+        guard kind(of: node) == .object else { return [] }
+        return places(in: node, step: 1).map { (Node(index: $0), Node(index: $0 + 1)) }
+    }
+
+    /// The member with this name; where it is there more than once, the last one.
+    public func member(_ name: String, of node: Node) -> Node? {
+        guard kind(of: node) == .object else { return nil }
+        var found: Node?
+        for place in places(in: node, step: 1) where isString(place, name) { found = Node(index: place + 1) }
+        return found
+    }
+
+    /// The element at this index, counted from 0.
+    public func element(_ index: Int, of node: Node) -> Node? {
+        guard kind(of: node) == .array, index >= 0 else { return nil }
+        for place in places(in: node, step: 0).dropFirst(index) { return Node(index: place) }
+        return nil
+    }
+
+    /// The value that `path` leads to from `node` or from the root.
+    public func find(_ path: JSON.Path, from node: Node? = nil) -> Node? {
+        var here = node ?? root
+        for step in path.steps {
+            let next: Node? =
+                switch step {
+                case .key(let name): member(name, of: here)
+                case .index(let index): element(index, of: here)
+                }
+            guard let next else { return nil }
+            here = next
+        }
+        return here
+    }
+
+    /// The text of a string; nil for any other value.
+    public func string(of node: Node) -> String? {
+        kind(of: node) == .string ? text(at: node.index) : nil
+    }
+
+    /// The value with all that is in it.
+    public func value(of node: Node) -> JSON { value(at: node.index) }
+
+    private func value(at index: Int) -> JSON {
+        let entry = entries[index]
+        switch entry.kind {
+        case .null: return .null
+        case .false: return .bool(false)
+        case .true: return .bool(true)
+        case .number: return JSONNumber.value(bytes.span, entry.range, isWhole: entry.flag)
+        case .string: return .string(text(at: index))
+        case .array: return .array(places(in: Node(index: index), step: 0).map(value(at:)))
+        case .object:
+            return .object(
+                JSON.Object(places(in: Node(index: index), step: 1).lazy.map { (text(at: $0), value(at: $0 + 1)) }))
+        }
+    }
+
+    /// The entries of what is directly in a container; `step` is 1 where a name goes before each value.
+    private func places(in node: Node, step: Int) -> Places {
+        Places(entries: entries, upcoming: node.index + 1, end: node.index + entries[node.index].size, step: step)
+    }
+
+    private struct Places: Sequence, IteratorProtocol {
+        let entries: [Entry]
+        var upcoming: Int
+        let end: Int
+        let step: Int
+
+        mutating func next() -> Int? {
+            guard upcoming < end else { return nil }
+            let place = upcoming
+            upcoming = place + step + entries[place + step].size
+            return place
+        }
+    }
+
+    private func text(at index: Int) -> String {
+        let entry = entries[index]
+        return entry.flag
+            ? JSONString.unescaped(bytes[entry.range]) : String(decoding: bytes[entry.range], as: UTF8.self)
+    }
+
+    private func isString(_ index: Int, _ text: String) -> Bool {
+        let entry = entries[index]
+        return entry.flag ? self.text(at: index) == text : bytes[entry.range].elementsEqual(text.utf8)
+    }
+}

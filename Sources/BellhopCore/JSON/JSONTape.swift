@@ -1,0 +1,92 @@
+/// A JSON text read once into twelve bytes for each value and name, from which any part can be found without making a string.
+///
+/// Building it checks the whole text, so that nothing read from it later can fail. Values are made when they are asked for.
+public struct JSONTape: Sendable {
+    /// What a value is.
+    public enum Kind: UInt8, Sendable, Hashable {
+        case null, `false`, `true`, number, string, array, object
+    }
+
+    /// The place of one value on its tape.
+    public struct Node: Sendable, Hashable {
+        let index: Int
+    }
+
+    /// One value or one member's name.
+    struct Entry {
+        /// Of a string and a name: the place after the opening quote.
+        var start: UInt32
+        /// In bytes; of a string without its quotes.
+        var length: UInt32
+        /// The kind in three bits, the flag in one, and in 28 how many entries the value takes with all that is in it.
+        var info: UInt32
+
+        init(_ kind: Kind, _ range: Range<Int>, flag: Bool) {
+            start = UInt32(truncatingIfNeeded: range.lowerBound)
+            length = UInt32(truncatingIfNeeded: range.count)
+            info = 1 << 4 | (flag ? 8 : 0) | UInt32(kind.rawValue)
+        }
+
+        var kind: Kind { Kind(rawValue: UInt8(info & 7)) ?? .null }  // three bits were written from a kind
+        var flag: Bool { info & 8 != 0 }
+        var size: Int { Int(info >> 4) }
+        var range: Range<Int> { Int(start)..<Int(start) + Int(length) }
+    }
+
+    /// The text.
+    public let bytes: [UInt8]
+    let entries: [Entry]
+
+    /// How deep arrays and objects may be nested unless a caller says otherwise.
+    public static let defaultDepth = 512
+
+    /// Reads the JSON text that fills `range` of `bytes`, or all of them. Offsets in errors and on the tape are those in `bytes`.
+    public init(_ bytes: [UInt8], in range: Range<Int>? = nil, depth: Int = defaultDepth) throws(JSONError) {
+        let range = range ?? 0..<bytes.count
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "the range lies within the bytes")
+        guard range.upperBound <= UInt32.max else { throw JSONError(.tooLong(Int(UInt32.max)), at: Int(UInt32.max)) }
+        var walker = JSONWalker(depthLimit: depth)
+        var recorder = JSONTapeRecorder(capacity: range.count / 16)
+        let text = bytes.span.extracting(first: range.upperBound)
+        let end = try JSONLexer.skipBlanks(text, from: walker.walk(text, from: range.lowerBound, &recorder))
+        guard end == range.upperBound else { throw JSONError(.trailing, at: end) }
+        self.bytes = bytes
+        entries = recorder.entries
+    }
+
+    /// The value that the whole text is.
+    public var root: Node { Node(index: 0) }
+}
+
+/// Writes the tape.
+struct JSONTapeRecorder: JSONVisitor {
+    var entries: [JSONTape.Entry] = []
+    /// The entries of the arrays and objects that are open.
+    private var open: [Int] = []
+    private static let limit = 1 << 28 - 1
+
+    init(capacity: Int) { entries.reserveCapacity(max(4, capacity)) }
+
+    @inline(__always)
+    mutating func scalar(_ kind: JSONTape.Kind, _ range: Range<Int>, flag: Bool) {
+        entries.append(JSONTape.Entry(kind, range, flag: flag))
+    }
+
+    @inline(__always)
+    mutating func key(_ range: Range<Int>, hasEscapes: Bool) {
+        entries.append(JSONTape.Entry(.string, range, flag: hasEscapes))
+    }
+
+    mutating func open(_ kind: JSONTape.Kind, at start: Int) {
+        open.append(entries.count)
+        entries.append(JSONTape.Entry(kind, start..<start, flag: false))
+    }
+
+    mutating func close(at end: Int) throws(JSONError) {
+        guard let index = open.popLast() else { preconditionFailure("the grammar closes only what is open") }
+        let size = entries.count - index
+        guard size <= Self.limit else { throw JSONError(.tooLong(Self.limit), at: end) }
+        entries[index].length = UInt32(truncatingIfNeeded: end) &- entries[index].start
+        entries[index].info = entries[index].info & 15 | UInt32(truncatingIfNeeded: size) << 4
+    }
+}
