@@ -13,7 +13,9 @@ extension PosixZone {
             guard let west = reader.time(hours: 24), reader.take(",") else { return nil }
             offset = -west
         }
-        guard let start = reader.yearlyMoment(), reader.take(","), let end = reader.yearlyMoment(), reader.isAtEnd else { return nil }
+        guard let start = reader.yearlyMoment(), reader.take(","), let end = reader.yearlyMoment(), reader.isAtEnd else {
+            return nil
+        }
         daylight = Daylight(type: LocalTimeType(offset: offset, isDaylight: true, abbreviation: name), start: start, end: end)
     }
 

@@ -48,7 +48,8 @@ extension TimeZoneTable {
                 throw Malformed(description: "an abbreviation does not end")
             }
             types.append(
-                LocalTimeType(offset: offset, isDaylight: isDaylight, abbreviation: String(decoding: names[start..<end], as: UTF8.self)))
+                LocalTimeType(
+                    offset: offset, isDaylight: isDaylight, abbreviation: String(decoding: names[start..<end], as: UTF8.self)))
         }
         try reader.skip(header.standardMarks + header.universalMarks)
         if header.version > 1 { footer = try reader.footer() }

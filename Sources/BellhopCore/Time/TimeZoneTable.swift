@@ -15,7 +15,8 @@ public struct TimeZoneTable: Sendable, Hashable {
 
     /// Coordinated universal time, which has no transitions.
     public static let utc = TimeZoneTable(
-        name: "UTC", transitions: [], typeAfter: [], types: [LocalTimeType(offset: 0, isDaylight: false, abbreviation: "UTC")], rule: nil)
+        name: "UTC", transitions: [], typeAfter: [], types: [LocalTimeType(offset: 0, isDaylight: false, abbreviation: "UTC")],
+        rule: nil)
 
     init(name: String, transitions: [Int64], typeAfter: [UInt8], types: [LocalTimeType], rule: PosixZone?) {
         self.name = name

@@ -1,0 +1,106 @@
+/// One of cron's fields: what it may hold and how its errors speak of it.
+struct CronField: Sendable {
+    /// What the field is called.
+    let name: String
+    let range: ClosedRange<Int>
+    /// The names of the values from the lowest on; empty where there are none.
+    let names: [String]
+    /// What the field may hold, for help.
+    let allowed: String
+
+    static let minute = CronField(name: "minute", range: 0...59, names: [], allowed: "0-59")
+    static let hour = CronField(name: "hour", range: 0...23, names: [], allowed: "0-23")
+    static let day = CronField(name: "day of the month", range: 1...31, names: [], allowed: "1-31")
+    static let month = CronField(
+        name: "month", range: 1...12,
+        names: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"], allowed: "1-12 or JAN-DEC")
+    static let weekday = CronField(
+        name: "weekday", range: 0...7, names: ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"],
+        allowed: "0-7 or SUN-SAT (0 and 7 are Sunday)")
+
+    /// Reads the field's text into bits.
+    /// - Parameter offset: where in the whole text the field begins.
+    func bits(_ text: Substring, at offset: Int) throws(TimeTextError) -> UInt64 {
+        var bits: UInt64 = 0
+        var start = offset
+        for item in text.split(separator: ",", omittingEmptySubsequences: false) {
+            bits |= try itemBits(item, at: start)
+            start += item.utf8.count + 1
+        }
+        // Sunday goes by 0 and by 7.
+        return range.upperBound == 7 ? (bits | bits >> 7) & 0b111_1111 : bits
+    }
+
+    /// Reads one entry of a list: a number, a range or a star, perhaps with a step.
+    private func itemBits(_ text: Substring, at offset: Int) throws(TimeTextError) -> UInt64 {
+        let length = text.utf8.count
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let base = parts.first, !base.isEmpty else {
+            throw TimeTextError("a list with an empty place in the field \(name)", offset: offset, length: length, help: allowed)
+        }
+        var (low, high) = (range.lowerBound, range.upperBound == 7 ? 6 : range.upperBound)
+        var isRange = true
+        if base != "*" {
+            let ends = base.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+            low = try value(ends[0], at: offset)
+            high = low
+            isRange = ends.count == 2
+            if isRange {
+                high = try value(ends[1], at: offset + ends[0].utf8.count + 1)
+                // As the end of a range Sunday comes after Saturday.
+                if range.upperBound == 7, high == 0, low > 0 { high = 7 }
+                if range.upperBound == 7, low == 7, high < 7 { low = 0 }
+            }
+            guard low <= high else {
+                throw TimeTextError(
+                    "a range that runs backwards", offset: offset, length: base.utf8.count,
+                    help: "\(ends[0])-\(last),\(first)-\(ends[1])")
+            }
+        }
+        var step = 1
+        if parts.count == 2 {
+            let place = offset + base.utf8.count + 1
+            guard let number = Self.number(parts[1]), number > 0 else {
+                throw TimeTextError(
+                    "a step is a number from 1 on", offset: place, length: parts[1].utf8.count, help: "for example */5")
+            }
+            guard isRange else {
+                throw TimeTextError("a step needs a range", offset: offset, length: length, help: "\(base)-\(last)/\(number)")
+            }
+            guard number <= range.upperBound else {
+                throw TimeTextError(
+                    "a step longer than the field \(name)", offset: place, length: parts[1].utf8.count, help: allowed)
+            }
+            step = number
+        }
+        return stride(from: low, through: high, by: step).reduce(into: 0) { $0 |= 1 << UInt64($1) }
+    }
+
+    /// Reads a number or a name.
+    private func value(_ text: Substring, at offset: Int) throws(TimeTextError) -> Int {
+        if let number = Self.number(text) {
+            guard range.contains(number) else {
+                throw TimeTextError("\(text) is no \(name)", offset: offset, length: text.utf8.count, help: allowed)
+            }
+            return number
+        }
+        let upper = text.uppercased()
+        if let place = names.firstIndex(of: upper) { return range.lowerBound + place }
+        let length = text.utf8.count
+        if text.isEmpty {
+            throw TimeTextError("a range with an open end in the field \(name)", offset: offset, length: 0, help: allowed)
+        }
+        if text == "?" { throw TimeTextError("'?' is not known here", offset: offset, length: length, help: "*") }
+        let guess = upper.count > 3 ? names.first { upper.hasPrefix($0) } : nil
+        throw TimeTextError("'\(text)' is no \(name)", offset: offset, length: length, help: guess ?? allowed)
+    }
+
+    private var first: String { names.first ?? String(range.lowerBound) }
+    private var last: String { names.last ?? String(range.upperBound) }
+
+    /// A number of one to three digits.
+    private static func number(_ text: Substring) -> Int? {
+        guard 1...3 ~= text.utf8.count, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+        return Int(text)
+    }
+}

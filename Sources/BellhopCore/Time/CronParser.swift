@@ -1,0 +1,98 @@
+/// Reads the text of a schedule into bits, field by field.
+struct CronParser {
+    let text: String
+
+    struct Fields {
+        var minutes: UInt64
+        var hours: UInt64
+        var days: UInt64
+        var months: UInt64
+        var weekdays: UInt64
+        var eitherDay: Bool
+    }
+
+    func fields() throws(TimeTextError) -> Fields {
+        let words = Self.words(of: text)
+        guard let first = words.first else {
+            throw TimeTextError("a schedule is missing", offset: 0, length: text.utf8.count, help: Self.five)
+        }
+        if first.text.hasPrefix("@") {
+            return try CronParser(text: nickname(first, alone: words.count == 1)).fields()
+        }
+        guard words.count == 5 else {
+            let extra = words.count > 5 ? words[5] : nil
+            throw TimeTextError(
+                "\(Self.count(words.count))", offset: extra?.offset ?? first.offset,
+                length: (words.last.map { $0.offset + $0.text.utf8.count } ?? 0) - (extra?.offset ?? first.offset),
+                help: Self.five)
+        }
+        let fields = Fields(
+            minutes: try CronField.minute.bits(words[0].text, at: words[0].offset),
+            hours: try CronField.hour.bits(words[1].text, at: words[1].offset),
+            days: try CronField.day.bits(words[2].text, at: words[2].offset),
+            months: try CronField.month.bits(words[3].text, at: words[3].offset),
+            weekdays: try CronField.weekday.bits(words[4].text, at: words[4].offset),
+            eitherDay: !words[2].text.contains("*") && !words[4].text.contains("*"))
+        guard fields.eitherDay || Self.comesDue(fields) else {
+            throw TimeTextError(
+                "a day that never comes", offset: words[2].offset,
+                length: words[3].offset + words[3].text.utf8.count - words[2].offset,
+                help: "no such month has a day \(words[2].text)")
+        }
+        return fields
+    }
+
+    /// Whether some month has one of the days.
+    private static func comesDue(_ fields: Fields) -> Bool {
+        (1...12).contains { month in
+            fields.months.contains(month) && fields.days.trailingZeroBitCount <= CivilDate.days(inMonth: month, of: 2000)
+        }
+    }
+
+    /// The five fields that an `@` word stands for.
+    private func nickname(_ word: (text: Substring, offset: Int), alone: Bool) throws(TimeTextError) -> String {
+        let name = word.text.lowercased()
+        let length = word.text.utf8.count
+        guard let fields = Self.nicknames[name] else {
+            switch name {
+            case "@every":
+                throw TimeTextError(
+                    "'@every' is no schedule", offset: word.offset, length: length, help: "write `every:` with a duration")
+            default:
+                throw TimeTextError(
+                    "'\(word.text)' is no schedule", offset: word.offset, length: length,
+                    help: "@hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually")
+            }
+        }
+        guard alone else {
+            throw TimeTextError("'\(word.text)' stands alone", offset: word.offset, length: length, help: "\(fields)")
+        }
+        return fields
+    }
+
+    private static let nicknames = [
+        "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *",
+        "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+    ]
+
+    private static let five = "five fields: minute hour day month weekday"
+
+    private static func count(_ fields: Int) -> String {
+        switch fields {
+        case 1: "one field"
+        case 2: "two fields"
+        case 3: "three fields"
+        case 4: "four fields"
+        case 6: "six fields"
+        case 7: "seven fields"
+        default: "\(fields) fields"
+        }
+    }
+
+    /// The words of a text and where they begin, in UTF-8 bytes.
+    private static func words(of text: String) -> [(text: Substring, offset: Int)] {
+        text.split { $0 == " " || $0 == "\t" || $0 == "\n" }.map { word in
+            (word, text.utf8.distance(from: text.startIndex, to: word.startIndex))
+        }
+    }
+}

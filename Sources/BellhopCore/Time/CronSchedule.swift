@@ -1,0 +1,166 @@
+/// A recurring time in cron's five fields, such as `30 8 * * MON-FRI`.
+///
+/// Fields are minute (0-59), hour (0-23), day of the month (1-31), month (1-12 or JAN-DEC) and weekday (0-7 or SUN-SAT, Sunday being
+/// 0 and 7), each a `*`, a number, a name, a range, a list of these, or with a step: `*/5`, `8-18/2`. `@hourly`, `@daily`, `@midnight`,
+/// `@weekly`, `@monthly`, `@yearly` and `@annually` stand for the usual five.
+///
+/// Where neither day field contains a `*`, a day need match only one of them, as in every cron since Vixie's: `0 0 13 * FRI` is each
+/// 13th and each Friday. Otherwise it has to match both.
+///
+/// On the days on which clocks change, a schedule with every hour runs by time elapsed: `*/5 * * * *` runs every five minutes, twice
+/// through an hour that comes twice, and has nothing to make up for after one that is left out. Any other schedule runs by the clock on the wall:
+/// what is due in an hour that is left out is due once, in the first moment after it; what is due in one that comes twice is due the first time.
+public struct CronSchedule: Sendable, Hashable {
+    /// The schedule as it was written.
+    public let text: String
+    /// Minutes as bits, bit 0 for minute 0.
+    let minutes: UInt64
+    /// Hours as bits.
+    let hours: UInt64
+    /// Days of the month as bits, bit 1 for the first.
+    let days: UInt64
+    /// Months as bits, bit 1 for January.
+    let months: UInt64
+    /// Weekdays as bits, bit 0 for Sunday.
+    let weekdays: UInt64
+    /// Whether a day need match only one of its two fields.
+    let eitherDay: Bool
+
+    /// Reads a schedule; what is wrong with it comes with a place and a way out.
+    ///
+    /// A schedule that never comes due, as on February 31, is refused.
+    public init(_ text: some StringProtocol) throws(TimeTextError) {
+        let parser = CronParser(text: String(text))
+        let fields = try parser.fields()
+        self.text = String(text)
+        minutes = fields.minutes
+        hours = fields.hours
+        days = fields.days
+        months = fields.months
+        weekdays = fields.weekdays
+        eitherDay = fields.eitherDay
+    }
+
+    /// The first moment after a given one at which the schedule is due on the clocks of a zone; nil when the calendar ends before.
+    public func next(after moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
+        hours == Self.everyHour ? nextElapsed(after: moment, in: zone) : nextOnWall(after: moment, in: zone)
+    }
+
+    /// The moments from one to another, both included, at which the schedule is due, the earliest first, at most so many.
+    public func occurrences(
+        from start: Timestamp, through end: Timestamp, limit: Int, in zone: TimeZoneTable
+    ) -> [Timestamp] {
+        var found: [Timestamp] = []
+        var moment = start - .microseconds(1)
+        while found.count < limit, let next = next(after: moment, in: zone), next <= end, next > moment {
+            found.append(next)
+            moment = next
+        }
+        return found
+    }
+
+    private static let everyHour: UInt64 = (1 << 24) - 1
+    /// Where schedules end: safely before moments do.
+    private static let lastYear = 290_000
+}
+
+extension CronSchedule: CustomStringConvertible {
+    /// The schedule as it was written.
+    public var description: String { text }
+}
+
+extension CronSchedule {
+    /// By the clock on the wall: each time it shows counts once, and one it never shows counts when it has been put forward.
+    ///
+    /// The moment that a time on the wall counts at never goes back as that time goes on, so that the first later one is the answer.
+    private func nextOnWall(after moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
+        var wall = zone.local(moment)
+        while let next = nextWall(after: wall) {
+            let due = zone.resolve(next).earliest
+            if due > moment { return due }
+            wall = next
+        }
+        return nil
+    }
+
+    /// By time elapsed: each moment at which the clock shows a matching minute counts.
+    private func nextElapsed(after moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
+        var period = zone.period(at: moment.seconds)
+        var wall = CivilDateTime(secondsSinceEpoch: moment.seconds + Int64(period.type.offset))
+        while let next = nextWall(after: wall) {
+            let due = next.secondsSinceEpoch - Int64(period.type.offset)
+            if due < period.end { return Timestamp(seconds: due) }
+            // The clock is changed before: look again from the second before its new time, so that this itself may be the one.
+            period = zone.period(at: period.end)
+            wall = CivilDateTime(secondsSinceEpoch: period.start + Int64(period.type.offset) - 1)
+        }
+        return nil
+    }
+
+    /// The first time on the wall, in whole minutes, later than the minute of a given one.
+    func nextWall(after wall: CivilDateTime) -> CivilDateTime? {
+        let date = wall.date
+        guard date.year < Self.lastYear else { return nil }
+        if matches(date) {
+            if hours.contains(wall.hour), let minute = minutes.first(after: wall.minute) {
+                return CivilDateTime(date: date, secondOfDay: wall.hour * 3600 + minute * 60)
+            }
+            if let hour = hours.first(after: wall.hour) {
+                return CivilDateTime(date: date, secondOfDay: hour * 3600 + minutes.trailingZeroBitCount * 60)
+            }
+        }
+        guard let next = nextDate(after: date) else { return nil }
+        return CivilDateTime(date: next, secondOfDay: hours.trailingZeroBitCount * 3600 + minutes.trailingZeroBitCount * 60)
+    }
+
+    private func matches(_ date: CivilDate) -> Bool {
+        guard months.contains(date.month) else { return false }
+        let day = days.contains(date.day)
+        let weekday = weekdays.contains(date.weekday.rawValue)
+        return eitherDay ? day || weekday : day && weekday
+    }
+
+    /// The first matching day after a given one. The calendar repeats itself after 400 years, so that none within them means none ever.
+    private func nextDate(after date: CivilDate) -> CivilDate? {
+        var year = date.year
+        var month = date.month
+        var day = date.day
+        let lastYear = min(year + 400, Self.lastYear)
+        while year <= lastYear {
+            if months.contains(month), let found = matchingDays(year: year, month: month).first(after: day) {
+                return CivilDate(knownYear: year, month: month, day: found)
+            }
+            day = 0
+            if let later = months.first(after: month) {
+                month = later
+            } else {
+                month = months.trailingZeroBitCount
+                year += 1
+            }
+        }
+        return nil
+    }
+
+    /// The matching days of a month as bits, bit 1 for the first.
+    private func matchingDays(year: Int, month: Int) -> UInt64 {
+        let all: UInt64 = (1 << (CivilDate.days(inMonth: month, of: year) + 1)) - 2
+        if weekdays == 0b111_1111, !eitherDay { return days & all }
+        // The seven bits turned so that bit 0 is the weekday of the first, then repeated over the month.
+        let first = CivilDate(knownYear: year, month: month, day: 1).weekday.rawValue
+        let turned = (weekdays >> first | weekdays << (7 - first)) & 0b111_1111
+        let byWeekday = (turned | turned << 7 | turned << 14 | turned << 21 | turned << 28) << 1
+        return (eitherDay ? days | byWeekday : days & byWeekday) & all
+    }
+}
+
+extension UInt64 {
+    func contains(_ bit: Int) -> Bool {
+        self >> UInt64(truncatingIfNeeded: bit) & 1 == 1
+    }
+
+    /// The lowest bit set above a place from 0 to 62.
+    func first(after bit: Int) -> Int? {
+        let above = self & (Self.max << UInt64(truncatingIfNeeded: bit + 1))
+        return above == 0 ? nil : above.trailingZeroBitCount
+    }
+}

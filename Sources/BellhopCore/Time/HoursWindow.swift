@@ -1,0 +1,76 @@
+/// Hours of the day on certain weekdays, such as `22:00-07:00` on `MON-FRI`.
+///
+/// Hours that run past midnight belong to the day on which they begin: with `FRI` the example holds until Saturday at seven. The end
+/// is not part of them.
+public struct HoursWindow: Sendable, Hashable {
+    /// When the hours begin, in minutes after midnight.
+    public let start: Int
+    /// When the hours end, in minutes after midnight, up to 1440; not after ``start`` when they run past midnight.
+    public let end: Int
+    /// The days on which the hours begin.
+    public let days: Set<Weekday>
+
+    /// Reads hours such as `22:00-07:00`, on given days, by default on all.
+    public init(_ text: some StringProtocol, days: Set<Weekday> = Set(Weekday.allCases)) throws(TimeTextError) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2 else {
+            throw TimeTextError(
+                "hours have a beginning and an end", offset: 0, length: text.utf8.count, help: "for example 22:00-07:00")
+        }
+        start = try Self.minute(String(parts[0]), at: 0, latest: 1439)
+        end = try Self.minute(String(parts[1]), at: parts[0].utf8.count + 1, latest: 1440)
+        self.days = days
+        if start == end {
+            throw TimeTextError(
+                "hours that end as they begin", offset: 0, length: text.utf8.count, help: "00:00-24:00 for the whole day")
+        }
+    }
+
+    /// Reads weekdays as cron's last field has them: `MON-FRI`, `SAT,SUN`, `*`.
+    public static func days(_ text: some StringProtocol) throws(TimeTextError) -> Set<Weekday> {
+        let bits = try CronField.weekday.bits(Substring(text), at: 0)
+        return Set(Weekday.allCases.filter { bits.contains($0.rawValue) })
+    }
+
+    /// Whether a time on the wall is within the hours.
+    public func contains(_ local: CivilDateTime) -> Bool {
+        let minute = local.secondOfDay / 60
+        if start < end { return start <= minute && minute < end && days.contains(local.weekday) }
+        return minute >= start && days.contains(local.weekday) || minute < end && days.contains(local.weekday.previous)
+    }
+
+    /// The first moment at or after a given one at which a zone's clocks are not within the hours; nil when that is never.
+    public func end(from moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
+        var moment = moment
+        // Hours of whole days follow each other without a gap, so that a week of them may pass first.
+        for _ in 0...8 {
+            let local = zone.local(moment)
+            guard contains(local) else { return moment }
+            let endsTomorrow = start > end && local.secondOfDay / 60 >= start || end == 1440
+            let date = local.date.adding(days: endsTomorrow ? 1 : 0)
+            let wall = CivilDateTime(date: date, secondOfDay: end % 1440 * 60)
+            // Where the clock shows the end twice, the first may have passed.
+            switch zone.resolve(wall) {
+            case .fold(let first, let second): moment = first > moment ? first : second
+            case .unique(let end): moment = end
+            case .gap(_, let after): moment = after
+            }
+        }
+        return nil
+    }
+
+    /// Reads `hh:mm` into minutes after midnight.
+    private static func minute(_ text: String, at offset: Int, latest: Int) throws(TimeTextError) -> Int {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, 1...2 ~= parts[0].utf8.count, parts[1].utf8.count == 2,
+            let hour = TimeReader.number(text.utf8Span.span, at: 0, digits: parts[0].utf8.count),
+            let minute = TimeReader.number(text.utf8Span.span, at: parts[0].utf8.count + 1, digits: 2),
+            minute < 60, hour * 60 + minute <= latest
+        else {
+            throw TimeTextError(
+                "'\(text)' is no time of day", offset: offset, length: text.utf8.count,
+                help: latest == 1440 ? "00:00 to 24:00" : "00:00 to 23:59")
+        }
+        return hour * 60 + minute
+    }
+}
