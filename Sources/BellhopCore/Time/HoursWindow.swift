@@ -62,9 +62,8 @@ public struct HoursWindow: Sendable, Hashable {
     /// Reads `hh:mm` into minutes after midnight.
     private static func minute(_ text: String, at offset: Int, latest: Int) throws(TimeTextError) -> Int {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, 1...2 ~= parts[0].utf8.count, parts[1].utf8.count == 2,
-            let hour = TimeReader.number(text.utf8Span.span, at: 0, digits: parts[0].utf8.count),
-            let minute = TimeReader.number(text.utf8Span.span, at: parts[0].utf8.count + 1, digits: 2),
+        guard parts.count == 2, let hour = TimeReader.number(String(parts[0]), digits: 1...2),
+            let minute = TimeReader.number(String(parts[1]), digits: 2...2),
             minute < 60, hour * 60 + minute <= latest
         else {
             throw TimeTextError(

@@ -12,6 +12,18 @@ enum TimeReader {
         return value
     }
 
+    /// The number that a text of nothing but so many digits makes; nil when it is none.
+    static func number(_ text: String, digits: ClosedRange<Int>) -> Int? {
+        let bytes = text.utf8Span.span
+        return digits.contains(bytes.count) ? number(bytes, at: 0, digits: bytes.count) : nil
+    }
+
+    /// The `hh:mm:ss` that a text is; nil when it is none. Second 60 is let through.
+    static func time(_ text: String) -> (hour: Int, minute: Int, second: Int)? {
+        let bytes = text.utf8Span.span
+        return bytes.count == 8 ? time(bytes, at: 0) : nil
+    }
+
     /// Whether the byte at a place is this one.
     static func has(_ scalar: Unicode.Scalar, in bytes: Span<UInt8>, at index: Int) -> Bool {
         index < bytes.count && UInt32(bytes[index]) == scalar.value
@@ -24,7 +36,7 @@ enum TimeReader {
         return index - start
     }
 
-    /// The `hh:mm:ss` at a place, as seconds of the day; nil when it is none. Second 60 is let through as 60.
+    /// The `hh:mm:ss` at a place; nil when it is none. Second 60 is let through.
     static func time(_ bytes: Span<UInt8>, at start: Int) -> (hour: Int, minute: Int, second: Int)? {
         guard let hour = number(bytes, at: start, digits: 2), hour < 24, has(":", in: bytes, at: start + 2),
             let minute = number(bytes, at: start + 3, digits: 2), minute < 60, has(":", in: bytes, at: start + 5),

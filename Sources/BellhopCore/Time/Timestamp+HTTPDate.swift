@@ -16,10 +16,9 @@ extension Timestamp {
         } else {
             return nil
         }
-        guard time.utf8.count == 8, let (hour, minute, second) = TimeReader.time(time.utf8Span.span, at: 0),
-            1...2 ~= day.utf8.count, let day = TimeReader.number(day.utf8Span.span, at: 0, digits: day.utf8.count),
+        guard let (hour, minute, second) = TimeReader.time(time), let day = TimeReader.number(day, digits: 1...2),
             let month = Self.months.firstIndex(where: { $0.lowercased() == month }),
-            let written = TimeReader.number(year.utf8Span.span, at: 0, digits: year.utf8.count)
+            let written = TimeReader.number(year, digits: 1...4)
         else { return nil }
         let century: [Int]
         switch year.utf8.count {
