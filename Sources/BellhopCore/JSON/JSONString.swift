@@ -1,6 +1,14 @@
 /// Strings with escapes.
 enum JSONString {
-    /// The text of a string that ``JSONLexer`` has read. A surrogate without its partner, which text cut in the middle of a
+    /// The text of a string that ``JSONLexer`` has read.
+    static func text(_ bytes: Span<UInt8>, _ range: Range<Int>, hasEscapes: Bool) -> String {
+        var copy: [UInt8] = []
+        copy.reserveCapacity(range.count)
+        for place in range { copy.append(bytes[place]) }
+        return hasEscapes ? unescaped(copy[...]) : String(decoding: copy, as: UTF8.self)
+    }
+
+    /// The text of a string with escapes that ``JSONLexer`` has read. A surrogate without its partner, which text cut in the middle of a
     /// character leaves behind, becomes U+FFFD.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         var plain: [UInt8] = []

@@ -73,7 +73,7 @@ struct JSONTapeRecorder: JSONVisitor {
     }
 
     @inline(__always)
-    mutating func key(_ range: Range<Int>, hasEscapes: Bool) {
+    mutating func key(_ range: Range<Int>, hasEscapes: Bool, in bytes: Span<UInt8>) {
         entries.append(JSONTape.Entry(.string, range, flag: hasEscapes))
     }
 

@@ -2,12 +2,20 @@
 protocol JSONVisitor {
     /// A string, a number or a literal; `range` is that of a string without its quotes.
     mutating func scalar(_ kind: JSONTape.Kind, _ range: Range<Int>, flag: Bool) throws(JSONError)
-    /// A member's name, without its quotes.
-    mutating func key(_ range: Range<Int>, hasEscapes: Bool) throws(JSONError)
+    /// A member's name: these of the bytes, without its quotes.
+    mutating func key(_ range: Range<Int>, hasEscapes: Bool, in bytes: Span<UInt8>) throws(JSONError)
     /// An array or an object begins at `start`.
     mutating func open(_ kind: JSONTape.Kind, at start: Int) throws(JSONError)
     /// The innermost array or object ends before `end`.
     mutating func close(at end: Int) throws(JSONError)
+}
+
+/// Walks over a value for the sake of its end.
+struct JSONSkipper: JSONVisitor {
+    mutating func scalar(_ kind: JSONTape.Kind, _ range: Range<Int>, flag: Bool) {}
+    mutating func key(_ range: Range<Int>, hasEscapes: Bool, in bytes: Span<UInt8>) {}
+    mutating func open(_ kind: JSONTape.Kind, at start: Int) {}
+    mutating func close(at end: Int) {}
 }
 
 /// The one grammar of JSON (RFC 8259), as a loop: no depth of nesting uses up the stack.
@@ -82,7 +90,7 @@ struct JSONWalker {
         guard start < bytes.count else { throw JSONError(.ended, at: bytes.count) }
         guard bytes[unchecked: start] == UInt8(ascii: "\"") else { throw JSONError(.unexpected(bytes[start]), at: start) }
         let word = try JSONLexer.string(bytes, from: start &+ 1)
-        try visitor.key(start &+ 1..<word.end, hasEscapes: word.flag)
+        try visitor.key(start &+ 1..<word.end, hasEscapes: word.flag, in: bytes)
         let at = JSONLexer.skipBlanks(bytes, from: word.end &+ 1)
         guard at < bytes.count else { throw JSONError(.ended, at: bytes.count) }
         guard bytes[unchecked: at] == UInt8(ascii: ":") else { throw JSONError(.unexpected(bytes[at]), at: at) }

@@ -1,0 +1,57 @@
+/// What a poll found, as cheaply as it can be known: the answer's bytes and, for each record in them, its key, its fingerprint and
+/// its place, in the order of the answer. A record's values are read from the bytes when they are asked for.
+///
+/// A listing is whole: an answer that is cut, has another shape, lacks a key or has one twice makes none.
+public struct Listing: Sendable {
+    /// One record of the answer.
+    public struct Entry: Sendable, Hashable {
+        // In this order an entry takes 48 bytes.
+        /// What tells the record from the others.
+        public let key: TaskKey
+        let groupIndex: UInt16
+        let length: UInt32
+        /// Of the record's bytes and the name of its group.
+        public let fingerprint: Fingerprint
+        let offset: Int
+
+        /// Where the record stands in the answer.
+        public var range: Range<Int> { offset..<offset + Int(length) }
+    }
+
+    /// The answer.
+    public let body: [UInt8]
+    /// The records, in the order of the answer. No two have one key.
+    public let entries: [Entry]
+    /// The names of the groups that the answer has, in its order; empty when it has none.
+    public let groups: [String]
+
+    init(body: [UInt8], entries: [Entry], groups: [String]) {
+        self.body = body
+        self.entries = entries
+        self.groups = groups
+    }
+
+    /// The name of the group that an entry is in; nil when the answer has no groups.
+    public func group(of entry: Entry) -> String? {
+        groups.isEmpty ? nil : groups[Int(entry.groupIndex)]
+    }
+
+    /// The record of an entry, with all its members.
+    public func record(of entry: Entry) -> JSON {
+        do {
+            let tape = try JSONTape(body, in: entry.range, depth: ListingShape.depthLimit)
+            return tape.value(of: tape.root)
+        } catch {
+            preconditionFailure("the scanner lists only what is JSON: \(error)")
+        }
+    }
+}
+
+extension Listing {
+    /// Lists the records of an answer. See ``ListingShape`` for what it may look like.
+    public init(_ body: [UInt8], shape: ListingShape) throws(ListingError) {
+        var scanner = ListingScanner(shape: shape)
+        try scanner.scan(body.span)
+        self.init(body: body, entries: scanner.entries, groups: scanner.groups)
+    }
+}
