@@ -1,0 +1,54 @@
+import BellhopCore
+import Testing
+
+struct `Cron schedules that are wrong` {
+    @Test(arguments: [
+        ("", "a schedule is missing: five fields: minute hour day month weekday", 0, 0),
+        ("0 30 8 * * MON", "six fields: five fields: minute hour day month weekday", 11, 3),
+        ("30 8 *", "three fields: five fields: minute hour day month weekday", 0, 6),
+        ("1 2 3 4 5 6 7 8", "8 fields: five fields: minute hour day month weekday", 10, 5),
+        ("60 8 * * *", "60 is no minute: 0-59", 0, 2),
+        ("0 24 * * *", "24 is no hour: 0-23", 2, 2),
+        ("0 0 0 * *", "0 is no day of the month: 1-31", 4, 1),
+        ("0 0 * 13 *", "13 is no month: 1-12 or JAN-DEC", 6, 2),
+        ("0 0 * * 8", "8 is no weekday: 0-7 or SUN-SAT (0 and 7 are Sunday)", 8, 1),
+        ("0 0 * MON *", "'MON' is no month: 1-12 or JAN-DEC", 6, 3),
+        ("0 0 * * Monday", "'Monday' is no weekday: MON", 8, 6),
+        ("0 0 ? * MON", "'?' is not known here: *", 4, 1),
+        ("0 0 L * *", "'L' is no day of the month: 1-31", 4, 1),
+        ("0 0 * * FRI-MON", "a range that runs backwards: FRI-SAT,SUN-MON", 8, 7),
+        ("0 22-6 * * *", "a range that runs backwards: 22-23,0-6", 2, 4),
+        ("*/0 * * * *", "a step is a number from 1 on: for example */5", 2, 1),
+        ("*/ * * * *", "a step is a number from 1 on: for example */5", 2, 0),
+        ("*/x * * * *", "a step is a number from 1 on: for example */5", 2, 1),
+        ("*/60 * * * *", "a step longer than the field minute: 0-59", 2, 2),
+        ("5/10 * * * *", "a step needs a range: 5-59/10", 0, 4),
+        ("1,,2 * * * *", "a list with an empty place in the field minute: 0-59", 2, 0),
+        ("1, * * * *", "a list with an empty place in the field minute: 0-59", 2, 0),
+        ("0 8- * * *", "a range with an open end in the field hour: 0-23", 4, 0),
+        ("0 -8 * * *", "a range with an open end in the field hour: 0-23", 2, 0),
+        ("0 0 31 2 *", "a day that never comes: no such month has a day 31", 4, 4),
+        ("0 0 30,31 FEB *", "a day that never comes: no such month has a day 30,31", 4, 9),
+        ("0 0 31 4,6 */2", "a day that never comes: no such month has a day 31", 4, 6),
+        ("@every 5m", "'@every' is no schedule: write `every:` with a duration", 0, 6),
+        ("@reboot", "'@reboot' is no schedule: @hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually", 0, 7),
+        ("@daily 5", "'@daily' stands alone: 0 0 * * *", 0, 6),
+        ("é 8 * * *", "'é' is no minute: 0-59", 0, 2),
+    ])
+    func `say what, where, and what to write`(_ text: String, _ said: String, _ offset: Int, _ length: Int) {
+        let error = #expect(throws: TimeTextError.self) { try CronSchedule(text) }
+        #expect(error?.description == said)
+        #expect(error?.offset == offset)
+        #expect(error?.length == length)
+    }
+
+    @Test func `never trap, whatever is written`() {
+        let pieces = ["*", "/", "-", ",", "0", "7", "59", "999999999999999999999", "MON", "JAN", " ", " ", "@", "é", "?", "\t"]
+        for _ in 0..<30_000 {
+            let text = (0..<Int.random(in: 0...12)).map { _ in pieces.randomElement() ?? "" }.joined()
+            if let schedule = try? CronSchedule(text) {
+                #expect(schedule.next(after: .epoch, in: .utc) != nil, "\(text)")
+            }
+        }
+    }
+}

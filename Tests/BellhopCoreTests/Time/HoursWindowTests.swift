@@ -1,0 +1,50 @@
+import BellhopCore
+import Testing
+
+struct `Hours of the day` {
+    @Test func `that run past midnight belong to the day on which they begin`() throws {
+        let hours = try HoursWindow("22:00-07:00", days: HoursWindow.days("MON-FRI"))
+        // 2026-01-05 is a Monday.
+        let inside: [CivilDateTime] = ["2026-01-05 22:00", "2026-01-06 06:59", "2026-01-09 23:00", "2026-01-10 06:59"]
+        let outside: [CivilDateTime] = ["2026-01-05 06:59", "2026-01-05 21:59", "2026-01-06 07:00", "2026-01-10 22:00"]
+        for local in inside { #expect(hours.contains(local), "\(local)") }
+        for local in outside { #expect(!hours.contains(local), "\(local)") }
+    }
+
+    @Test func `within a day end before their end`() throws {
+        let hours = try HoursWindow("9:00-24:00")
+        #expect(hours.contains("2026-01-05 09:00") && hours.contains("2026-01-05 23:59"))
+        #expect(!hours.contains("2026-01-05 00:00") && !hours.contains("2026-01-05 08:59"))
+    }
+
+    @Test(
+        arguments: [
+            ("22:00-07:00", "*", "2026-01-05T22:00Z", "2026-01-06T06:00Z"),
+            ("22:00-07:00", "*", "2026-01-06T05:00Z", "2026-01-06T06:00Z"),
+            ("22:00-07:00", "*", "2026-01-05T12:00Z", "2026-01-05T12:00Z"),
+            ("00:00-24:00", "SAT,SUN", "2026-01-03T12:00Z", "2026-01-04T23:00Z"),
+            ("00:00-24:00", "*", "2026-01-03T12:00Z", nil),
+            ("22:00-02:30", "*", "2026-03-28T23:00Z", "2026-03-29T01:00Z"),
+            ("22:00-02:30", "*", "2026-10-25T00:10Z", "2026-10-25T00:30Z"),
+            ("22:00-02:30", "*", "2026-10-25T01:10Z", "2026-10-25T01:30Z"),
+        ] as [(String, String, Timestamp, Timestamp?)])
+    func `end in Berlin at`(_ text: String, _ days: String, _ from: Timestamp, _ end: Timestamp?) throws {
+        let hours = try HoursWindow(text, days: HoursWindow.days(days))
+        #expect(hours.end(from: from, in: try zone("Europe/Berlin")) == end)
+    }
+
+    @Test(arguments: [
+        ("22:00", "hours have a beginning and an end: for example 22:00-07:00", 0),
+        ("22-7", "'22' is no time of day: 00:00 to 23:59", 0),
+        ("22:00-7", "'7' is no time of day: 00:00 to 24:00", 6),
+        ("24:00-07:00", "'24:00' is no time of day: 00:00 to 23:59", 0),
+        ("22:00-24:01", "'24:01' is no time of day: 00:00 to 24:00", 6),
+        ("22:60-07:00", "'22:60' is no time of day: 00:00 to 23:59", 0),
+        ("07:00-07:00", "hours that end as they begin: 00:00-24:00 for the whole day", 0),
+    ])
+    func `that are wrong say what and where`(_ text: String, _ said: String, _ offset: Int) {
+        let error = #expect(throws: TimeTextError.self) { try HoursWindow(text) }
+        #expect(error?.description == said)
+        #expect(error?.offset == offset)
+    }
+}

@@ -1,0 +1,22 @@
+public import BellhopCore
+import Foundation
+
+/// The zone of that name as this machine's time zone database has it.
+func zone(_ name: String) throws -> TimeZoneTable {
+    let bytes = try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/\(name)"))
+    return try TimeZoneTable(name: name, tzif: Array(bytes))
+}
+
+extension Timestamp: ExpressibleByStringLiteral {
+    /// A moment in RFC 3339, in which minutes may end the time: `2026-01-05T09:00Z`. What is none of these becomes ``distantPast``, with which no test passes.
+    public init(stringLiteral text: String) {
+        self = Timestamp(rfc3339: text) ?? Timestamp(rfc3339: text.prefix(16) + ":00" + text.dropFirst(16)) ?? .distantPast
+    }
+}
+
+extension CivilDateTime: ExpressibleByStringLiteral {
+    /// A date and time as `2026-01-05 09:00`.
+    public init(stringLiteral text: String) {
+        self = (Timestamp(serviceNow: text + ":00") ?? .distantPast).utc
+    }
+}
