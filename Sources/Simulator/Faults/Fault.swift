@@ -1,0 +1,74 @@
+/// Something that goes wrong on demand.
+public enum Fault: Sendable, Hashable {
+    /// What a 429 says of when to come back.
+    public enum ComeBack: Sendable, Hashable {
+        /// `Retry-After: n`.
+        case seconds(Int)
+        /// `Retry-After:` an HTTP date, so many seconds ahead of the simulation's clock.
+        case date(in: Int)
+        /// Only `X-RateLimit-Reset`, in Unix seconds, so many seconds ahead of the simulation's clock.
+        case rateLimitReset(in: Int)
+        case unsaid
+    }
+
+    /// 429 in the place of an answer.
+    case tooManyRequests(ComeBack)
+    /// 500 with the platform's error envelope.
+    case internalError
+    /// 502 with nginx's HTML.
+    case badGateway
+    /// 202 without a body: the server dropped the request.
+    case accepted
+    /// 403 with the platform's error envelope.
+    case forbidden
+    /// 200 with the HTML of a hibernating developer instance.
+    case hibernating
+    /// 200 with the HTML of the login page.
+    case loginPage
+    /// 302 to `/login.do`.
+    case redirectToLogin
+    /// 302 to anywhere else.
+    case redirect(to: String)
+    /// Any status with any text.
+    case status(Int, body: String)
+
+    /// The answer comes so many real milliseconds late; the session is busy meanwhile.
+    case slow(milliseconds: Int)
+
+    /// Half the body, then the connection closes, though Content-Length promised all.
+    case cutBody
+    /// Half the body, with a Content-Length to match.
+    case truncatedJSON
+    /// The connection is reset before the request has any effect.
+    case resetBefore
+    /// The connection is reset after the request has taken effect: the reply is lost.
+    case resetAfter
+    /// 200 with half the rows and an `error` beside `result`, as a quota that cuts a running transaction leaves it.
+    case transactionCancelled
+
+    /// A list without rows.
+    case emptyList
+    /// The session is gone before the request is looked at.
+    case sessionLost
+    /// What the query or `sysparm_fields` name wrongly is ignored, as the real server does, instead of refused.
+    case sloppyQueries
+    /// A comment on an unknown task makes a blank task and says 201.
+    case blankTaskOnBadID
+    /// A write is answered as success, but nothing is written.
+    case nothingWritten
+    /// A comment is refused with 400 `Error updating comments`.
+    case commentRefused
+
+    /// When in a request's life the fault acts.
+    enum Role { case delay, quirk, ending }
+
+    var role: Role {
+        switch self {
+        case .slow: .delay
+        case .emptyList, .sessionLost, .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused: .quirk
+        case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
+            .redirect, .status, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled:
+            .ending
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Synchronization
+
+/// The faults that are due, in the order in which they were added.
+///
+/// Delays and quirks of all matching rules add up; of those that end a request the first wins, and the rules behind it wait
+/// for the next request, so that several rules make a queue.
+/// A class over a lock, because the server draws from it while tests and the admin endpoint add to it.
+public final class FaultPlan: Sendable {
+    private struct Entry {
+        var id: Int
+        var rule: FaultRule
+        var seen = 0
+        var struck = 0
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var lastID = 0
+        var struck = 0
+        var random: SeededRandom
+    }
+
+    /// What one request meets.
+    struct Draw: Sendable {
+        var milliseconds = 0
+        var quirks: Set<Fault> = []
+        var ending: Fault?
+        var takesEffect = false
+    }
+
+    /// A rule and how often it has struck.
+    public struct Standing: Sendable, Hashable, Identifiable {
+        public let id: Int
+        public let rule: FaultRule
+        public let struck: Int
+    }
+
+    private let state: Mutex<State>
+
+    init(seed: UInt64) { state = Mutex(State(random: SeededRandom(seed: seed))) }
+
+    /// Adds a rule behind the others; the result removes it again.
+    @discardableResult
+    public func add(_ rule: FaultRule) -> Int {
+        state.withLock { state in
+            state.lastID += 1
+            state.entries.append(Entry(id: state.lastID, rule: rule))
+            return state.lastID
+        }
+    }
+
+    /// Adds a fault for the next matching request, or as often as told.
+    @discardableResult
+    public func add(_ fault: Fault, _ method: String? = nil, path: String? = nil, skip: Int = 0, times: Int? = 1) -> Int {
+        add(FaultRule(fault, method: method, path: path, skip: skip, times: times))
+    }
+
+    /// False when there is no such rule.
+    @discardableResult
+    public func remove(_ id: Int) -> Bool {
+        state.withLock { state in
+            let before = state.entries.count
+            state.entries.removeAll { $0.id == id }
+            return state.entries.count < before
+        }
+    }
+
+    public func removeAll() { state.withLock { $0.entries = [] } }
+
+    /// All rules, used up ones included.
+    public var rules: [Standing] {
+        state.withLock { $0.entries.map { Standing(id: $0.id, rule: $0.rule, struck: $0.struck) } }
+    }
+
+    /// How many faults have struck, those of removed rules included.
+    public var struck: Int { state.withLock { $0.struck } }
+
+    func draw(for method: String, _ path: String) -> Draw {
+        state.withLock { state in
+            var draw = Draw()
+            for index in state.entries.indices where draw.ending == nil {
+                let rule = state.entries[index].rule
+                guard rule.method == nil || rule.method == method, rule.path.map(path.hasPrefix) ?? true else { continue }
+                state.entries[index].seen += 1
+                guard state.entries[index].seen > rule.skip, state.entries[index].struck < rule.times ?? .max else { continue }
+                if rule.probability < 1, Double.random(in: 0..<1, using: &state.random) >= rule.probability { continue }
+                state.entries[index].struck += 1
+                state.struck += 1
+                switch rule.fault.role {
+                case .delay: if case .slow(let milliseconds) = rule.fault { draw.milliseconds += milliseconds }
+                case .quirk: draw.quirks.insert(rule.fault)
+                case .ending:
+                    draw.ending = rule.fault
+                    draw.takesEffect = rule.takesEffect
+                }
+            }
+            return draw
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// When a fault strikes: which requests, from which on, how often.
+public struct FaultRule: Sendable, Hashable {
+    public var fault: Fault
+    /// In upper case; nil matches all.
+    public var method: String?
+    /// How the decoded path starts; nil matches all. The paths under `/simulator` never match.
+    public var path: String?
+    /// So many matching requests pass before the first one is struck.
+    public var skip: Int
+    /// How many are struck; nil has no end.
+    public var times: Int?
+    /// From 0 to 1, drawn for each matching request.
+    public var probability: Double
+    /// Whether the request does its work before its answer is replaced, for faults that replace it.
+    public var takesEffect: Bool
+
+    public init(
+        _ fault: Fault, method: String? = nil, path: String? = nil, skip: Int = 0, times: Int? = 1, probability: Double = 1,
+        takesEffect: Bool = false
+    ) {
+        self.fault = fault
+        self.method = method
+        self.path = path
+        self.skip = skip
+        self.times = times
+        self.probability = probability
+        self.takesEffect = takesEffect
+    }
+}

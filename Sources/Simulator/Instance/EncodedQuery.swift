@@ -1,0 +1,105 @@
+/// An encoded query: groups joined by `^NQ`, each of conditions joined by `^`, each of alternatives joined by `^OR`.
+struct EncodedQuery: Sendable {
+    enum Operator: String, Sendable, CaseIterable {
+        // The longer before the shorter that starts it.
+        case isNotEmpty = "ISNOTEMPTY"
+        case isEmpty = "ISEMPTY"
+        case anything = "ANYTHING"
+        case emptyString = "EMPTYSTRING"
+        case startsWith = "STARTSWITH"
+        case endsWith = "ENDSWITH"
+        case notLike = "NOT LIKE"
+        case notLikeShort = "NOTLIKE"
+        case notIn = "NOT IN"
+        case like = "LIKE"
+        case isIn = "IN"
+        case notEqual = "!="
+        case lessOrEqual = "<="
+        case greaterOrEqual = ">="
+        case equal = "="
+        case less = "<"
+        case greater = ">"
+        case endsWithShort = "%"
+    }
+
+    struct Term: Sendable {
+        var path: FieldPath
+        var how: Operator
+        var value: String
+        /// The elements of `IN` and `NOT IN`.
+        var list: Set<String> = []
+    }
+
+    struct Order: Sendable {
+        var path: FieldPath
+        var descending: Bool
+    }
+
+    /// Without any group all rows match.
+    var groups: [[[Term]]] = []
+    var order: [Order] = []
+
+    /// Sets of raw values outside of which no row can match, by column.
+    var keys: [String: Set<String>] {
+        guard groups.count == 1 else { return [:] }
+        var keys: [String: Set<String>] = [:]
+        for alternatives in groups[0] where alternatives.count == 1 {
+            switch alternatives[0].how {
+            case .equal: keys[alternatives[0].path.text] = [alternatives[0].value]
+            case .isIn: keys[alternatives[0].path.text] = alternatives[0].list
+            case .isNotEmpty, .isEmpty, .anything, .emptyString, .startsWith, .endsWith, .notLike, .notLikeShort, .notIn, .like,
+                .notEqual, .lessOrEqual, .greaterOrEqual, .less, .greater, .endsWithShort:
+                continue
+            }
+        }
+        return keys
+    }
+
+    func matches(_ record: Record, in world: World) -> Bool {
+        groups.isEmpty || groups.contains { group in group.allSatisfy { $0.contains { $0.matches(record, in: world) } } }
+    }
+
+    /// Stable: rows that the order does not tell apart stay as they came.
+    func sort(_ records: [Record], in world: World) -> [Record] {
+        guard !order.isEmpty else { return records }
+        let keyed = records.enumerated().map { place, record in
+            (place: place, keys: order.map { $0.path.raw(of: record, in: world) }, record: record)
+        }
+        return keyed.sorted { left, right in
+            for (index, order) in order.enumerated() where left.keys[index] != right.keys[index] {
+                let isLess = Term.isLess(left.keys[index], right.keys[index], order.path.field)
+                return order.descending ? !isLess : isLess
+            }
+            return left.place < right.place
+        }.map(\.record)
+    }
+}
+
+extension EncodedQuery.Term {
+    func matches(_ record: Record, in world: World) -> Bool {
+        let raw = path.raw(of: record, in: world)
+        return switch how {
+        case .isNotEmpty: !raw.isEmpty
+        case .isEmpty, .emptyString: raw.isEmpty
+        case .anything: true
+        case .startsWith: raw.hasPrefix(value)
+        case .endsWith, .endsWithShort: raw.hasSuffix(value)
+        case .like: value.isEmpty || raw.contains(value)
+        case .notLike, .notLikeShort: !value.isEmpty && !raw.contains(value)
+        case .isIn: list.contains(raw)
+        case .notIn: !list.contains(raw)
+        case .equal: raw == value
+        case .notEqual: raw != value
+        case .less: !raw.isEmpty && Self.isLess(raw, value, path.field)
+        case .greater: !raw.isEmpty && Self.isLess(value, raw, path.field)
+        case .lessOrEqual: !raw.isEmpty && !Self.isLess(value, raw, path.field)
+        case .greaterOrEqual: !raw.isEmpty && !Self.isLess(raw, value, path.field)
+        }
+    }
+
+    /// Numbers by value, all else by its characters; times in the database's form sort as text.
+    static func isLess(_ left: String, _ right: String, _ field: Field) -> Bool {
+        if field.kind == .integer || field.kind == .choice, let left = Int(left), let right = Int(right) { return left < right }
+        return left < right
+    }
+}

@@ -1,0 +1,19 @@
+/// How the simulated instance is set up.
+public struct InstanceSettings: Sendable, Hashable {
+    /// A session ends when it has not been used so long: the `Max-Age` of `glide_session_store`.
+    public var sessionSeconds = 1800
+    /// `glide.ui.rotate_sessions`: JSESSIONID changes on a session's second response, and the old one is worthless then.
+    public var rotatesSessions = true
+    /// Whether cookies carry `Secure`; a client on plain HTTP would not send them back.
+    public var secureCookies = false
+    /// How many requests may wait for a session's running one; more are answered 202 and dropped.
+    public var sessionQueue = 10
+    /// `glide.servlet.uri`, with a slash at its end, which starts `link` and `snowui`; nil is the host that was asked.
+    public var servletURI: String?
+    /// Failed logins in a row after which a user is locked out; nil never.
+    public var lockOutAfter: Int?
+    /// Whether the Task Tracker API is installed (the "My Work" update set).
+    public var hasTracker = true
+
+    public init() {}
+}

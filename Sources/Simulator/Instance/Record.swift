@@ -1,0 +1,96 @@
+/// A row of any table, as the Table API sees it.
+struct Record: Sendable {
+    /// The table whose columns it has: for a task, its class.
+    var table: String
+    var id: String
+    var values: [String: String]
+
+    subscript(field: String) -> String { values[field] ?? "" }
+}
+
+extension World {
+    /// The rows of a table. Known keys, if there are any, spare a walk over all rows; the query still decides.
+    func records(of table: String, keys: [String: Set<String>]) -> [Record] {
+        if Schema.isTask(table) {
+            let ids = keys["sys_id"].map { wanted in wanted.count < taskOrder.count ? Array(wanted) : taskOrder } ?? taskOrder
+            return ids.compactMap { tasks[$0] }.filter { table == "task" || $0.table == table }.map(record)
+        }
+        switch table {
+        case "sys_user": return userOrder.compactMap { users[$0] }.map(record)
+        case "sys_user_group":
+            return groups.sorted { $0.key < $1.key }.map {
+                Record(table: table, id: $0.key, values: ["sys_id": $0.key, "name": $0.value])
+            }
+        case "sys_journal_field":
+            guard let tasks = keys["element_id"] else { return journal.map(record) }
+            return tasks.flatMap { journal(of: $0) }.map(record)
+        case "sys_dictionary": return World.dictionary
+        case "sys_choice": return World.choices
+        default: return []
+        }
+    }
+
+    /// The record that a reference points to.
+    func record(_ id: String, in table: String) -> Record? {
+        if Schema.isTask(table) { return tasks[id].map(record) }
+        switch table {
+        case "sys_user": return users[id].map(record)
+        case "sys_user_group": return groups[id].map { Record(table: table, id: id, values: ["sys_id": id, "name": $0]) }
+        default: return records(of: table, keys: [:]).first { $0.id == id }
+        }
+    }
+
+    private func record(_ task: SimulatedTask) -> Record { Record(table: task.table, id: task.id, values: task.fields) }
+
+    private func record(_ user: SimulatedUser) -> Record {
+        let values = [
+            "sys_id": user.id, "user_name": user.userName, "name": user.name, "email": user.email,
+            "active": user.isActive ? "true" : "false",
+        ]
+        return Record(table: "sys_user", id: user.id, values: values)
+    }
+
+    private func record(_ entry: JournalEntry) -> Record {
+        let values = [
+            "sys_id": entry.id, "sys_created_on": CivilTime.text(entry.time), "sys_created_by": entry.author, "name": entry.table,
+            "element_id": entry.task, "element": entry.kind.rawValue, "value": entry.text,
+        ]
+        return Record(table: "sys_journal_field", id: entry.id, values: values)
+    }
+
+    /// `sys_dictionary`: a row a column, and one without `element` for the table itself. Inherited columns stand with `task`.
+    private static let dictionary: [Record] = {
+        var random = SeededRandom(seed: 7)
+        return Schema.columns.sorted { $0.key < $1.key }.flatMap { table, fields in
+            let own = fields.filter { table == "task" || !Schema.isTask(table) || Schema.tables["task"]?[$0.name] == nil }
+            let rows = own.map { field -> [String: String] in
+                var target = ""
+                if case .reference(let table) = field.kind { target = table }
+                return [
+                    "name": table, "element": field.name, "internal_type": field.internalType, "reference": target,
+                    "column_label": field.label, "active": "true",
+                ]
+            }
+            return ([["name": table, "internal_type": "collection", "active": "true"]] + rows).map { values in
+                let id = random.hex()
+                return Record(table: "sys_dictionary", id: id, values: values.merging(["sys_id": id]) { $1 })
+            }
+        }
+    }()
+
+    private static let choices: [Record] = {
+        var random = SeededRandom(seed: 8)
+        return TaskClass.all.flatMap { kind in
+            ["priority", "urgency", "impact", "state"].filter { kind.table == "task" || $0 == "state" }.flatMap { field in
+                Schema.choices(of: field, in: kind.table).map { choice in
+                    let id = random.hex()
+                    let values = [
+                        "sys_id": id, "name": kind.table, "element": field, "value": choice.value, "label": choice.label,
+                        "language": "en", "inactive": "false",
+                    ]
+                    return Record(table: "sys_choice", id: id, values: values)
+                }
+            }
+        }
+    }()
+}

@@ -1,0 +1,87 @@
+/// The server sessions of an instance and the cookies that name them.
+struct Sessions: Sendable {
+    struct Session: Sendable {
+        let number: Int
+        /// sys_id.
+        let user: String
+        var javaSession: String
+        let route: String
+        let store: String
+        /// When it ends unless used: microseconds since 1970 UTC.
+        var ends: Int64
+        var responses = 0
+    }
+
+    private(set) var open: [Int: Session] = [:]
+    private var numberOfJavaSession: [String: Int] = [:]
+    private(set) var opened = 0
+    private var random: SeededRandom
+
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+    /// The session that the cookies name, if they name all of it and it has not ended.
+    ///
+    /// The route cookie leads to the node that has the session: without it, or with another, nobody knows the session.
+    mutating func find(_ cookies: [String: String], at now: Int64) -> Session? {
+        guard let number = cookies["JSESSIONID"].flatMap({ numberOfJavaSession[$0] }), let session = open[number] else {
+            return nil
+        }
+        if session.ends <= now {
+            close(number)
+            return nil
+        }
+        guard cookies["glide_user_route"] == session.route, cookies["glide_session_store"] == session.store else { return nil }
+        return session
+    }
+
+    mutating func open(for user: String, at now: Int64) -> Session {
+        opened += 1
+        let session = Session(
+            number: opened, user: user, javaSession: random.hex().uppercased(), route: "glide." + random.hex(),
+            store: random.hex().uppercased(), ends: now)
+        open[session.number] = session
+        numberOfJavaSession[session.javaSession] = session.number
+        return session
+    }
+
+    mutating func close(_ number: Int) {
+        if let session = open.removeValue(forKey: number) { numberOfJavaSession[session.javaSession] = nil }
+    }
+
+    mutating func closeAll() {
+        open = [:]
+        numberOfJavaSession = [:]
+    }
+
+    mutating func closeAll(of user: String) {
+        for session in open.values where session.user == user { close(session.number) }
+    }
+
+    /// What `Set-Cookie` says on the session's next response: all on the first, a new JSESSIONID on the second if the
+    /// instance rotates, and the new end of the session each time.
+    mutating func cookies(for number: Int, at now: Int64, settings: InstanceSettings) -> [String] {
+        guard var session = open[number] else { return [] }
+        session.responses += 1
+        session.ends = now + Int64(settings.sessionSeconds) * CivilTime.second
+        if session.responses == 2, settings.rotatesSessions {
+            numberOfJavaSession[session.javaSession] = nil
+            session.javaSession = random.hex().uppercased()
+            numberOfJavaSession[session.javaSession] = number
+        }
+        open[number] = session
+        let flags = settings.secureCookies ? "; Path=/; Secure; HttpOnly" : "; Path=/; HttpOnly"
+        let java = "JSESSIONID=\(session.javaSession)\(flags)"
+        let expires = CivilTime.http(session.ends, separator: "-")
+        let store = "glide_session_store=\(session.store); Max-Age=\(settings.sessionSeconds); Expires=\(expires)\(flags)"
+        switch session.responses {
+        case 1:
+            let gone = "Max-Age=0; Expires=Thu, 01-Jan-1970 00:00:10 GMT\(flags)"
+            return [
+                java, "glide_user=\"\"; \(gone)", "glide_user_session=\"\"; \(gone)",
+                "glide_user_route=\(session.route); Max-Age=2147483647; Expires=Sat, 01-Apr-2084 12:00:00 GMT\(flags)", store,
+            ]
+        case 2 where settings.rotatesSessions: return [java, store]
+        default: return [store]
+        }
+    }
+}

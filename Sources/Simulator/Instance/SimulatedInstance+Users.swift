@@ -1,0 +1,54 @@
+extension SimulatedInstance {
+    /// Adds a user who may do everything. A user of that name is replaced and keeps the sys_id.
+    @discardableResult
+    public func addUser(_ userName: String, password: String, name: String? = nil, email: String? = nil) -> SimulatedUser {
+        change { state, _ in
+            let id = state.world.user(named: userName)?.id ?? state.world.makeID()
+            let user = SimulatedUser(
+                id: id, userName: userName, password: password, name: name ?? userName, email: email ?? "\(userName)@example.com")
+            state.world.put(user)
+            return user
+        }
+    }
+
+    /// Changes what a user may do, or the password. Nil without such a user.
+    @discardableResult
+    public func changeUser(_ userName: String, _ edit: (inout SimulatedUser) -> Void) -> SimulatedUser? {
+        change { state, _ in
+            guard var user = state.world.user(named: userName) else { return nil }
+            edit(&user)
+            state.world.put(user)
+            return user
+        }
+    }
+
+    /// Running sessions of the user stay; a locked user is free again.
+    public func setPassword(of userName: String, to password: String) {
+        changeUser(userName) { $0.password = password }
+        change { state, _ in state.failuresInARow[userName] = nil }
+    }
+
+    /// Labels for one user, or for all.
+    public func setLanguage(_ language: Language, of userName: String? = nil) {
+        for user in users where userName == nil || user.userName == userName {
+            changeUser(user.userName) { $0.language = language }
+        }
+    }
+
+    public func user(_ userName: String) -> SimulatedUser? { read { $0.world.user(named: userName) } }
+
+    public var users: [SimulatedUser] { read { state in state.world.userOrder.compactMap { state.world.users[$0] } } }
+
+    public var openSessions: Int { read { $0.sessions.open.count } }
+
+    /// Ends all sessions, or those of one user: the next request with their cookies meets 401.
+    public func expireSessions(of userName: String? = nil) {
+        change { state, _ in
+            if let userName {
+                if let user = state.world.user(named: userName) { state.sessions.closeAll(of: user.id) }
+            } else {
+                state.sessions.closeAll()
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Synchronization
+
+/// A ServiceNow instance to practise on: its records, sessions and APIs, without the network.
+///
+/// A class over a lock, because the server's tasks answer from it while tests, scenarios and the admin endpoint change it.
+/// All methods are synchronous; none calls out while it holds the lock.
+public final class SimulatedInstance: Sendable {
+    /// What has happened at the door.
+    public struct Counts: Sendable, Hashable {
+        /// Sessions opened by a good login.
+        public var logins = 0
+        /// Answers 401 to credentials that were wrong.
+        public var failedLogins = 0
+        /// Answers 401 because there were neither credentials nor a session.
+        public var loggedOut = 0
+        /// Requests that had to wait for their session.
+        public var queued = 0
+        /// Requests dropped with 202 because too many waited.
+        public var dropped = 0
+        /// Answers to the Task Tracker's list.
+        public var lists = 0
+        /// Comments written through the Task Tracker API.
+        public var trackerComments = 0
+    }
+
+    struct State: Sendable {
+        var world: World
+        var sessions: Sessions
+        var settings: InstanceSettings
+        var counts = Counts()
+        var failuresInARow: [String: Int] = [:]
+        var keptList: KeptList?
+        var random: SeededRandom
+    }
+
+    private let state: Mutex<State>
+    private let now: @Sendable () -> Int64
+
+    /// - Parameter now: microseconds since 1970 UTC; must not call the instance.
+    public init(settings: InstanceSettings = InstanceSettings(), seed: UInt64 = 1, now: @escaping @Sendable () -> Int64) {
+        let state = State(
+            world: World(seed: seed), sessions: Sessions(seed: seed &+ 1), settings: settings,
+            random: SeededRandom(seed: seed &+ 2))
+        self.state = Mutex(state)
+        self.now = now
+    }
+
+    /// The instance's time, microseconds since 1970 UTC.
+    public var time: Int64 { now() }
+
+    func read<Value>(_ look: (State) -> Value) -> Value { state.withLock { look($0) } }
+
+    func change<Value>(_ body: (inout State, Int64) -> Value) -> Value {
+        let now = now()
+        return state.withLock { body(&$0, now) }
+    }
+
+    public var counts: Counts { read(\.counts) }
+    /// Grows with every change of a record.
+    public var revision: Int { read(\.world.revision) }
+
+    public var settings: InstanceSettings {
+        get { read(\.settings) }
+        set { change { state, _ in state.settings = newValue } }
+    }
+}

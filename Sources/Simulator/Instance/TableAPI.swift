@@ -1,0 +1,88 @@
+/// The Table API: `/api/now/[v1/|v2/]table/{table}[/{sys_id}]`, reading, and writing to tasks.
+extension SimulatedInstance.State {
+    mutating func table(
+        _ path: [String], _ request: ReceivedRequest, version: String, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
+    ) -> Reply {
+        guard let table = path.first, path.count <= 2 else {
+            return .error(400, "Requested URI does not represent any resource", detail: nil)
+        }
+        guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
+        let parameters: TableParameters
+        do {
+            parameters = try TableParameters(request, table: table, user: user, sloppy: quirks.contains(.sloppyQueries))
+        } catch {
+            return .error(
+                400, "Simulator: \(error.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
+        }
+        let shape = FieldShape(
+            world: world, user: user, parameters: parameters,
+            uri: settings.servletURI ?? "http://\(request.header("Host") ?? "localhost")/")
+        switch (request.method, path.count) {
+        case ("GET", 1), ("HEAD", 1): return rows(table, request, version: version, shape: shape, quirks: quirks)
+        case ("GET", _), ("HEAD", _): return record(path[1], table: table, shape: shape)
+        case ("PATCH", 2), ("PUT", 2):
+            return write(path[1], table: table, request, shape: shape, quirks: quirks, at: now)
+        default: return .error(405, "Method not supported", detail: nil)
+        }
+    }
+
+    private static let noRecord = Reply.error(
+        404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
+
+    private func reading(_ table: String, by user: SimulatedUser) -> SimulatedUser.Reading {
+        if Schema.isTask(table) { return user.tasks }
+        return switch table {
+        case "sys_journal_field": user.journal
+        case "sys_user": user.users
+        default: .allowed
+        }
+    }
+
+    private func rows(
+        _ table: String, _ request: ReceivedRequest, version: String, shape: FieldShape, quirks: Set<Fault>
+    ) -> Reply {
+        let user = shape.user
+        let parameters = shape.parameters
+        let reading = reading(table, by: user)
+        if reading == .forbidden { return .error(403, "Insufficient rights to query records", detail: nil) }
+        var found: [Record] = []
+        if !quirks.contains(.emptyList) {
+            found = world.records(of: table, keys: parameters.query.keys)
+                .filter { parameters.query.matches($0, in: world) && shape.fits($0) }
+            found = parameters.query.sort(found, in: world)
+        }
+        let page = found.dropFirst(parameters.offset).prefix(parameters.limit)
+            .filter { reading == .allowed && !user.hiddenTasks.contains($0.id) }
+        var reply = Reply.json(200, ["result": .array(page.map { shape.row($0, table: table) })])
+        if page.isEmpty, version == "v1" { reply = .error(404, "No Record found", detail: nil) }
+        if parameters.counts { reply.set("X-Total-Count", String(found.count)) }
+        if parameters.showsPages, parameters.limit > 0 { reply.set("Link", links(request, shape: shape, total: found.count)) }
+        return reply
+    }
+
+    /// Made mechanically, as the real server does: `prev` is there on the first page too, with a negative offset.
+    private func links(_ request: ReceivedRequest, shape: FieldShape, total: Int) -> String {
+        let limit = shape.parameters.limit
+        let offset = shape.parameters.offset
+        let kept = request.query.split(separator: "&")
+            .filter { !$0.hasPrefix("sysparm_limit=") && !$0.hasPrefix("sysparm_offset=") }.joined(separator: "&")
+        let start =
+            String(shape.uri.dropLast()) + request.path + "?" + kept + (kept.isEmpty ? "" : "&") + "sysparm_limit=\(limit)"
+        var pages = [("first", 0), ("prev", offset - limit)]
+        if offset + limit < total { pages.append(("next", offset + limit)) }
+        pages.append(("last", max(0, (total - 1) / limit * limit)))
+        return pages.map { "<\(start)&sysparm_offset=\($0.1)>;rel=\"\($0.0)\"" }.joined(separator: ",")
+    }
+
+    private func record(_ id: String, table: String, shape: FieldShape) -> Reply {
+        switch reading(table, by: shape.user) {
+        case .forbidden: return .error(403, "Insufficient rights to query records", detail: nil)
+        case .hidden: return Self.noRecord
+        case .allowed: break
+        }
+        guard let record = world.record(id, in: table), table == "task" || !Schema.isTask(table) || record.table == table,
+            !shape.user.hiddenTasks.contains(id)
+        else { return Self.noRecord }
+        return .json(200, ["result": shape.row(record, table: table)])
+    }
+}

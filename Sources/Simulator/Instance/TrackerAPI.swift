@@ -1,0 +1,109 @@
+/// A rendered list of the Task Tracker and all that it was made from, so that an unchanged world is not rendered again.
+struct KeptList: Sendable {
+    var revision: Int
+    var user: String
+    var uri: String
+    var body: [UInt8]
+}
+
+/// The Task Tracker API ("My Work", scope `x_snc_my_work`): `GET /task` and `POST /task/{id}/comment`.
+extension SimulatedInstance.State {
+    mutating func tracker(
+        _ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
+    ) -> Reply {
+        let isList = path == ["task"]
+        guard isList || (path.count == 3 && path[0] == "task" && path[2] == "comment") else {
+            return .error(400, "Requested URI does not represent any resource", detail: nil)
+        }
+        guard request.method == (isList ? "GET" : "POST") else { return .error(405, "Method not supported", detail: nil) }
+        guard user.mayUseTracker else { return .error(403, "Insufficient rights to query records", detail: nil) }
+        guard request.query.isEmpty || quirks.contains(.sloppyQueries) else {
+            return .error(400, "Simulator: the Task Tracker API takes no query parameters", detail: request.query)
+        }
+        return isList
+            ? list(request, user: user, quirks: quirks)
+            : comment(on: path[1], request, user: user, quirks: quirks, at: now)
+    }
+
+    private mutating func list(_ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>) -> Reply {
+        counts.lists += 1
+        guard !quirks.contains(.emptyList) else { return .json(200, ["result": [:]]) }
+        let uri = settings.servletURI ?? "http://\(request.header("Host") ?? "localhost")/"
+        if let kept = keptList, kept.revision == world.revision, kept.user == user.id, kept.uri == uri {
+            return Reply(200, type: "application/json;charset=UTF-8", body: kept.body)
+        }
+        let body = world.trackerList(for: user, uri: uri).bytes
+        keptList = KeptList(revision: world.revision, user: user.id, uri: uri, body: body)
+        return Reply(200, type: "application/json;charset=UTF-8", body: body)
+    }
+
+    private mutating func comment(
+        on key: String, _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
+    ) -> Reply {
+        if let refusal = wrongBodyType(request) { return refusal }
+        guard !request.body.isEmpty else {
+            return .error(500, "Cannot read property \"comment\" from null", detail: "No request body")
+        }
+        let body: JSON
+        do { body = try JSONReader.read(request.body) } catch {
+            return .error(400, "Exception while reading request", detail: "\(error.message) at byte \(error.offset)")
+        }
+        guard let given = body["comment"], given.isTruthy else {
+            let message =
+                "Valid inputs not present in request. Comments data not present. Request body must be like {'comments':'My comments here'}"
+            return .error(400, message, detail: "")
+        }
+        let text = given.scalarText ?? given.text
+        let written = Reply.json(201, ["data": "Successfully inserted"])
+        guard let task = world.task(matching: key), !user.hiddenTasks.contains(task.id) else {
+            guard quirks.contains(.blankTaskOnBadID) else { return .error(404, "Task with Record Id not found", detail: "") }
+            let blank = world.add(NewTask("task", title: "", openedBy: user.userName), at: now)
+            world.note(text, .workNotes, on: blank.id, by: user.userName, at: now)
+            return written
+        }
+        if quirks.contains(.commentRefused) || user.workNotes == .refused {
+            return .error(400, "Error updating comments", detail: "May be ACL restricted updating comments")
+        }
+        if quirks.contains(.nothingWritten) || user.workNotes == .ignored { return written }
+        world.note(text, .workNotes, on: task.id, by: user.userName, at: now)
+        counts.trackerComments += 1
+        return written
+    }
+
+    /// 415 unless the body says it is JSON.
+    func wrongBodyType(_ request: ReceivedRequest) -> Reply? {
+        guard !request.body.isEmpty, request.header("Content-Type")?.lowercased().contains("json") != true else { return nil }
+        return .error(415, "Unsupported media type", detail: "Simulator: Content-Type must be application/json")
+    }
+}
+
+extension World {
+    /// The active tasks assigned to the user, by creation, in groups named by the label of their class.
+    func trackerList(for user: SimulatedUser, uri: String) -> JSON {
+        let mine = taskOrder.enumerated()
+            .compactMap { place, id in tasks[id].map { (place: place, created: $0["sys_created_on"], task: $0) } }
+            .filter { $0.task.assignedTo == user.id && $0.task.isActive && !user.hiddenTasks.contains($0.task.id) }
+            .sorted { ($0.created, $0.place) < ($1.created, $1.place) }
+        var labels: [String] = []
+        var groups: [String: [JSON]] = [:]
+        for (_, _, task) in mine {
+            let label = TaskClass.named(task.table)?.label(in: user.language) ?? task.table
+            if groups[label] == nil { labels.append(label) }
+            groups[label, default: []].append(trackerRow(task, label: label, user: user, uri: uri))
+        }
+        let members = labels.map { JSON.Member(name: $0, value: .array(groups[$0] ?? [])) }
+        return ["result": .object(members)]
+    }
+
+    private func trackerRow(_ task: SimulatedTask, label: String, user: SimulatedUser, uri: String) -> JSON {
+        func value(_ field: String) -> JSON {
+            let raw = user.hiddenFields.contains(field) ? "" : task[field]
+            return raw.isEmpty ? .null : .string(raw)
+        }
+        return [
+            "number": value("number"), "short_desc": value("short_description"), "sys_id": .string(task.id),
+            "link": .string("\(uri)api/now/v2/table/\(label)/\(task.id)"),
+            "snowui": .string("\(uri)\(label).do?sys_id=\(task.id)"), "created": value("sys_created_on"),
+        ]
+    }
+}

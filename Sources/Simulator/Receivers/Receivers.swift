@@ -1,0 +1,56 @@
+import Synchronization
+
+/// Places that messages are sent to: `/hooks/{name}` answers as Slack does, `/webhook/{name}` takes anything.
+///
+/// A class over a lock, because the server's tasks add what comes in while others look at it.
+public final class Receivers: Sendable {
+    private struct Answer {
+        var status: Int
+        var body: String
+    }
+
+    private struct State {
+        var messages: [ReceivedMessage] = []
+        var answers: [String: Answer] = [:]
+    }
+
+    private static let capacity = 10_000
+    private let state = Mutex(State())
+
+    init() {}
+
+    /// All messages, refused ones included, in the order of arrival; the last 10,000 are kept at least.
+    public var received: [ReceivedMessage] { state.withLock { $0.messages } }
+
+    public func received(by receiver: String) -> [ReceivedMessage] { received.filter { $0.receiver == receiver } }
+
+    public func clear() { state.withLock { $0.messages = [] } }
+
+    /// What the receiver answers from now on in the place of 200 `ok`; nil restores that.
+    public func setAnswer(of receiver: String, status: Int?, body: String = "") {
+        state.withLock { $0.answers[receiver] = status.map { Answer(status: $0, body: body) } }
+    }
+
+    func answer(_ request: ReceivedRequest) -> Reply {
+        let path = request.segments
+        guard path.count >= 2, request.method == "POST" || request.method == "PUT" else {
+            return .text(405, "method_not_allowed")
+        }
+        let receiver = path[1]
+        let set = state.withLock { $0.answers[receiver] }
+        var reply = set.map { Reply.text($0.status, $0.body) } ?? Reply.text(200, "ok")
+        var reason = set.flatMap { (200..<300).contains($0.status) ? nil : "told to answer \($0.status)" }
+        if set == nil, path[0] == "hooks" {
+            do { try SlackRules.check(request.body) } catch {
+                reply = .text(400, error.code).with("X-Simulator-Reason", error.reason)
+                reason = error.reason
+            }
+        }
+        let message = ReceivedMessage(receiver: receiver, request: request, status: reply.status, reason: reason)
+        state.withLock { state in
+            state.messages.append(message)
+            if state.messages.count > Receivers.capacity * 2 { state.messages.removeFirst(Receivers.capacity) }
+        }
+        return reply
+    }
+}

@@ -1,0 +1,42 @@
+/// An HTTP answer, before any fault on its way.
+struct Reply: Sendable {
+    var status: Int
+    var headers: [ReceivedRequest.Header] = []
+    var body: [UInt8] = []
+
+    init(_ status: Int, type: String? = nil, body: [UInt8] = []) {
+        self.status = status
+        self.body = body
+        if let type { set("Content-Type", type) }
+    }
+
+    static func json(_ status: Int, _ value: JSON) -> Reply {
+        Reply(status, type: "application/json;charset=UTF-8", body: value.bytes)
+    }
+
+    static func text(_ status: Int, _ text: String) -> Reply {
+        Reply(status, type: "text/plain;charset=utf-8", body: Array(text.utf8))
+    }
+
+    static func html(_ status: Int, _ page: String) -> Reply {
+        Reply(status, type: "text/html;charset=UTF-8", body: Array(page.utf8))
+    }
+
+    /// The platform's error envelope.
+    static func error(_ status: Int, _ message: String, detail: String?) -> Reply {
+        .json(status, ["error": ["message": .string(message), "detail": .optional(detail)], "status": "failure"])
+    }
+
+    mutating func add(_ name: String, _ value: String) { headers.append(.init(name: name, value: value)) }
+
+    mutating func set(_ name: String, _ value: String) {
+        headers.removeAll { $0.name.lowercased() == name.lowercased() }
+        add(name, value)
+    }
+
+    func with(_ name: String, _ value: String) -> Reply {
+        var copy = self
+        copy.set(name, value)
+        return copy
+    }
+}

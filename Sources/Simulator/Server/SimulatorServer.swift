@@ -1,0 +1,168 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+public import Logging
+import NIOCore
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A ``Simulation`` over HTTP/1.1 on the loopback interface.
+///
+/// A class over a lock, because the port is known only once it listens, and others wait for it.
+public final class SimulatorServer: Sendable {
+    private enum Phase {
+        case starting(waiting: [Int: CheckedContinuation<Int, any Error>])
+        case listening(Int)
+        case ended(any Error)
+    }
+
+    /// Why there is no port to talk to.
+    public enum Problem: Error, Sendable, Hashable {
+        /// Another program has the port, or it may not be used.
+        case cannotListen(port: Int, reason: String)
+        case stopped
+    }
+
+    public let simulation: Simulation
+    private let wantedPort: Int
+    private let logger: Logger
+    private let phase = Mutex((Phase.starting(waiting: [:]), lastWaiter: 0))
+
+    /// - Parameter port: on 127.0.0.1; 0 takes any that is free.
+    public init(_ simulation: Simulation, port: Int = 0, logger: Logger? = nil) {
+        self.simulation = simulation
+        wantedPort = port
+        self.logger = logger ?? Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() }
+    }
+
+    /// Listens and answers until the task is cancelled; can be called once.
+    public func run() async throws {
+        let switchboard = Switchboard(simulation)
+        let channel = HTTP1Channel { request, writer, channel in
+            try await SimulatorServer.respond(request, writer, channel, switchboard)
+        }
+        let server = Server(
+            childChannelSetup: channel, configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: wantedPort)),
+            onServerRunning: { [self] channel in settle(.listening(channel.localAddress?.port ?? wantedPort)) },
+            eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger)
+        do {
+            try await server.run()
+            settle(.ended(Problem.stopped))
+        } catch {
+            let problem = Problem.cannotListen(port: wantedPort, reason: "\(error)")
+            settle(.ended(problem))
+            throw problem
+        }
+    }
+
+    /// The port, as soon as the server listens.
+    public var port: Int {
+        get async throws {
+            let ticket = phase.withLock { state in
+                state.lastWaiter += 1
+                return state.lastWaiter
+            }
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { wait(ticket, $0) }
+            } onCancel: {
+                phase.withLock { state -> CheckedContinuation<Int, any Error>? in
+                    guard case .starting(var waiting) = state.0 else { return nil }
+                    let waiter = waiting.removeValue(forKey: ticket)
+                    state.0 = .starting(waiting: waiting)
+                    return waiter
+                }?.resume(throwing: CancellationError())
+            }
+        }
+    }
+
+    /// Runs the server for as long as the body takes, and hands it the address, such as `http://127.0.0.1:8080`.
+    public func serve<Result: Sendable>(_ body: (String) async throws -> Result) async throws -> Result {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.run() }
+            defer { group.cancelAll() }
+            let port = try await self.port
+            return try await body("http://127.0.0.1:\(port)")
+        }
+    }
+
+    private func wait(_ ticket: Int, _ continuation: CheckedContinuation<Int, any Error>) {
+        let known: Result<Int, any Error>? = phase.withLock { state in
+            switch state.0 {
+            case .starting(var waiting):
+                if Task.isCancelled { return .failure(CancellationError()) }
+                waiting[ticket] = continuation
+                state.0 = .starting(waiting: waiting)
+                return nil
+            case .listening(let port): return .success(port)
+            case .ended(let error): return .failure(error)
+            }
+        }
+        if let known { continuation.resume(with: known) }
+    }
+
+    private func settle(_ next: Phase) {
+        let waiting = phase.withLock { state -> [CheckedContinuation<Int, any Error>] in
+            defer { state.0 = next }
+            if case .starting(let waiting) = state.0 { return Array(waiting.values) }
+            return []
+        }
+        for waiter in waiting {
+            switch next {
+            case .starting: preconditionFailure("a server does not start twice")
+            case .listening(let port): waiter.resume(returning: port)
+            case .ended(let error): waiter.resume(throwing: error)
+            }
+        }
+    }
+
+    @concurrent
+    private static func respond(
+        _ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel, _ switchboard: Switchboard
+    ) async throws {
+        let body = try await request.body.collect(upTo: 32 * 1024 * 1024)
+        let target = request.head.path ?? "/"
+        let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var headers = request.headers.map { ReceivedRequest.Header(name: $0.name.rawName, value: $0.value) }
+        if let host = request.head.authority { headers.insert(.init(name: "Host", value: host), at: 0) }
+        let received = ReceivedRequest(
+            method: request.method.rawValue, path: PercentCoding.decode(halves[0]),
+            query: halves.count == 2 ? String(halves[1]) : "",
+            headers: headers, body: Array(body.readableBytesView), time: switchboard.simulation.now())
+        switch try await switchboard.answer(received) {
+        case .reply(let reply):
+            let isHead = request.method == .head
+            let body = isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body))
+            try await writer.write(response: head(of: reply), body: body)
+        case .cut(let reply, let count):
+            var body = try await writer.writeHead(head(of: reply))
+            try await body.write(ByteBuffer(bytes: reply.body.prefix(count)))
+            try await channel.close()
+            throw CancellationError()
+        case .reset:
+            try await reset(channel)
+            throw CancellationError()
+        }
+    }
+
+    private static func head(of reply: Reply) -> HTTPResponse {
+        var fields = HTTPFields()
+        for header in reply.headers {
+            if let name = HTTPField.Name(header.name) { fields.append(HTTPField(name: name, value: header.value)) }
+        }
+        if reply.status != 204 { fields[.contentLength] = String(reply.body.count) }
+        return HTTPResponse(status: .init(code: reply.status), headerFields: fields)
+    }
+
+    /// Closes without the usual farewell: the kernel drops what is unsent and sends RST.
+    private static func reset(_ channel: any Channel) async throws {
+        if let socket = channel as? any SocketOptionProvider {
+            try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        }
+        try await channel.close()
+    }
+}

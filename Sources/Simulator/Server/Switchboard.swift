@@ -1,0 +1,59 @@
+/// Takes each request to whom it is for, with the faults that are due on the way.
+struct Switchboard: Sendable {
+    /// What goes back over the connection.
+    enum Outcome: Sendable {
+        case reply(Reply)
+        /// The head and so many bytes of the body, then the end of the connection.
+        case cut(Reply, after: Int)
+        /// A TCP reset without an answer.
+        case reset
+    }
+
+    let simulation: Simulation
+    let admin: AdminAPI
+    private let lines = SessionLines()
+
+    init(_ simulation: Simulation) {
+        self.simulation = simulation
+        admin = AdminAPI(simulation: simulation)
+    }
+
+    func answer(_ request: ReceivedRequest) async throws -> Outcome {
+        if request.segments.first == "simulator" { return .reply(admin.answer(request)) }
+        simulation.requests.note(request)
+        let draw = simulation.faults.draw(for: request.method, request.path)
+        let instance = simulation.instance
+        let session = instance.session(of: request)
+        let limit = instance.settings.sessionQueue
+        let outcome = try await lines.run(session, limit: limit, onQueue: { instance.noteQueued() }) {
+            if draw.milliseconds > 0 { try await Task.sleep(for: .milliseconds(draw.milliseconds)) }
+            return perform(request, draw)
+        }
+        if let outcome { return outcome }
+        instance.noteDropped()
+        return .reply(Reply(202))
+    }
+
+    private func perform(_ request: ReceivedRequest, _ draw: FaultPlan.Draw) -> Outcome {
+        guard let fault = draw.ending else { return .reply(trueReply(request, draw.quirks)) }
+        if fault == .resetBefore { return .reset }
+        if var canned = fault.cannedReply(now: simulation.now()) {
+            if draw.takesEffect { _ = trueReply(request, draw.quirks) }
+            canned.set("Date", CivilTime.http(simulation.now()))
+            return .reply(canned)
+        }
+        let reply = trueReply(request, draw.quirks)
+        switch fault {
+        case .resetAfter: return .reset
+        case .cutBody: return .cut(reply, after: reply.body.count / 2)
+        default: return .reply(fault.spoil(reply))
+        }
+    }
+
+    private func trueReply(_ request: ReceivedRequest, _ quirks: Set<Fault>) -> Reply {
+        switch request.segments.first {
+        case "hooks", "webhook": simulation.receivers.answer(request).with("Date", CivilTime.http(simulation.now()))
+        default: simulation.instance.answer(request, quirks: quirks)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// Everything the simulator plays: an instance, receivers, the faults between them and the network, and what was asked.
+///
+/// A value of references: copies share one world. ``SimulatorServer`` puts it on the network.
+public struct Simulation: Sendable {
+    public let instance: SimulatedInstance
+    public let receivers: Receivers
+    public let faults: FaultPlan
+    /// Every request except those of the admin endpoint.
+    public let requests: RequestLog
+    /// The simulation's clock: microseconds since 1970 UTC.
+    public let now: @Sendable () -> Int64
+
+    /// - Parameters:
+    ///   - seed: decides identifiers, cookies and improbable faults.
+    ///   - now: microseconds since 1970 UTC; tests and demonstrations bring a clock of their own.
+    public init(settings: InstanceSettings = InstanceSettings(), seed: UInt64 = 1, now: @escaping @Sendable () -> Int64) {
+        instance = SimulatedInstance(settings: settings, seed: seed, now: now)
+        receivers = Receivers()
+        faults = FaultPlan(seed: seed &+ 3)
+        requests = RequestLog()
+        self.now = now
+    }
+}

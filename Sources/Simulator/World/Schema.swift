@@ -1,0 +1,109 @@
+/// The tables of the simulated instance and their columns.
+enum Schema {
+    static let bookkeeping = [
+        Field("sys_id", .identifier, "Sys ID"),
+        Field("sys_created_on", .dateTime, "Created"),
+        Field("sys_created_by", .string, "Created by"),
+        Field("sys_updated_on", .dateTime, "Updated"),
+        Field("sys_updated_by", .string, "Updated by"),
+        Field("sys_mod_count", .integer, "Updates"),
+    ]
+
+    static let task =
+        bookkeeping + [
+            Field("number", .string, "Number"),
+            Field("sys_class_name", .className, "Task type"),
+            Field("short_description", .string, "Short description"),
+            Field("description", .string, "Description"),
+            Field("priority", .choice, "Priority"),
+            Field("urgency", .choice, "Urgency"),
+            Field("impact", .choice, "Impact"),
+            Field("state", .choice, "State"),
+            Field("active", .boolean, "Active"),
+            Field("assigned_to", .reference("sys_user"), "Assigned to"),
+            Field("assignment_group", .reference("sys_user_group"), "Assignment group"),
+            Field("opened_by", .reference("sys_user"), "Opened by"),
+            Field("opened_at", .dateTime, "Opened"),
+            Field("due_date", .dateTime, "Due date"),
+            Field("closed_at", .dateTime, "Closed"),
+            Field("closed_by", .reference("sys_user"), "Closed by"),
+            Field("parent", .reference("task"), "Parent"),
+            Field("correlation_id", .string, "Correlation ID"),
+            Field("correlation_display", .string, "Correlation display"),
+            Field("comments", .journal, "Additional comments"),
+            Field("work_notes", .journal, "Work notes"),
+            Field("comments_and_work_notes", .journal, "Comments and Work notes"),
+        ]
+
+    private static let closing = [
+        Field("close_code", .string, "Resolution code"), Field("close_notes", .string, "Resolution notes"),
+    ]
+
+    private static let ofClass: [String: [Field]] = [
+        "task": [],
+        "incident": [
+            Field("caller_id", .reference("sys_user"), "Caller"), Field("category", .string, "Category"),
+            Field("subcategory", .string, "Subcategory"), Field("contact_type", .string, "Channel"),
+        ] + closing,
+        "change_request": [
+            Field("type", .string, "Type"), Field("risk", .integer, "Risk"), Field("start_date", .dateTime, "Planned start date"),
+            Field("end_date", .dateTime, "Planned end date"),
+        ] + closing,
+        "sc_task": [Field("request", .reference("task"), "Request")],
+        "problem": [Field("category", .string, "Category")] + closing,
+    ]
+
+    private static let others: [String: [Field]] = [
+        "sys_user": bookkeeping + [
+            Field("user_name", .string, "User ID"), Field("name", .string, "Name"), Field("email", .string, "Email"),
+            Field("active", .boolean, "Active"),
+        ],
+        "sys_user_group": bookkeeping + [Field("name", .string, "Name"), Field("description", .string, "Description")],
+        "sys_journal_field": [
+            Field("sys_id", .identifier, "Sys ID"), Field("sys_created_on", .dateTime, "Created"),
+            Field("sys_created_by", .string, "Created by"), Field("name", .string, "Name"),
+            Field("element_id", .string, "Element ID"),
+            Field("element", .string, "Element"), Field("value", .string, "Value"), Field("sys_tags", .string, "Tags"),
+        ],
+        "sys_dictionary": [
+            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Table"), Field("element", .string, "Column name"),
+            Field("internal_type", .string, "Type"), Field("reference", .string, "Reference"),
+            Field("column_label", .string, "Column label"), Field("active", .boolean, "Active"),
+        ],
+        "sys_choice": [
+            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Table"), Field("element", .string, "Element"),
+            Field("value", .string, "Value"), Field("label", .string, "Label"), Field("language", .string, "Language"),
+            Field("inactive", .boolean, "Inactive"),
+        ],
+    ]
+
+    /// The columns of a table by name; nil when the instance has no such table.
+    static let tables: [String: [String: Field]] = {
+        var all = others
+        for (table, own) in ofClass { all[table] = task + own }
+        return all.mapValues { fields in Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0) }) }
+    }()
+
+    /// The columns of a table in the order in which a record shows them.
+    static let columns: [String: [Field]] = tables.mapValues { $0.values.sorted { $0.name < $1.name } }
+
+    static func isTask(_ table: String) -> Bool { ofClass[table] != nil }
+
+    /// The label of a raw value of `priority`, `urgency`, `impact` or `state`.
+    static func choiceLabel(_ value: String, of field: String, in table: String) -> String {
+        choices(of: field, in: table).first { $0.value == value }?.label ?? value
+    }
+
+    static func choices(of field: String, in table: String) -> [(value: String, label: String)] {
+        switch field {
+        case "priority":
+            [("1", "1 - Critical"), ("2", "2 - High"), ("3", "3 - Moderate"), ("4", "4 - Low"), ("5", "5 - Planning")]
+        case "urgency", "impact": [("1", "1 - High"), ("2", "2 - Medium"), ("3", "3 - Low")]
+        case "state":
+            (TaskClass.named(table) ?? .task).states.map { ($0.key, $0.value) }.sorted {
+                (Int($0.value) ?? 0) < (Int($1.value) ?? 0)
+            }
+        default: []
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/// A task on the simulated instance, with its raw values as the database holds them.
+public struct SimulatedTask: Sendable, Hashable, Identifiable {
+    /// The sys_id: 32 hexadecimal digits.
+    public let id: String
+    /// Column to raw value; times are UTC `yyyy-MM-dd HH:mm:ss`, references are sys_ids, an absent column is "".
+    public internal(set) var fields: [String: String]
+
+    public subscript(field: String) -> String { fields[field] ?? "" }
+
+    public var number: String { self["number"] }
+    public var title: String { self["short_description"] }
+    /// The table of the task's class, such as `incident`.
+    public var table: String { self["sys_class_name"] }
+    public var isActive: Bool { self["active"] == "true" }
+    /// The sys_id of the user; "" when nobody has it.
+    public var assignedTo: String { self["assigned_to"] }
+    public var priority: Int? { Int(self["priority"]) }
+    public var updates: Int { Int(self["sys_mod_count"]) ?? 0 }
+}
+
+/// What is known of a task before the instance has given it a number and times.
+public struct NewTask: Sendable, Hashable {
+    /// Given by the instance when nil.
+    public var sysID: String?
+    /// `incident`, `change_request`, `sc_task`, `problem` or `task`.
+    public var table: String
+    public var title: String
+    public var priority: Int
+    /// A user name (not a sys_id), or nil for nobody.
+    public var assignedTo: String?
+    /// The user name of who opened it (and who calls, for an incident); the system when nil.
+    public var openedBy: String?
+    /// More raw values, which win over all above.
+    public var fields: [String: String]
+
+    public init(
+        _ table: String = "incident", title: String, priority: Int = 3, assignedTo: String? = nil, openedBy: String? = nil,
+        sysID: String? = nil, fields: [String: String] = [:]
+    ) {
+        self.table = table
+        self.title = title
+        self.priority = priority
+        self.assignedTo = assignedTo
+        self.openedBy = openedBy
+        self.sysID = sysID
+        self.fields = fields
+    }
+}

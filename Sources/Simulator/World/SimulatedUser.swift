@@ -1,0 +1,54 @@
+/// Somebody who can log in to the simulated instance, and what the access rules let them do.
+public struct SimulatedUser: Sendable, Hashable, Identifiable {
+    /// How the instance answers a read that the rules may refuse.
+    public enum Reading: String, Sendable, Hashable {
+        case allowed
+        /// Rows vanish: an empty list, or 404 for one record.
+        case hidden
+        /// 403 `Insufficient rights to query records`.
+        case forbidden
+    }
+
+    /// How the instance answers a write that the rules may refuse.
+    public enum Writing: String, Sendable, Hashable {
+        case allowed
+        /// The answer looks like success, but nothing was written.
+        case ignored
+        case refused
+    }
+
+    /// The sys_id.
+    public let id: String
+    public var userName: String
+    public var password: String
+    public var name: String
+    public var email: String
+    public var isActive = true
+    public var language = Language.english
+    /// Minutes east of UTC in which display values show times.
+    public var utcOffset = 0
+    /// Whether the user's role may call the Task Tracker API at all (403 if not).
+    public var mayUseTracker = true
+    /// The Table API for `task` and the tables that extend it.
+    public var tasks = Reading.allowed
+    /// The Table API for `sys_journal_field`.
+    public var journal = Reading.allowed
+    /// The Table API for `sys_user`, the user's own row included.
+    public var users = Reading.allowed
+    public var workNotes = Writing.allowed
+    public var comments = Writing.allowed
+    /// All other columns of tasks.
+    public var updates = Writing.allowed
+    /// Columns of tasks that read as empty (null in the tracker).
+    public var hiddenFields: Set<String> = []
+    /// sys_ids of tasks that the user's rules hide, though queries count them.
+    public var hiddenTasks: Set<String> = []
+
+    public init(id: String, userName: String, password: String, name: String, email: String) {
+        self.id = id
+        self.userName = userName
+        self.password = password
+        self.name = name
+        self.email = email
+    }
+}
