@@ -119,11 +119,11 @@ struct Composer {
             let message = "no `&\(name)` stands above this `*\(name)`"
             let help = "write `&\(name)` before the value that is meant, or put the text in quotes"
             report(YAMLError(.unknownAlias, message, at: range, help: help))
-            return add(missing(at: range), isBare: false, height: 0)
+            return add(missing(name, at: range), isBare: false, height: 0)
         }
         guard let node = anchored.node else {
             report(YAMLError(.recursiveAlias, "`*\(name)` stands inside the value that it repeats", at: range))
-            return add(missing(at: range), isBare: false, height: 0)
+            return add(missing(name, at: range), isBare: false, height: 0)
         }
         nodes += anchored.weight
         guard nodes <= limits.nodes else {
@@ -147,8 +147,9 @@ struct Composer {
         if let fault { report(fault) }
     }
 
-    private func missing(at range: SourceRange) -> Node {
-        Node(.scalar(Scalar(text: "", style: .plain, value: .null)), range, in: source)
+    /// Stands where an alias led nowhere, so that reading can go on.
+    private func missing(_ name: String, at range: SourceRange) -> Node {
+        Node(.scalar(Scalar(text: "*" + name, style: .plain, value: .null)), range, in: source)
     }
 }
 
@@ -173,7 +174,8 @@ extension Composer {
 
     private mutating func refuse(_ version: (major: Int, minor: Int), at range: SourceRange) {
         let message = "the text asks for YAML \(version.major).\(version.minor); it is read as YAML 1.2"
-        report(YAMLError(.version, message, at: range, help: "delete the line, or write `%YAML 1.2`", mended: "%YAML 1.2"))
+        let line = source.range(range.start.offset..<source.lineOffsets(range.start.line).upperBound)
+        report(YAMLError(.version, message, at: line, help: "delete the line, or write `%YAML 1.2`"))
     }
 
     private mutating func checkSpaceBeforeComment(behind range: SourceRange) {
@@ -195,7 +197,11 @@ extension Composer {
     }
 
     private mutating func stop(_ error: YAMLError) {
+        var error = error
+        error.isFatal = true
         isStopped = true
+        // What lies on the same line is most likely the same fault, misunderstood.
+        errors.removeAll { $0.position.line == error.position.line && $0.code == .commaInFlow }
         errors.append(error)
     }
 }

@@ -4,8 +4,15 @@ extension EventParser.Fault {
         let place = source.oneCharacter(at: marks.position(problemMark))
         let context = source.oneCharacter(at: marks.position(contextMark))
         if isMemory { return YAMLError(.outOfMemory, "memory ran out while the text was read", at: source.range(0..<0)) }
-        let wording = Wording(problem: problem, context: self.context, isAtEnd: place.start.offset >= source.bytes.count)
-        return YAMLError(wording.code, wording.message, at: wording.isAtContext ? context : place, help: wording.help)
+        let wording = Wording(problem: problem, context: self.context, next: source.byte(place.start.offset))
+        let isAtContext = wording.isAtContext && !self.context.isEmpty
+        var error = YAMLError(wording.code, wording.message, at: isAtContext ? context : place, help: wording.help)
+        if !self.context.isEmpty { error.context = context.start }
+        if error.code == .unclosedBracket, context.start.line < place.start.line, let opening = source.byte(context.start.offset)
+        {
+            error.note = YAMLError.Note(range: context, message: "`\(Character(Unicode.Scalar(opening)))` opens here")
+        }
+        return error
     }
 }
 

@@ -1,7 +1,58 @@
+/// Finds the usual slips behind a fault and shows how the line should read.
+///
+/// A mended line is shown only after the text with it in place has been read again without a fault there.
 struct Mender {
-    init(_ source: SourceText, _ limits: Limits) {}
-    func mend(_ error: YAMLError) -> YAMLError { error }
+    private let source: SourceText
+    private let limits: Limits
+
+    /// How often the text may still be read again; large texts are not read often.
+    private var attempts: Int
+
+    init(_ source: SourceText, _ limits: Limits) {
+        self.source = source
+        self.limits = limits
+        attempts = min(100, (4 << 20) / max(1, source.bytes.count))
+    }
+
+    /// The fault, told as the slip that caused it where one is found.
+    mutating func mend(_ error: YAMLError) -> YAMLError {
+        guard error.mended == nil, error.code.mayBeSlip else { return error }
+        for slip in Slips(source, error).all where attempts > 0 {
+            attempts -= 1
+            if isCured(by: slip) { return slip.told(error) }
+        }
+        return error
+    }
+
+    /// Whether the text has no fault in the lines that a slip mends.
+    func isCured(by slip: Slip) -> Bool {
+        let start = source.lineOffsets(slip.lines.lowerBound).lowerBound
+        let end = source.lineOffsets(slip.lines.upperBound).upperBound
+        let patched = SourceText(source.bytes[..<start] + Array(slip.mended.utf8) + source.bytes[end...])
+        let last = slip.lines.lowerBound + slip.mended.utf8.count { $0 == ASCII.newline }
+        let errors = compose(patched, limits: limits).errors
+        // An unclosed bracket is noticed further down, but its context tells where it began.
+        return errors.allSatisfy { error in
+            error.range.start.line > last && error.context.map { $0.line > last || $0.line < slip.lines.lowerBound } ?? true
+                || error.range.start.line < slip.lines.lowerBound && !error.isFatal
+        }
+    }
 }
-extension Node {
-    func mended(with comment: TrailingComment) -> String? { nil }
+
+extension YAMLError.Code {
+    /// Whether a slip of the pen within a line may be behind the fault.
+    var mayBeSlip: Bool {
+        switch self {
+        case .tooLarge, .notUTF8, .utf16, .controlCharacter, .lineSeparator, .outOfMemory, .tagMismatch, .recursiveAlias,
+            .aliasExpansion,
+            .tooManyNodes, .tooDeep, .duplicateKey, .mergeKey, .tooManyErrors, .directive, .keyNotText:
+            false
+        case .tabIndentation, .indentation, .missingColon, .strayColon, .strayDash, .strayQuestionMark, .strayText, .missingValue,
+            .unclosedQuote, .unclosedBracket, .blockHeader, .badEscape, .syntax, .colonInValue, .leadingCharacter,
+            .textAfterQuote,
+            .textAfterBracket, .cutByComment, .templateInFlow, .commaInFlow, .commentNeedsSpace, .unknownTag, .unknownAlias,
+            .anchorName, .emptyKey, .version:
+            true
+        }
+    }
 }

@@ -4,7 +4,9 @@
 public func parse(_ source: SourceText, limits: Limits = Limits()) throws(YAMLErrors) -> [Document] {
     let outcome = compose(source, limits: limits)
     guard outcome.errors.isEmpty else {
-        throw YAMLErrors(errors: outcome.errors.map { Mender(source, limits).mend($0) }.sorted { $0.position < $1.position })
+        var mender = Mender(source, limits)
+        let errors = outcome.errors.map { mender.mend($0) }
+        throw YAMLErrors(errors: errors.sorted { $0.position < $1.position })
     }
     return outcome.documents
 }

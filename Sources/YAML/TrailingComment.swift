@@ -32,6 +32,20 @@ extension Node {
     public func cutByComment(_ comment: TrailingComment) -> YAMLError {
         let message = "YAML takes ` #` for the start of a comment, which cuts this value short"
         let help = "put the whole value in quotes"
-        return YAMLError(.cutByComment, message, at: comment.range, help: help, mended: mended(with: comment))
+        return YAMLError(.cutByComment, message, at: comment.range, help: help, mended: line(mending: comment))
+    }
+}
+
+extension Node {
+    /// The line with quotes around the scalar and its comment; nil where that alone does not mend it.
+    private func line(mending comment: TrailingComment) -> String? {
+        let number = range.start.line
+        guard range.end.line == number else { return nil }
+        let line = source.lineOffsets(number)
+        let whole = Excerpt(source: source, end: line.upperBound).trimmed(range.start.offset..<line.upperBound)
+        let mended = source.text(line.lowerBound..<whole.lowerBound) + Quoting.quote(source.text(whole))
+        let slip = Slip(
+            code: .cutByComment, message: "", help: "", range: comment.range, lines: number...number, mended: mended)
+        return Mender(source, Limits(bytes: .max, depth: .max, nodes: .max)).isCured(by: slip) ? mended : nil
     }
 }

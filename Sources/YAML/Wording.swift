@@ -7,7 +7,9 @@ struct Wording {
     /// Whether the fault lies where libyaml's context begins, such as at an opening quote, and not where it noticed.
     var isAtContext = false
 
-    init(problem: String, context: String, isAtEnd: Bool) {
+    /// `next` is the character where libyaml noticed.
+    init(problem: String, context: String, next: UInt8?) {
+        let isAtEnd = next == nil
         switch problem {
         case "could not find expected ':'":
             code = .missingColon
@@ -31,11 +33,14 @@ struct Wording {
             code = .unclosedQuote
             message = "the quote that opens here is never closed"
             isAtContext = true
-        case "found unknown escape character", "did not find expected hexdecimal number",
-            "found invalid Unicode character escape code":
+        case "found unknown escape character":
             code = .badEscape
             message = "this is no escape that YAML knows between double quotes"
             help = "write `\\\\` for a backslash, or use single quotes"
+        case "did not find expected hexdecimal number", "found invalid Unicode character escape code":
+            code = .badEscape
+            message = "this is not the number of a character"
+            help = "write the character itself, or `\\U` with the eight hexadecimal digits of its number"
         case "found a tab character where an indentation space is expected", "found a tab character that violates indentation":
             code = .tabIndentation
             message = "a tab cannot indent"
@@ -75,6 +80,7 @@ struct Wording {
             code = .directive
             message = "a line that begins with `%` is a directive, and only `%YAML 1.2` is known"
             help = "delete the line, or indent it if it belongs to a text"
+            isAtContext = true
         case "did not find expected <document start>":
             code = .strayText
             message = "nothing can follow here but a new document"
@@ -97,6 +103,14 @@ struct Wording {
         case "did not find expected '-' indicator":
             code = .indentation
             message = "a list's entry is expected here, its `-` exactly below the one above"
+        case "did not find expected key" where next == ASCII.closeBrace || next == ASCII.closeBracket:
+            code = .unclosedBracket
+            message = "this bracket closes nothing"
+            help = "delete it, or put the whole value in quotes"
+        case "did not find expected key" where next == ASCII.colon:
+            code = .emptyKey
+            message = "a key is missing"
+            help = "write the key before the colon"
         case "did not find expected key":
             code = .indentation
             message = "a key is expected here, exactly below the one above"

@@ -17,6 +17,12 @@ public struct YAMLError: Error, Sendable, Hashable {
 
     public var note: Note?
 
+    /// Where the thing begins that libyaml could not finish; nil for all other faults.
+    var context: Position?
+
+    /// Whether nothing behind the fault was read.
+    var isFatal = false
+
     init(_ code: Code, _ message: String, at range: SourceRange, help: String? = nil, mended: String? = nil, note: Note? = nil) {
         self.code = code
         self.message = message

@@ -1,0 +1,81 @@
+/// A stretch of a text that is looked at as people read it, not as YAML does: brackets, quotes and `${{ }}` hold together.
+struct Excerpt {
+    let source: SourceText
+    let end: Int
+
+    subscript(_ index: Int) -> UInt8? { index < end ? source.bytes[index] : nil }
+
+    /// The offset behind blanks.
+    func skipBlanks(_ start: Int) -> Int {
+        var index = start
+        while let byte = self[index], ASCII.isBlank(byte) { index += 1 }
+        return index
+    }
+
+    /// The offset before blanks that end the stretch.
+    func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var end = range.upperBound
+        while end > range.lowerBound, ASCII.isBlank(source.bytes[end - 1]) { end -= 1 }
+        return range.lowerBound..<end
+    }
+
+    /// The offset behind a quoted text that begins at `start`, or nil when it is not closed.
+    func skipQuoted(_ start: Int) -> Int? {
+        guard let mark = self[start] else { return nil }
+        var index = start + 1
+        while let byte = self[index] {
+            index += 1
+            if byte == ASCII.backslash, mark == ASCII.doubleQuote { index += 1 }
+            if byte == mark {
+                guard mark == ASCII.quote, self[index] == ASCII.quote else { return index }
+                index += 1
+            }
+        }
+        return nil
+    }
+
+    /// The offset behind a bracket's or brace's counterpart, or nil when it has none.
+    func skipBrackets(_ start: Int) -> Int? {
+        var depth = 0
+        var index = start
+        while let byte = self[index] {
+            switch byte {
+            case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis: depth += 1
+            case ASCII.closeBrace, ASCII.closeBracket, ASCII.closeParenthesis: depth -= 1
+            case ASCII.quote, ASCII.doubleQuote:
+                if opensQuote(index), let behind = skipQuoted(index) {
+                    index = behind
+                    continue
+                }
+            default: break
+            }
+            index += 1
+            if depth <= 0 { return index }
+        }
+        return nil
+    }
+
+    /// An apostrophe within a word opens no quote.
+    func opensQuote(_ index: Int) -> Bool {
+        guard let byte = self[index], byte == ASCII.quote || byte == ASCII.doubleQuote else { return false }
+        return index == 0 || !ASCII.isWord(source.bytes[index - 1])
+    }
+
+    /// Where ` #` begins a comment behind a value: outside brackets and quotes.
+    func commentStart(_ start: Int) -> Int? {
+        var index = start
+        while let byte = self[index] {
+            switch byte {
+            case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis:
+                index = skipBrackets(index) ?? index + 1
+            case ASCII.quote, ASCII.doubleQuote:
+                index = opensQuote(index) ? skipQuoted(index) ?? index + 1 : index + 1
+            case ASCII.hash where index > 0 && ASCII.isBlank(source.bytes[index - 1]): return index
+            default: index += 1
+            }
+        }
+        return nil
+    }
+
+    func text(_ range: Range<Int>) -> String { source.text(range) }
+}

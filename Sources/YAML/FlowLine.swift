@@ -1,0 +1,159 @@
+/// A `{…}` or `[…]` on one line as its author meant it, with the quotes that YAML wants put in.
+struct FlowLine {
+    private(set) var edits: [(range: Range<Int>, text: String, code: YAMLError.Code)] = []
+
+    /// Where the bracket that opened it all is closed; nil when it is not closed on this line.
+    private(set) var end: Int?
+
+    private let excerpt: Excerpt
+
+    /// Where the fault was found; an alias or anchor elsewhere is left alone.
+    private let fault: Int
+
+    init(_ excerpt: Excerpt, from start: Int, fault: Int) {
+        self.excerpt = excerpt
+        self.fault = fault
+        end = collection(start + 1, isMapping: excerpt[start] == ASCII.openBrace)
+    }
+
+    /// A line of a `{…}` or `[…]` that opens on a line above it.
+    init(_ excerpt: Excerpt, from start: Int, within opening: UInt8, fault: Int) {
+        self.excerpt = excerpt
+        self.fault = fault
+        end = collection(start, isMapping: opening == ASCII.openBrace)
+    }
+
+    /// The text of a range with all edits made.
+    func mended(_ range: Range<Int>) -> String {
+        var text = ""
+        var index = range.lowerBound
+        for edit in edits.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) where edit.range.lowerBound >= index {
+            text += excerpt.text(index..<edit.range.lowerBound) + edit.text
+            index = edit.range.upperBound
+        }
+        return text + excerpt.text(index..<max(index, range.upperBound))
+    }
+
+    /// Goes through the inside of a list or mapping; returns the offset behind its bracket.
+    private mutating func collection(_ start: Int, isMapping: Bool) -> Int? {
+        var index = start
+        var last: Range<Int>?
+        while true {
+            index = excerpt.skipBlanks(index)
+            guard let byte = excerpt[index] else { return nil }
+            switch byte {
+            case ASCII.closeBrace, ASCII.closeBracket: return index + 1
+            case ASCII.comma: index += 1
+            default:
+                if isMapping, let behind = entry(index, &last) {
+                    index = behind
+                } else if !isMapping, let behind = value(index)?.behind {
+                    index = behind
+                } else {
+                    return nil
+                }
+            }
+        }
+    }
+
+    /// Goes over `key: value`. What has no colon belongs to the value before it: its comma was meant as text.
+    private mutating func entry(_ start: Int, _ last: inout Range<Int>?) -> Int? {
+        var colon = start
+        if excerpt.opensQuote(start) { colon = excerpt.skipQuoted(start).map(excerpt.skipBlanks) ?? start }
+        while let byte = excerpt[colon], !isColon(colon), byte != ASCII.comma, byte != ASCII.closeBrace {
+            colon = behindUnit(colon)
+        }
+        if isColon(colon) {
+            let begin = excerpt.skipBlanks(colon + 1)
+            guard let byte = excerpt[begin], byte != ASCII.comma, byte != ASCII.closeBrace else { return begin }
+            guard let found = value(begin) else { return nil }
+            last = found.range
+            return found.behind
+        }
+        let text = excerpt.trimmed(start..<colon)
+        if let before = last {
+            let joined = before.lowerBound..<text.upperBound
+            edits.removeAll { joined.contains($0.range.lowerBound) }
+            add(joined, .commaInFlow)
+            last = joined
+        } else if let glued = text.first(where: { excerpt[$0] == ASCII.colon }) {
+            edits.append((glued..<glued + 1, ": ", .missingColon))
+        }
+        return colon
+    }
+
+    /// Goes over one value; returns its own range and the offset behind it.
+    private mutating func value(_ start: Int) -> (range: Range<Int>, behind: Int)? {
+        var index = start
+        var code: YAMLError.Code?
+        switch excerpt[start] {
+        case ASCII.openBrace, ASCII.openBracket:
+            let before = edits.count
+            guard let behind = collection(start + 1, isMapping: excerpt[start] == ASCII.openBrace) else { return nil }
+            index = excerpt.skipBlanks(behind)
+            if isEnd(index) { return (start..<behind, index) }
+            edits.removeSubrange(before...)
+            code = .textAfterBracket
+        case ASCII.quote, ASCII.doubleQuote:
+            guard let behind = excerpt.skipQuoted(start) else { return nil }
+            index = excerpt.skipBlanks(behind)
+            if isEnd(index) { return (start..<behind, index) }
+            // `["a": 1]` and `{? "a": 1}` are pairs.
+            if excerpt[index] == ASCII.colon { return (start..<index, index + 1) }
+            code = .textAfterQuote
+        default: break
+        }
+        while !isEnd(index) { index = behindUnit(index) }
+        let range = excerpt.trimmed(start..<index)
+        if let code = code ?? faultOfPlain(range) { add(range, code) }
+        return (range, index)
+    }
+
+    private func isEnd(_ index: Int) -> Bool {
+        switch excerpt[index] {
+        case nil, ASCII.comma, ASCII.closeBrace, ASCII.closeBracket: true
+        default: false
+        }
+    }
+
+    /// The offset behind a character, or behind all that a bracket or a quote holds together.
+    private func behindUnit(_ index: Int) -> Int {
+        switch excerpt[index] {
+        case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis: excerpt.skipBrackets(index) ?? excerpt.end
+        case ASCII.quote, ASCII.doubleQuote: excerpt.opensQuote(index) ? excerpt.skipQuoted(index) ?? index + 1 : index + 1
+        default: index + 1
+        }
+    }
+
+    private func isColon(_ index: Int) -> Bool {
+        guard excerpt[index] == ASCII.colon else { return false }
+        return excerpt[index + 1].isBlankOrEnd || isEnd(index + 1)
+    }
+
+    /// Why a value without quotes cannot stand between brackets.
+    private func faultOfPlain(_ range: Range<Int>) -> YAMLError.Code? {
+        var previous: UInt8 = 0
+        var code: YAMLError.Code?
+        for index in range {
+            let byte = excerpt.source.bytes[index]
+            if byte == ASCII.openBrace, previous == ASCII.dollar { return .templateInFlow }
+            switch byte {
+            case ASCII.openBrace, ASCII.closeBrace, ASCII.openBracket, ASCII.closeBracket: code = code ?? .textAfterBracket
+            case ASCII.comma: code = code ?? .commaInFlow
+            case ASCII.hash where ASCII.isBlank(previous): code = code ?? .cutByComment
+            case ASCII.colon where excerpt[index + 1].isBlankOrEnd: code = code ?? .colonInValue
+            default: break
+            }
+            previous = byte
+        }
+        if let first = range.first, "!@`%|>".utf8.contains(excerpt.source.bytes[first]) { return code ?? .leadingCharacter }
+        if let first = range.first, "*&".utf8.contains(excerpt.source.bytes[first]), range.contains(fault) {
+            return code ?? .leadingCharacter
+        }
+        return code
+    }
+
+    private mutating func add(_ range: Range<Int>, _ code: YAMLError.Code) {
+        edits.append((range, Quoting.quote(excerpt.text(range)), code))
+    }
+}

@@ -1,0 +1,71 @@
+/// A line as its author meant it: indentation, dashes, a key, a value, a comment.
+struct LineAnatomy {
+    let number: Int
+
+    /// Offsets of the whole line without its break.
+    let line: Range<Int>
+
+    /// Where the first character stands that is no blank.
+    let indentEnd: Int
+
+    /// Offsets of the key without its colon; nil where there is none.
+    let key: Range<Int>?
+
+    /// Offsets of the value, without blanks and a comment behind it. Empty where there is none.
+    let value: Range<Int>
+
+    let excerpt: Excerpt
+
+    init(_ source: SourceText, _ number: Int) {
+        self.number = number
+        line = source.lineOffsets(number)
+        excerpt = Excerpt(source: source, end: line.upperBound)
+        indentEnd = excerpt.skipBlanks(line.lowerBound)
+        var start = indentEnd
+        while excerpt[start] == ASCII.dash || excerpt[start] == ASCII.question, excerpt[start + 1].isBlankOrEnd {
+            start = excerpt.skipBlanks(start + 1)
+        }
+        key = Self.key(excerpt, start)
+        if let key { start = excerpt.skipBlanks(excerpt.skipBlanks(key.upperBound) + 1) }
+        let comment = excerpt[start] == ASCII.hash ? start : excerpt.commentStart(start)
+        value = excerpt.trimmed(start..<max(start, comment ?? line.upperBound))
+    }
+
+    /// Columns of blanks before the first character.
+    var indent: Int { indentEnd - line.lowerBound }
+
+    /// Columns before the key, or before a value without one: dashes count as indentation.
+    var contentColumn: Int { (key ?? value).lowerBound - line.lowerBound }
+
+    var isBlank: Bool { indentEnd == line.upperBound }
+
+    var first: UInt8? { value.isEmpty ? nil : excerpt[value.lowerBound] }
+
+    /// What stands before the value.
+    var head: String { excerpt.text(line.lowerBound..<value.lowerBound) }
+
+    var valueText: String { excerpt.text(value) }
+
+    /// The line with another value.
+    func with(_ text: String) -> String { head + text + excerpt.text(value.upperBound..<line.upperBound) }
+
+    private static func key(_ excerpt: Excerpt, _ start: Int) -> Range<Int>? {
+        guard let first = excerpt[start] else { return nil }
+        if first == ASCII.quote || first == ASCII.doubleQuote {
+            guard let end = excerpt.skipQuoted(start) else { return nil }
+            return isColon(excerpt, excerpt.skipBlanks(end)) ? start..<end : nil
+        }
+        guard !"{[#&*!|>%@`,]}".utf8.contains(first) else { return nil }
+        var index = start
+        while let byte = excerpt[index] {
+            if isColon(excerpt, index) { return excerpt.trimmed(start..<index) }
+            if byte == ASCII.hash, index > start, ASCII.isBlank(excerpt.source.bytes[index - 1]) { return nil }
+            index += 1
+        }
+        return nil
+    }
+
+    private static func isColon(_ excerpt: Excerpt, _ index: Int) -> Bool {
+        excerpt[index] == ASCII.colon && excerpt[index + 1].isBlankOrEnd
+    }
+}

@@ -1,0 +1,25 @@
+/// Puts texts into quotes, with as few escapes as can be.
+enum Quoting {
+    /// The text between double quotes; between single quotes where it holds double quotes or backslashes itself.
+    static func quote(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 == ASCII.doubleQuote || $0 == ASCII.backslash }) else { return "\"\(text)\"" }
+        var quoted = "'"
+        for character in text.unicodeScalars {
+            quoted.unicodeScalars.append(character)
+            if character == "'" { quoted.unicodeScalars.append(character) }
+        }
+        return quoted + "'"
+    }
+
+    /// The inside of a double-quoted text, with two backslashes where one begins no escape that YAML knows.
+    static func doublingBackslashes(_ inside: String) -> String {
+        var mended = ""
+        var isEscape = false
+        for character in inside.unicodeScalars {
+            if isEscape, !"0abt\tnvfre \"/\\N_LPxuU".unicodeScalars.contains(character) { mended += "\\" }
+            mended.unicodeScalars.append(character)
+            isEscape = !isEscape && character == "\\"
+        }
+        return mended
+    }
+}

@@ -1,0 +1,91 @@
+extension Slips {
+    /// Tabs before the first character, or behind a dash.
+    func tabs(_ line: LineAnatomy) -> [Slip] {
+        var end = line.line.lowerBound
+        while let byte = line.excerpt[end], ASCII.isBlank(byte) || byte == ASCII.dash { end += 1 }
+        guard let first = source.bytes[line.line.lowerBound..<end].firstIndex(of: ASCII.tab) else { return [] }
+        let place = source.range(first..<first + 1)
+        let number = line.number...line.number
+        if line.isBlank {
+            let message = "a tab stands on an otherwise empty line"
+            return [
+                Slip(code: .tabIndentation, message: message, help: "empty the line", range: place, lines: number, mended: "")
+            ]
+        }
+        return indents(line).map { indent in
+            var mended = String(repeating: " ", count: indent)
+            for byte in source.bytes[line.indentEnd..<end] {
+                mended += byte == ASCII.tab ? " " : String(Unicode.Scalar(byte))
+            }
+            mended += line.excerpt.text(end..<line.line.upperBound)
+            return Slip(
+                code: .tabIndentation, message: "a tab cannot indent", help: "indent with spaces", range: place, lines: number,
+                mended: mended)
+        }
+    }
+
+    /// Indentations that a line with tabs may be meant to have, the likeliest first.
+    private func indents(_ line: LineAnatomy) -> [Int] {
+        let blanks = source.bytes[line.line.lowerBound..<line.indentEnd]
+        let tabs = blanks.count { $0 == ASCII.tab }
+        guard tabs > 0 else { return [blanks.count] }
+        let widths = [2, 4, 8].map { blanks.count - tabs + tabs * $0 }
+        guard let above = lineWithText(above: line.number) else { return widths }
+        let isEntry = line.excerpt[line.indentEnd] == ASCII.dash && line.excerpt[line.indentEnd + 1].isBlankOrEnd
+        let column = isEntry ? above.indent : above.contentColumn
+        let opensBlock = above.value.isEmpty || above.first == ASCII.bar || above.first == ASCII.greater
+        return opensBlock ? [column + 2] + widths : [column] + widths
+    }
+
+    /// A `#` right behind a quote or bracket.
+    func comment(_ line: LineAnatomy) -> [Slip] {
+        guard error.code == .commentNeedsSpace else { return [] }
+        let place = error.range.start.offset
+        let mended = line.excerpt.text(line.line.lowerBound..<place) + " " + line.excerpt.text(place..<line.line.upperBound)
+        return [
+            Slip(
+                code: error.code, message: error.message, help: "put a space before the `#`", range: error.range,
+                lines: line.number...line.number, mended: mended)
+        ]
+    }
+
+    /// A `%YAML` of another version.
+    func version(_ line: LineAnatomy) -> [Slip] {
+        guard error.code == .version, source.line(line.number).hasPrefix("%YAML") else { return [] }
+        return [
+            Slip(
+                code: error.code, message: error.message, help: error.help ?? "", range: error.range,
+                lines: line.number...line.number,
+                mended: "%YAML 1.2")
+        ]
+    }
+
+    /// `rule my-rule`: a line of words among keys, without a colon.
+    func missingColon(_ line: LineAnatomy) -> [Slip] {
+        guard error.code == .missingColon || error.code == .strayColon else { return [] }
+        let here = error.code == .missingColon ? line : lineWithText(above: line.number)
+        guard let here, here.key == nil, here.indent == line.indent, here.value.lowerBound == here.indentEnd,
+            let first = here.first,
+            ASCII.isWord(first)
+        else { return [] }
+        let word = source.bytes[here.value].prefix { ASCII.isWord($0) || $0 == ASCII.dash }.endIndex
+        guard here.excerpt[word].isBlankOrEnd else { return [] }
+        let rest = here.excerpt.text(word..<here.line.upperBound)
+        return [
+            Slip(
+                code: .missingColon, message: "this line has no key: a key ends with a colon and a space",
+                help: "put a colon behind the key", range: source.range(here.value), lines: here.number...here.number,
+                mended: here.excerpt.text(here.line.lowerBound..<word) + ":" + rest)
+        ]
+    }
+
+    func lineWithText(above number: Int) -> LineAnatomy? {
+        var number = number - 1
+        while number > 0 {
+            let line = LineAnatomy(source, number)
+            if !line.isBlank, line.excerpt[line.indentEnd] != ASCII.hash { return line }
+            number -= 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,148 @@
+extension Slips {
+    /// A value that YAML takes for something else than the text it is meant to be.
+    func value(of line: LineAnatomy) -> [Slip] {
+        guard let first = line.first else { return [] }
+        if let flow = aroundLine(line) { return mended(line, by: flow) }
+        switch first {
+        case ASCII.openBrace, ASCII.openBracket: return bracket(line)
+        case ASCII.quote, ASCII.doubleQuote: return quote(line)
+        case ASCII.exclamation where line.valueText.hasPrefix("!!"): return []
+        // Such a fault further on has nothing to do with how the value begins.
+        case _ where error.code.isOfOneNode && error.range.start.offset != line.value.lowerBound: return []
+        case _ where error.code == .unknownAlias && line.valueText.utf8.count == error.range.columnsOnOneLine:
+            return [slip(line, error.code, error.message, error.help ?? "", at: nil, Quoting.quote(line.valueText))]
+        case _ where "!&*@`%|>,]}".utf8.contains(first):
+            return [
+                quoted(line, .leadingCharacter, Self.meaning(of: first), at: line.value.lowerBound..<line.value.lowerBound + 1)
+            ]
+        case ASCII.dash, ASCII.question:
+            let isIndicator = line.excerpt[line.value.lowerBound + 1].isBlankOrEnd
+            let message = isIndicator ? Self.meaning(of: first) : error.message
+            return [quoted(line, isIndicator ? .leadingCharacter : .colonInValue, message, at: nil)]
+        default: return plain(line)
+        }
+    }
+
+    private func plain(_ line: LineAnatomy) -> [Slip] {
+        guard let colon = line.value.first(where: { line.excerpt[$0] == ASCII.colon && line.excerpt[$0 + 1].isBlankOrEnd }) else {
+            return []
+        }
+        let message = "YAML takes a colon with a space behind it for the end of a key"
+        return [quoted(line, .colonInValue, message, at: colon..<colon + 1)]
+    }
+
+    private func bracket(_ line: LineAnatomy) -> [Slip] {
+        let start = line.value.lowerBound
+        let flow = FlowLine(line.excerpt, from: start, fault: error.range.start.offset)
+        var slips = mended(line, by: flow)
+        if let end = flow.end ?? line.excerpt.skipBrackets(start), end < line.value.upperBound {
+            let behind = line.excerpt.skipBlanks(end)
+            let rest = behind..<max(behind, line.value.upperBound)
+            if source.bytes[rest].allSatisfy({ $0 == ASCII.closeBrace || $0 == ASCII.closeBracket }) {
+                let value = line.excerpt.text(start..<end)
+                slips.append(slip(line, .unclosedBracket, "this bracket closes nothing", "delete it", at: rest, value))
+                return slips
+            }
+            let bracket = excerptCharacter(line, start)
+            let message =
+                "YAML takes a value that begins with `\(bracket)` for a \(bracket == "[" ? "list" : "mapping"), and text follows it"
+            slips.append(quoted(line, .textAfterBracket, message, at: rest))
+        }
+        return slips
+    }
+
+    private func mended(_ line: LineAnatomy, by flow: FlowLine) -> [Slip] {
+        guard let first = flow.edits.min(by: { $0.range.lowerBound < $1.range.lowerBound }) else { return [] }
+        let range = first.code == .commaInFlow && error.code == .commaInFlow ? error.range : source.range(first.range)
+        return [
+            Slip(
+                code: first.code, message: Self.meaning(inFlow: first.code, error),
+                help: first.code == .missingColon ? "put a space behind the colon" : "put the value in quotes", range: range,
+                lines: line.number...line.number, mended: flow.mended(line.line))
+        ]
+    }
+
+    /// The line as part of a `{` or `[` that opens on a line above it; nil where none is open.
+    private func aroundLine(_ line: LineAnatomy) -> FlowLine? {
+        guard let context = error.context, context.line < line.number, let opening = source.byte(context.offset),
+            opening == ASCII.openBrace || opening == ASCII.openBracket
+        else { return nil }
+        return FlowLine(line.excerpt, from: line.indentEnd, within: opening, fault: error.range.start.offset)
+    }
+
+    private func quote(_ line: LineAnatomy) -> [Slip] {
+        let text = line.valueText
+        guard let end = line.excerpt.skipQuoted(line.value.lowerBound) else {
+            let mark = excerptCharacter(line, line.value.lowerBound)
+            guard !text.dropFirst().contains(mark) else { return [] }
+            return [
+                slip(line, .unclosedQuote, "the quote that opens here is never closed", "close the quote", at: nil, text + mark)
+            ]
+        }
+        let inner = String(text.dropFirst().dropLast())
+        guard end < line.value.upperBound else {
+            guard error.code == .badEscape, let help = error.help else { return [] }
+            return [slip(line, .badEscape, error.message, help, at: nil, "\"" + Quoting.doublingBackslashes(inner) + "\"")]
+        }
+        let behind = line.excerpt.skipBlanks(end)
+        let place = behind..<line.value.upperBound
+        let mark = excerptCharacter(line, line.value.lowerBound)
+        let message = "YAML takes a value that begins with `\(mark)` for a quoted text, and more follows the closing quote"
+        // In 'It's broken' and "say "hi" now" the outer quotes are meant for YAML; in "a" == b they are not.
+        let isWithin = text.last == text.first && line.excerpt[end].map(ASCII.isWord) ?? false
+        let help = isWithin ? "use the other kind of quotes around the text" : "put the whole value in quotes"
+        return [slip(line, .textAfterQuote, message, help, at: place, Quoting.quote(isWithin ? inner : text))]
+    }
+
+    private func quoted(_ line: LineAnatomy, _ code: YAMLError.Code, _ message: String, at place: Range<Int>?) -> Slip {
+        slip(line, code, message, "put the whole value in quotes", at: place, Quoting.quote(line.valueText))
+    }
+
+    private func slip(
+        _ line: LineAnatomy, _ code: YAMLError.Code, _ message: String, _ help: String, at place: Range<Int>?, _ value: String
+    ) -> Slip {
+        Slip(
+            code: code, message: message, help: help, range: place.map(source.range) ?? error.range,
+            lines: line.number...line.number,
+            mended: line.with(value))
+    }
+
+    private func excerptCharacter(_ line: LineAnatomy, _ index: Int) -> String { line.excerpt.text(index..<index + 1) }
+}
+
+extension Slips {
+    /// What YAML takes a character for at the start of a value.
+    fileprivate static func meaning(of first: UInt8) -> String {
+        switch first {
+        case ASCII.exclamation: "YAML takes `!` at the start of a value for a tag"
+        case ASCII.ampersand: "YAML takes `&` at the start of a value for an anchor"
+        case UInt8(ascii: "*"): "YAML takes `*` at the start of a value for an alias"
+        case ASCII.bar, ASCII.greater:
+            "YAML takes `\(Character(Unicode.Scalar(first)))` at the start of a value for a block of text below it"
+        case ASCII.dash: "YAML takes `- ` at the start of a value for a list"
+        case ASCII.question: "YAML takes `? ` at the start of a value for a key"
+        case UInt8(ascii: "`"): "a value cannot begin with a backtick"
+        default: "a value cannot begin with `\(Character(Unicode.Scalar(first)))`"
+        }
+    }
+
+    /// Why a value cannot stand between brackets without quotes.
+    fileprivate static func meaning(inFlow code: YAMLError.Code, _ error: YAMLError) -> String {
+        switch code {
+        case .templateInFlow: "between `{` and `}` or `[` and `]`, `${{ }}` needs quotes around the whole value"
+        case .commaInFlow: "between `{` and `}` a comma ends the value"
+        case .cutByComment: "YAML takes ` #` for the start of a comment, which cuts this value short"
+        case .colonInValue: "YAML takes a colon with a space behind it for the end of a key"
+        case .textAfterBracket: "a value with brackets in it needs quotes here"
+        case .textAfterQuote: "YAML takes a value that begins with a quote for a quoted text, and more follows the closing quote"
+        case .leadingCharacter: "a value cannot begin with this character"
+        case .missingColon: "a colon needs a space behind it to end a key"
+        default: error.message
+        }
+    }
+}
+
+extension YAMLError.Code {
+    /// Whether the fault is an alias or a tag that means nothing, rather than how the text is put together.
+    fileprivate var isOfOneNode: Bool { self == .unknownAlias || self == .unknownTag }
+}

@@ -1,0 +1,59 @@
+/// The slips that may be behind a fault, the likeliest first.
+struct Slips {
+    let source: SourceText
+    let error: YAMLError
+
+    init(_ source: SourceText, _ error: YAMLError) {
+        self.source = source
+        self.error = error
+    }
+
+    var all: [Slip] {
+        let line = LineAnatomy(source, error.range.start.line)
+        var slips = tabs(line) + comment(line) + version(line) + missingColon(line) + value(of: line)
+        // What is noticed on one line may have begun on another.
+        if let context = error.context, context.line != line.number {
+            slips += value(of: LineAnatomy(source, context.line))
+        }
+        return slips + continuation(line)
+    }
+
+    /// A value that goes on over several lines and holds what YAML does not take for text, or a key that is indented too far.
+    private func continuation(_ line: LineAnatomy) -> [Slip] {
+        var above = line.number - 1
+        while above > 0, LineAnatomy(source, above).isBlank || LineAnatomy(source, above).indent >= line.indent { above -= 1 }
+        guard above > 0, !line.isBlank else { return [] }
+        let head = LineAnatomy(source, above)
+        guard head.key != nil, let first = head.first, !"|>{[\"'".utf8.contains(first) else { return [] }
+        if let key = line.key, key.lowerBound == line.indentEnd, line.excerpt[key.upperBound] == ASCII.colon,
+            source.bytes[key].allSatisfy({ ASCII.isWord($0) || $0 == ASCII.dash }), line.number == above + 1
+        {
+            let blanks = head.excerpt.text(head.line.lowerBound..<head.indentEnd)
+            return [
+                Slip(
+                    code: .indentation, message: "this key is indented further than the one above, which has its value already",
+                    help: "indent both alike", range: source.range(key), lines: line.number...line.number,
+                    mended: blanks + line.excerpt.text(line.indentEnd..<line.line.upperBound))
+            ]
+        }
+        return [folded(head, line)]
+    }
+
+    /// The value as a block, in which every character is text.
+    private func folded(_ head: LineAnatomy, _ line: LineAnatomy) -> Slip {
+        var last = line.number
+        while last < source.lineCount, case let next = LineAnatomy(source, last + 1), !next.isBlank, next.indent > head.indent {
+            last += 1
+        }
+        let indent = line.excerpt.text(line.line.lowerBound..<line.indentEnd)
+        let text = head.excerpt.text(head.value.lowerBound..<head.line.upperBound)
+        let rest = ((head.number + 1)...last).map { "\n" + source.line($0) }.joined()
+        let isCut = head.value.upperBound < head.line.upperBound && text.contains(" #")
+        return Slip(
+            code: isCut ? .cutByComment : .colonInValue,
+            message: isCut
+                ? "YAML takes ` #` in the line above for the start of a comment, which ends the value there" : error.message,
+            help: "begin a value of several lines with `>-`", range: error.range, lines: head.number...last,
+            mended: head.head + ">-\n" + indent + text + rest)
+    }
+}
