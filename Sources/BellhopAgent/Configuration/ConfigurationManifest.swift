@@ -1,0 +1,52 @@
+public import BellhopCore
+
+/// The settings of bellhop.yaml itself; those of connections and sources are declared by their kinds.
+public enum ConfigurationManifest {
+    public static let root: [Setting] = [
+        Setting("version", .oneOf(["1"]), required: true, "The version of the file's format."),
+        Setting("store", .text, default: "bellhop.db", "The SQLite file in which everything is remembered."),
+        Setting("rules", .list(.text), default: "[rules]", "Files, folders and globs of rules."),
+        Setting("timezone", .name, default: "UTC", "The time zone for schedules and rendered times, as `Europe/Berlin`."),
+        Setting(
+            "retention", .record(retention), "How long events, deliveries and removed tasks are kept."),
+    ]
+
+    public static let retention: [Setting] = [
+        Setting("events", .duration, default: "30d", "How long events are kept."),
+        Setting("deliveries", .duration, default: "30d", "How long deliveries that have ended are kept."),
+        Setting("forgotten", .duration, default: "400d", "How long a removed task is remembered."),
+    ]
+
+    /// Keys of the root that are read by hand, because what they hold depends on kinds.
+    public static let others: Set<String> = ["secrets", "connections", "sources"]
+
+    /// Keys of the contract that are not built yet.
+    public static let later: [String: String] = ["allow_exec": "the `exec` action"]
+
+    /// What every source says besides its kind's own settings.
+    public static let source: [Setting] = [
+        Setting("kind", .name, required: true, "What is watched: `tracker`."),
+        Setting("connection", .name, required: true, "The connection it reads from."),
+        Setting(
+            "every", .either([.duration, .record(busyIdle)]), default: "1m",
+            "How often it is polled; or one pace while things change and another while nothing does."),
+        Setting("schedule", .text, "When it is polled, as a cron expression, instead of `every`."),
+    ]
+
+    public static let busyIdle: [Setting] = [
+        Setting("busy", .duration, required: true, "The pace while polls show changes."),
+        Setting("idle", .duration, required: true, "The pace while they show none."),
+    ]
+
+    /// What every connection says besides its kind's own settings.
+    public static let connection: [Setting] = [
+        Setting("kind", .name, required: true, "Whom it talks to: `servicenow`, `slack`, …")
+    ]
+
+    /// Kinds of the contract that are not built yet.
+    public static let laterConnections = [
+        "eto", "mobilefirst", "http", "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie",
+        "email",
+    ]
+    public static let laterSources = ["table", "page", "touchpoints", "adapter", "rest"]
+}

@@ -1,0 +1,79 @@
+import BellhopCore
+
+/// Finds and replaces `${{ env.NAME }}` and `${{ secret.NAME }}` in the strings of bellhop.yaml.
+struct Interpolation: Sendable {
+    /// One name that a string asks for.
+    struct Reference: Sendable, Hashable {
+        enum Space: String, Sendable, Hashable { case env, secret }
+        var space: Space
+        var name: String
+    }
+
+    enum Part: Sendable, Hashable {
+        case text(String)
+        case reference(Reference, utf8: Range<Int>)
+        /// Something else between `${{` and `}}`.
+        case other(String, utf8: Range<Int>)
+        /// `${{` without an end.
+        case open(utf8: Range<Int>)
+    }
+
+    /// Takes a string apart; `$${{` is a literal `${{`.
+    static func parts(of text: String) -> [Part] {
+        let bytes = Array(text.utf8)
+        var parts: [Part] = []
+        var literal: [UInt8] = []
+        var index = 0
+        func starts(_ sign: StaticString, at index: Int) -> Bool {
+            let count = sign.utf8CodeUnitCount
+            guard index + count <= bytes.count else { return false }
+            return sign.withUTF8Buffer { buffer in bytes[index..<index + count].elementsEqual(buffer) }
+        }
+        func flush() {
+            if !literal.isEmpty { parts.append(.text(String(decoding: literal, as: UTF8.self))) }
+            literal = []
+        }
+        while index < bytes.count {
+            if starts("$${{", at: index) {
+                literal += Array("${{".utf8)
+                index += 4
+            } else if starts("${{", at: index) {
+                flush()
+                var end = index + 3
+                while end < bytes.count, !starts("}}", at: end) { end += 1 }
+                guard end < bytes.count else {
+                    parts.append(.open(utf8: index..<bytes.count))
+                    return parts
+                }
+                let inner = String(decoding: bytes[index + 3..<end], as: UTF8.self)
+                parts.append(part(inner, utf8: index..<end + 2))
+                index = end + 2
+            } else {
+                literal.append(bytes[index])
+                index += 1
+            }
+        }
+        flush()
+        return parts
+    }
+
+    private static func part(_ inner: String, utf8 range: Range<Int>) -> Part {
+        let words = inner.filter { $0 != " " && $0 != "\t" }
+        guard let dot = words.firstIndex(of: "."), let space = Reference.Space(rawValue: String(words[..<dot])) else {
+            return .other(words, utf8: range)
+        }
+        let name = String(words[words.index(after: dot)...])
+        guard isName(name) else { return .other(words, utf8: range) }
+        return .reference(Reference(space: space, name: name), utf8: range)
+    }
+
+    /// A name that can be a file's and a variable's: letters, digits, `_`, `-` and inner dots.
+    static func isName(_ name: String) -> Bool {
+        !name.isEmpty && !name.hasPrefix(".") && !name.contains("..")
+            && name.utf8.allSatisfy {
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+                    || $0 == UInt8(ascii: ".")
+            }
+    }
+}

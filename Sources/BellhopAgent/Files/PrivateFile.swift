@@ -1,0 +1,103 @@
+import Glibc
+
+/// Reading and writing files that only their owner may see.
+enum PrivateFile {
+    struct Trouble: Error, Sendable {
+        /// One sentence: what happened, where, what to do.
+        var message: String
+        /// `errno`, where the system said no.
+        var code: Int32 = 0
+    }
+
+    /// The file's bytes; nil when there is none. Refused when others than its owner may read or write it.
+    static func read(_ path: String, limit: Int = 1 << 20) throws(Trouble) -> [UInt8]? {
+        try read(path, limit: limit, isPrivate: true)
+    }
+
+    /// The file's bytes, whoever else may read them; nil when there is no such file.
+    static func readAny(_ path: String, limit: Int = 1 << 20) throws(Trouble) -> [UInt8]? {
+        try read(path, limit: limit, isPrivate: false)
+    }
+
+    private static func read(_ path: String, limit: Int, isPrivate: Bool) throws(Trouble) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw trouble("cannot read \(path)")
+        }
+        defer { close(file) }
+        var facts = stat()
+        guard fstat(file, &facts) == 0 else { throw trouble("cannot look at \(path)") }
+        guard !isPrivate || facts.st_mode & 0o077 == 0 else {
+            throw Trouble(message: "\(path) can be read by others than its owner, so it is not used: run `chmod 600 \(path)`.")
+        }
+        return try bytes(of: file, path: path, limit: limit)
+    }
+
+    /// Replaces the file at once: whoever reads it sees the old or the new one, also after a crash.
+    static func write(_ bytes: [UInt8], to path: String) throws(Trouble) {
+        let draft = path + ".new"
+        let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw trouble("cannot write \(draft)") }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                let problem = trouble("cannot write \(draft)")
+                close(file)
+                unlink(draft)
+                throw problem
+            }
+            written += count
+        }
+        let synced = fsync(file) == 0
+        let problem = trouble("cannot write \(draft)")
+        close(file)
+        guard synced, rename(draft, path) == 0 else {
+            unlink(draft)
+            throw synced ? trouble("cannot replace \(path)") : problem
+        }
+    }
+
+    /// Makes the folders above a path, for their owner only.
+    static func makeFolder(above path: String) throws(Trouble) {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
+        let folder = String(path[..<slash])
+        var facts = stat()
+        if stat(folder, &facts) == 0 { return }
+        try makeFolder(above: folder)
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw trouble("cannot make the folder \(folder)") }
+    }
+
+    /// Runs `work` while no other process of ours does the same for this path.
+    static func exclusively<Value>(_ path: String, _ work: () throws(Trouble) -> Value) throws(Trouble) -> Value {
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw trouble("cannot lock \(path)") }
+        defer { close(lock) }
+        while flock(lock, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw trouble("cannot lock \(path)") }
+        }
+        return try work()
+    }
+
+    private static func bytes(of file: Int32, path: String, limit: Int) throws(Trouble) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16384)
+        while true {
+            let count = Glibc.read(file, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw trouble("cannot read \(path)") }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= limit else {
+                throw Trouble(message: "\(path) is larger than \(limit) bytes, which it should not be.")
+            }
+        }
+    }
+
+    private static func trouble(_ what: String) -> Trouble {
+        let code = errno
+        return Trouble(message: "Bellhop \(what): \(String(cString: strerror(code))).", code: code)
+    }
+}

@@ -1,0 +1,72 @@
+public import BellhopCore
+import Synchronization
+
+/// Wakes one loop: somebody rings when there may be work, the loop waits for that or for a moment. A ring that nobody hears is kept,
+/// so that work which arrives while the loop is looking is not slept over.
+///
+/// A class over a mutex, because the ringer and the waiter share it.
+public final class Bell: Sendable {
+    private struct State {
+        var rung = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// Wakes the loop, or its next wait.
+    public func ring() {
+        let waiter = state.withLock { state in
+            defer { state.waiter = nil }
+            if state.waiter == nil { state.rung = true }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns once somebody rang, once the moment has come, or when the task is cancelled.
+    public func wait(until deadline: Timestamp?, on clock: any AgentClock) async {
+        await withTaskGroup { group in
+            group.addTask { await self.listen() }
+            if let deadline { group.addTask { try? await clock.sleep(until: deadline) } }  // throws only when cancelled
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Returns once somebody rang or when the task is cancelled.
+    private func listen() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    if state.rung || Task.isCancelled {
+                        state.rung = false
+                        return true
+                    }
+                    state.waiter = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume()
+        }
+    }
+}
+
+/// The bells of one engine.
+public struct Bells: Sendable {
+    /// There may be events to route.
+    public let router = Bell()
+    /// There may be deliveries to make.
+    public let dispatcher = Bell()
+    /// The rules, and with them the timers, may have changed.
+    public let timers = Bell()
+
+    public init() {}
+}

@@ -1,0 +1,190 @@
+public import BellhopCore
+
+/// Does what is owed: claims deliveries that are due, performs them, writes down how it went.
+public struct Dispatcher: Sendable {
+    /// How much may happen at once, and for how long.
+    public struct Limits: Sendable, Hashable {
+        /// Attempts in flight, in all.
+        public var inFlight: Int
+        /// Attempts in flight to one receiver, so that a slow one leaves room for the others.
+        public var perReceiver: Int
+        /// An attempt that takes longer is ended, with an unknown outcome.
+        public var attempt: Duration
+        /// How long a claim holds; longer than an attempt, so that its end can still be written down.
+        public var lease: Duration
+
+        public init(
+            inFlight: Int = 256, perReceiver: Int = 64, attempt: Duration = .seconds(240), lease: Duration = .seconds(300)
+        ) {
+            self.inFlight = inFlight
+            self.perReceiver = perReceiver
+            self.attempt = attempt
+            self.lease = lease
+        }
+    }
+
+    private let surroundings: Surroundings
+    private let actions: @Sendable (Delivery) -> (any Action)?
+    private let limits: Limits
+    private let flight = Flight()
+
+    /// - Parameter actions: who performs a delivery; nil when its receiver is no longer in the configuration.
+    public init(
+        _ surroundings: Surroundings, limits: Limits = Limits(), actions: @escaping @Sendable (Delivery) -> (any Action)?
+    ) {
+        self.surroundings = surroundings
+        self.limits = limits
+        self.actions = actions
+    }
+
+    /// How many attempts are in flight.
+    public var inFlight: Int { flight.total }
+
+    /// Claims and performs until `isStopping` says so or the task is cancelled; returns when the last attempt has ended.
+    public func run(until stop: StopSign = StopSign()) async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled, !stop.isUp {
+                do {
+                    let claims = try await claim()
+                    for claim in claims { group.addTask { await attempt(claim) } }
+                    if claims.isEmpty {
+                        let next = flight.total < limits.inFlight ? try await surroundings.store.nextDue() : nil
+                        await surroundings.bells.dispatcher.wait(until: nextLook(next), on: surroundings.clock)
+                    }
+                } catch {
+                    let error = error as? StoreError ?? StoreError(.other, "\(error)")
+                    surroundings.signals.emit(.storeFailed(doing: "claiming deliveries", error))
+                    guard await surroundings.pauseAfterStoreError() else { break }
+                }
+            }
+            if flight.total > 0 { surroundings.signals.emit(.stopping(inFlight: flight.total)) }
+        }
+    }
+
+    /// Performs everything that is due now, and what comes due through it; returns when nothing is. How many attempts there were.
+    @discardableResult
+    public func dispatchPending() async throws(StoreError) -> Int {
+        var attempts = 0
+        while !Task.isCancelled {
+            let claims = try await claim()
+            if claims.isEmpty { break }
+            attempts += claims.count
+            await withDiscardingTaskGroup { group in
+                for claim in claims { group.addTask { await attempt(claim) } }
+            }
+        }
+        return attempts
+    }
+
+    /// A delivery that is due but not claimed waits for its lane or its receiver: the end of an attempt rings for it.
+    private func nextLook(_ due: Timestamp?) -> Timestamp? {
+        guard let due else { return nil }
+        let now = surroundings.clock.now
+        return due > now ? due : flight.total > 0 ? nil : now + .seconds(1)
+    }
+
+    private func claim() async throws(StoreError) -> [Claim] {
+        let room = limits.inFlight - flight.total
+        guard room > 0 else { return [] }
+        let busy = flight.receivers(with: limits.perReceiver)
+        let now = surroundings.clock.now
+        surroundings.checkpoint(.beforeClaim)
+        let claims = try await surroundings.store.claim(
+            limit: min(room, limits.perReceiver), excluding: busy, until: now + limits.lease, at: now)
+        surroundings.checkpoint(.afterClaim)
+        for claim in claims { flight.begin(claim.delivery.id.receiver) }
+        return claims
+    }
+
+    private func attempt(_ claim: Claim) async {
+        let started = ContinuousClock.now
+        let outcome = await perform(claim)
+        surroundings.checkpoint(.afterPerform)
+        let took = ContinuousClock.now - started
+        await uncancelled { await self.finish(claim, outcome, took: took) }
+        flight.end(claim.delivery.id.receiver)
+        surroundings.bells.dispatcher.ring()
+    }
+
+    private func perform(_ claim: Claim) async -> Outcome {
+        let delivery = claim.delivery
+        if let expires = delivery.expires, surroundings.clock.now > expires {
+            return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires), and is too old now."))
+        }
+        guard let action = actions(delivery) else {
+            return .failed(
+                Failure(
+                    .missingReceiver, .giveUp,
+                    "The configuration has no `\(delivery.id.receiver)` any more; put it back and retry."))
+        }
+        let limit = limits.attempt
+        let clock = surroundings.clock
+        return await withTaskGroup(of: Outcome?.self) { group in
+            group.addTask {
+                do throws(Failure) {
+                    return Outcome.delivered(try await action.perform(delivery, attempt: claim.attempt))
+                } catch {
+                    return Task.isCancelled ? Outcome.interrupted : .failed(error)
+                }
+            }
+            group.addTask {
+                guard (try? await clock.sleep(for: limit)) != nil else { return nil }
+                return Outcome.failed(
+                    Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped."))
+            }
+            // The first that says something; a cancelled sleep says nothing.
+            var outcome: Outcome = .interrupted
+            while let said = await group.next() {
+                guard let said else { continue }
+                outcome = said
+                group.cancelAll()
+                break
+            }
+            return outcome
+        }
+    }
+
+    private func finish(_ claim: Claim, _ outcome: Outcome, took: Duration) async {
+        let delivery = claim.delivery
+        let now = surroundings.clock.now
+        let next = delivery.retry.next(after: outcome, attempt: claim.attempt.number, now: now, jitter: surroundings.random())
+        var events: [Event] = []
+        if case .dead(let failure) = next { events.append(delivery.deathNotice(failure, at: now)) }
+        let finish = Finish(
+            id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, events: events)
+        do {
+            let kept = try await surroundings.store.finish([finish])
+            surroundings.checkpoint(.afterFinish)
+            guard kept == [true] else { return surroundings.signals.emit(.leaseLost(delivery)) }
+            tell(claim, next, took: took)
+            if !events.isEmpty { surroundings.bells.router.ring() }
+        } catch {
+            // Nothing is lost: the lease runs out, and the attempt counts as one of unknown outcome.
+            surroundings.signals.emit(.storeFailed(doing: "keeping an outcome", error))
+        }
+    }
+
+    private func tell(_ claim: Claim, _ next: RetryPolicy.Next, took: Duration) {
+        let delivery = claim.delivery
+        let signal: Signal =
+            switch next {
+            case .done(let receipt): .delivered(delivery, receipt, attempt: claim.attempt.number, took: took)
+            case .retry(let at, let failure): .retrying(delivery, failure, attempt: claim.attempt.number, at: at)
+            case .dead(let failure): .dead(delivery, failure)
+            case .held(let failure): .held(delivery, failure)
+            case .paused(let failure, let until): .paused(delivery, failure, until: until)
+            }
+        surroundings.signals.emit(signal)
+    }
+}
+
+extension Outcome {
+    /// True when the other side may have done it without our knowing.
+    var isUncertain: Bool {
+        switch self {
+        case .delivered: false
+        case .interrupted: true
+        case .failed(let failure): failure.remedy == .unknownOutcome || failure.remedy == .hold
+        }
+    }
+}

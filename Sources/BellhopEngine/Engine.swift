@@ -1,0 +1,117 @@
+public import BellhopCore
+public import ServiceLifecycle
+
+/// The agent's loops together: poll → route → dispatch, with timers and maintenance beside them.
+public struct Engine: Service {
+    public let surroundings: Surroundings
+    public let shelf: RuleShelf
+    private let sources: [(any Source, PollPlan)]
+    private let dispatcher: Dispatcher
+    private let retention: Retention
+    private let grace: Duration
+
+    /// - Parameters:
+    ///   - actions: who performs a delivery; nil when its receiver is no longer in the configuration.
+    ///   - grace: how long attempts in flight may take to end once the agent is asked to stop.
+    public init(
+        _ surroundings: Surroundings, shelf: RuleShelf, sources: [(any Source, PollPlan)], limits: Dispatcher.Limits = .init(),
+        retention: Retention = Retention(), grace: Duration = .seconds(20),
+        actions: @escaping @Sendable (Delivery) -> (any Action)?
+    ) {
+        self.surroundings = surroundings
+        self.shelf = shelf
+        self.sources = sources
+        self.dispatcher = Dispatcher(surroundings, limits: limits, actions: actions)
+        self.retention = retention
+        self.grace = grace
+    }
+
+    /// How many attempts are in flight.
+    public var inFlight: Int { dispatcher.inFlight }
+
+    /// Takes up what an earlier run left behind. To be called once, before `run` or `runOnce`.
+    public func recover() async throws(StoreError) {
+        let count = try await surroundings.store.rescue(everything: true, at: surroundings.clock.now)
+        if count > 0 { surroundings.signals.emit(.rescued(count: count)) }
+    }
+
+    /// Runs until asked to stop: then nothing new is begun, and what is in flight is finished.
+    public func run() async throws {
+        let stop = StopSign()
+        let bells = surroundings.bells
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    await cancelWhenGracefulShutdown { await self.begin() }
+                }
+                group.addTask { await self.dispatchUntil(stop) }
+            }
+        } onGracefulShutdown: {
+            stop.raise()
+            bells.dispatcher.ring()
+        }
+    }
+
+    /// Everything but the dispatcher: these loops may be cancelled between two turns, and inside of a poll.
+    private func begin() async {
+        let router = Router(surroundings, shelf: shelf)
+        let timers = TimerLoop(surroundings, shelf: shelf)
+        let maintenance = Maintenance(surroundings, retention: retention)
+        await withDiscardingTaskGroup { group in
+            group.addTask { await router.run() }
+            group.addTask { await timers.run() }
+            group.addTask { await maintenance.run() }
+            for (source, plan) in sources {
+                group.addTask {
+                    var poller = Poller(source, plan: plan, in: surroundings)
+                    await poller.run()
+                }
+            }
+        }
+    }
+
+    private func dispatchUntil(_ stop: StopSign) async {
+        let clock = ContinuousClock()
+        await withTaskGroup { group in
+            group.addTask {
+                await dispatcher.run(until: stop)
+                return true
+            }
+            group.addTask {
+                // Sleeps until cancelled, or until the grace after the stop has passed.
+                try? await gracefulShutdown()
+                try? await clock.sleep(for: grace)
+                return false
+            }
+            _ = await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// What one pass found.
+    public struct Pass: Sendable {
+        public var polls: [(source: String, outcome: PollOutcome)] = []
+        public var attempts = 0
+    }
+
+    /// Polls each source once, fires what is due, routes, and makes the deliveries that can be made now.
+    public func runOnce() async throws(StoreError) -> Pass {
+        var pass = Pass()
+        let timers = TimerLoop(surroundings, shelf: shelf)
+        let router = Router(surroundings, shelf: shelf)
+        // What an earlier pass left on the bus goes first.
+        try await router.routePending()
+        for (source, plan) in sources {
+            var poller = Poller(source, plan: plan, in: surroundings)
+            pass.polls.append((source.name, try await poller.pollOnce()))
+        }
+        try await timers.fireDue()
+        // Deliveries can cause events (a dead one), and these further deliveries.
+        while true {
+            let routed = try await router.routePending()
+            let attempts = try await dispatcher.dispatchPending()
+            pass.attempts += attempts
+            if routed == 0, attempts == 0 { return pass }
+        }
+    }
+}

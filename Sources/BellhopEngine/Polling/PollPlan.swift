@@ -1,0 +1,56 @@
+public import BellhopCore
+
+/// How a source is polled.
+public struct PollPlan: Sendable {
+    public var cadence: Cadence
+    public var refresh: RefreshPolicy
+    /// True when the tasks of the first poll are events too.
+    public var emitsInitial: Bool
+    /// How many polls in a row must fail before `source_failing` says so.
+    public var failuresToAnnounce: Int
+    /// The longest wait between polls of a failing source.
+    public var failureCap: Duration
+
+    public init(
+        cadence: Cadence, refresh: RefreshPolicy = RefreshPolicy(), emitsInitial: Bool = false, failuresToAnnounce: Int = 3,
+        failureCap: Duration = .seconds(900)
+    ) {
+        self.cadence = cadence
+        self.refresh = refresh
+        self.emitsInitial = emitsInitial
+        self.failuresToAnnounce = failuresToAnnounce
+        self.failureCap = failureCap
+    }
+}
+
+/// When the details of a task that looks unchanged in the listing are read again.
+public struct RefreshPolicy: Sendable, Hashable {
+    /// The longest time between two readings; nil: at every poll for up to `small` tasks, else `large`.
+    public var interval: Duration?
+    public var small: Int
+    public var large: Duration
+    /// How many tasks one poll refreshes at most; the oldest first.
+    public var batch: Int
+
+    public init(interval: Duration? = nil, small: Int = 200, large: Duration = .seconds(900), batch: Int = 1000) {
+        self.interval = interval
+        self.small = small
+        self.large = large
+        self.batch = batch
+    }
+
+    /// The age from which a task's details are stale; zero for every poll.
+    func age(tasks: Int) -> Duration { interval ?? (tasks <= small ? .zero : large) }
+}
+
+/// How one poll ended.
+public enum PollOutcome: Sendable {
+    case unchanged
+    case baseline(tasks: Int)
+    case changed(events: Int)
+    /// The result was held back by the storm guard.
+    case held
+    /// Somebody else's poll was kept first; the next one starts from it.
+    case superseded
+    case failed(Failure)
+}

@@ -1,0 +1,131 @@
+import BellhopCore
+
+extension Poller {
+    /// What ends a poll early: the other side, or our own store.
+    enum Trouble: Error {
+        case source(Failure)
+        case store(StoreError)
+    }
+
+    /// Keeps that a poll failed, and says so once enough have in a row.
+    mutating func note(_ failure: Failure, in memory: inout SourceMemory) async throws(StoreError) {
+        let now = surroundings.clock.now
+        var health = memory.health
+        health.failures += 1
+        health.failingSince = health.failingSince ?? now
+        health.lastError = failure.message
+        var events: [Event] = []
+        let isHopeless = failure.remedy == .pauseConnection || failure.remedy == .giveUp
+        if !health.announced, health.failures >= plan.failuresToAnnounce || isHopeless {
+            health.announced = true
+            events.append(failing(failure, since: health.failingSince ?? now, at: now))
+        }
+        memory.health = health
+        let next = nextPoll(after: .failed(failure), started: now, wasBusy: false, failures: health.failures)
+        surroundings.signals.emit(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: next))
+        try await surroundings.store.setHealth(health, of: source.scope.id, events: events)
+        announce(events)
+    }
+
+    /// Keeps that polls work again, if they did not.
+    mutating func recover(_ memory: inout SourceMemory) async throws(Trouble) {
+        let now = surroundings.clock.now
+        let before = memory.health
+        memory.health = SourceHealth(lastSuccess: now)
+        guard before.failures > 0 else { return }
+        let events = before.announced ? [recovered(before, at: now)] : []
+        let health = memory.health
+        try await storing { store throws(StoreError) in
+            try await store.setHealth(health, of: self.source.scope.id, events: events)
+        }
+        announce(events)
+    }
+
+    /// Keeps a result back until the next poll shows the same.
+    mutating func hold(
+        _ held: HeldResult, _ comparison: Comparison, _ memory: inout SourceMemory
+    ) async throws(Trouble) -> PollOutcome {
+        let now = surroundings.clock.now
+        var health = SourceHealth(lastSuccess: now, held: held)
+        health.announced = false
+        let counts: JSON = .object([
+            "known": .int(Int64(memory.known.count)), "new": .int(Int64(comparison.new.count)),
+            "gone": .int(Int64(comparison.gone.count)),
+        ])
+        var events = [
+            Event(
+                id: Event.ID(type: .sourceHeld, facts: source.name, source.scope.id.text, String(now.microseconds)),
+                type: .sourceHeld, source: source.name, subject: "source/\(source.name)", time: now,
+                data: ["source": .string(source.name), "counts": counts])
+        ]
+        if memory.health.announced { events.append(recovered(memory.health, at: now)) }
+        let kept = events
+        try await storing { store throws(StoreError) in
+            try await store.setHealth(health, of: self.source.scope.id, events: kept)
+        }
+        memory.health = health
+        surroundings.signals.emit(
+            .pollHeld(
+                source: source.name, new: comparison.new.count, gone: comparison.gone.count, known: memory.known.count))
+        announce(events)
+        return .held
+    }
+
+    func recovered(_ health: SourceHealth, at now: Timestamp) -> Event {
+        let since = health.failingSince ?? now
+        return Event(
+            id: Event.ID(type: .sourceRecovered, facts: source.name, source.scope.id.text, String(since.microseconds)),
+            type: .sourceRecovered, source: source.name, subject: "source/\(source.name)", time: now,
+            data: [
+                "source": .string(source.name), "error": .string(health.lastError ?? ""), "since": .string(since.rfc3339),
+            ])
+    }
+
+    private func failing(_ failure: Failure, since: Timestamp, at now: Timestamp) -> Event {
+        Event(
+            id: Event.ID(type: .sourceFailing, facts: source.name, source.scope.id.text, String(since.microseconds)),
+            type: .sourceFailing, source: source.name, subject: "source/\(source.name)", time: now,
+            data: [
+                "source": .string(source.name), "error": .string(failure.message), "reason": .string(failure.reason.rawValue),
+                "since": .string(since.rfc3339),
+            ])
+    }
+
+    /// When to poll next: on the plan's cadence, and less and less often while polls fail.
+    func nextPoll(after outcome: PollOutcome, started: Timestamp, wasBusy: Bool, failures: Int = 0) -> Timestamp {
+        let jitter = surroundings.random()
+        let regular = plan.cadence.next(after: started, busy: wasBusy, jitter: jitter) ?? started + .days(1)
+        guard case .failed(let failure) = outcome else { return regular }
+        let pace = max(regular - started, .seconds(1))
+        // Half of the ceiling is certain, so that failing polls are always rarer than working ones.
+        let backoff = Backoff(base: pace, factor: 2, cap: max(plan.failureCap, pace))
+        let ceiling = backoff.ceiling(attempt: max(failures, 1))
+        var wait = ceiling / 2 + backoff.delay(attempt: max(failures, 1), jitter: jitter) / 2
+        if case .retry(let least?) = failure.remedy { wait = max(wait, least) }
+        if failure.remedy == .pauseConnection { wait = max(wait, min(.seconds(300), plan.failureCap)) }
+        return max(regular, started + wait)
+    }
+
+    /// Tells what a person should know, once for as long as it stays the same.
+    mutating func tell(_ notice: String?) {
+        if let notice, notice != toldNotice { surroundings.signals.emit(.notice(source: source.name, text: notice)) }
+        toldNotice = notice
+    }
+
+    func announce(_ events: [Event]) {
+        for event in events { surroundings.signals.emit(.event(event)) }
+        if !events.isEmpty { surroundings.bells.router.ring() }
+    }
+
+    func asking<Value>(
+        _ ask: (any Source) async throws(Failure) -> Value
+    ) async throws(Trouble) -> Value {
+        do throws(Failure) { return try await ask(source) } catch { throw .source(error) }
+    }
+
+    func storing<Value>(
+        _ keep: (any Store) async throws(StoreError) -> Value
+    ) async throws(Trouble) -> Value {
+        do throws(StoreError) { return try await keep(surroundings.store) } catch { throw .store(error) }
+    }
+}

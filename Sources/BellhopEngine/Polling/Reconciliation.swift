@@ -1,0 +1,110 @@
+import BellhopCore
+
+/// What a whole, good poll means: the rows to keep and the events to tell. Decided without asking anybody.
+struct Reconciliation {
+    var present: [PollCommit.PresentTask] = []
+    var removed: [PollCommit.RemovedTask] = []
+    var events: [Event] = []
+
+    /// What the decision is made from.
+    struct Evidence {
+        var source: String
+        var scope: Scope
+        var now: Timestamp
+        /// False for the first poll ever.
+        var hasBaseline: Bool
+        /// True when the tasks of the first poll are events too.
+        var emitsInitial: Bool
+        var details: Details
+        /// What the store has of new, gone and reread tasks.
+        var remembered: [TaskKey: RememberedTask]
+        /// Fingerprints of the tasks' bytes in the listing.
+        var listed: [TaskKey: Fingerprint]
+        /// Tasks that left the listing.
+        var gone: [TaskKey]
+        /// The hops of our own latest writes, by event subject.
+        var writes: [String: Int]
+    }
+
+    /// - Parameter order: the keys that were read, in the order of the listing.
+    init(_ evidence: Evidence, order: [TaskKey]) {
+        for key in order {
+            guard let after = evidence.details.snapshots[key], let listed = evidence.listed[key] else { continue }
+            reconcile(key, after, listed: listed, evidence)
+        }
+        for key in evidence.gone { depart(key, evidence) }
+    }
+
+    private mutating func reconcile(_ key: TaskKey, _ after: Snapshot, listed: Fingerprint, _ evidence: Evidence) {
+        let content = after.content
+        var generation: Int64 = 1
+        var after = after
+        if let before = evidence.remembered[key] {
+            if after.className.isEmpty { after.className = before.snapshot.className }
+            generation = before.generation
+            if let removed = before.removed {
+                generation += 1
+                tell(
+                    .taskReturned, key, generation, evidence,
+                    ["task": json(after, evidence), "removed": .string(removed.rfc3339)])
+            } else if case .changed(let changes)? = Change(from: before.snapshot, to: after) {
+                generation += 1
+                var changed: JSON.Object = [:]
+                for change in changes { changed[change.field] = .object(["from": change.from, "to": change.to]) }
+                tell(
+                    .taskChanged, key, generation, evidence,
+                    ["task": json(after, evidence), "before": json(before.snapshot, evidence), "changes": .object(changed)])
+            }
+        } else if evidence.hasBaseline || evidence.emitsInitial {
+            tell(.taskCreated, key, generation, evidence, ["task": json(after, evidence)])
+        }
+        present.append(
+            PollCommit.PresentTask(
+                snapshot: after, listed: listed, content: content, generation: generation, refreshed: evidence.now))
+    }
+
+    private mutating func depart(_ key: TaskKey, _ evidence: Evidence) {
+        guard let before = evidence.remembered[key], before.removed == nil else { return }
+        let reason = evidence.details.departures[key] ?? .unknown
+        let generation = before.generation + 1
+        // What the details still showed of it is the last that was seen.
+        let last = evidence.details.snapshots[key] ?? before.snapshot
+        removed.append(PollCommit.RemovedTask(key: key, snapshot: last, generation: generation, reason: reason))
+        tell(.taskRemoved, key, generation, evidence, ["task": json(last, evidence), "reason": .string(reason.rawValue)])
+    }
+
+    private func json(_ snapshot: Snapshot, _ evidence: Evidence) -> JSON { snapshot.json(source: evidence.source) }
+
+    private mutating func tell(
+        _ type: EventType, _ key: TaskKey, _ generation: Int64, _ evidence: Evidence, _ data: JSON.Object
+    ) {
+        let subject = evidence.scope.subject(of: key)
+        events.append(
+            Event(
+                id: Event.ID(type: type, facts: evidence.source, evidence.scope.id.text, key.text, String(generation)),
+                type: type,
+                source: evidence.source, subject: subject, time: evidence.now, data: data,
+                hop: evidence.writes[subject].map { $0 + 1 } ?? 0))
+    }
+}
+
+extension Scope {
+    /// What events about this task have as their subject: the same in every source of the instance.
+    func subject(of key: TaskKey) -> String { "\(instance)/\(key.text)" }
+}
+
+extension Snapshot {
+    /// A fingerprint of everything the snapshot says, for leaving out what has not changed.
+    var content: Fingerprint { Fingerprint(content: json(source: "").encoded()) }
+}
+
+extension SourceMemory {
+    /// Remembers what a poll that was kept has shown.
+    mutating func take(_ evidence: Reconciliation.Evidence, order: [TaskKey]) {
+        for key in order {
+            guard let snapshot = evidence.details.snapshots[key], let listed = evidence.listed[key] else { continue }
+            known.set(KnownTask(key: key, listed: listed, content: snapshot.content, refreshed: evidence.now))
+        }
+        known.remove(evidence.gone)
+    }
+}

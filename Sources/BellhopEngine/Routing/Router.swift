@@ -1,0 +1,73 @@
+public import BellhopCore
+import BellhopRules
+
+/// Takes events from the bus through the rules to deliveries, a batch in one transaction.
+public struct Router: Sendable {
+    private let surroundings: Surroundings
+    private let shelf: RuleShelf
+    private let batch: Int
+
+    /// - Parameter batch: how many events one transaction routes at most.
+    public init(_ surroundings: Surroundings, shelf: RuleShelf, batch: Int = 1000) {
+        self.surroundings = surroundings
+        self.shelf = shelf
+        self.batch = batch
+    }
+
+    /// Routes until the bus is empty, then waits for the bell; returns when cancelled.
+    public func run() async {
+        while !Task.isCancelled {
+            do {
+                try await routePending()
+                await surroundings.bells.router.wait(until: nil, on: surroundings.clock)
+            } catch {
+                surroundings.signals.emit(.storeFailed(doing: "routing", error))
+                guard await surroundings.pauseAfterStoreError() else { return }
+            }
+        }
+    }
+
+    /// Routes all events that wait now. How many there were.
+    @discardableResult
+    public func routePending() async throws(StoreError) -> Int {
+        var routed = 0
+        while !Task.isCancelled, let shelved = shelf.current {
+            let events = try await surroundings.store.unrouted(limit: batch)
+            if events.isEmpty { break }
+            try await route(events, by: shelved)
+            routed += events.count
+            if events.count < batch { break }
+        }
+        return routed
+    }
+
+    private func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) {
+        let started = ContinuousClock.now
+        let store = surroundings.store
+        let matches = shelved.book.match(events, since: shelved.since)
+        let state = matches.stateKeys.isEmpty ? [:] : try await store.state(for: matches.stateKeys)
+        let tasks = matches.scopesNeeded.isEmpty ? [:] : try await store.tasks(in: matches.scopesNeeded)
+        let routing = shelved.book.decide(matches, state: state, tasks: tasks, at: surroundings.clock.now)
+        surroundings.checkpoint(.beforeRoute)
+        try await store.route(routing)
+        surroundings.checkpoint(.afterRoute)
+        if !routing.deliveries.isEmpty { surroundings.bells.dispatcher.ring() }
+        if !routing.events.isEmpty { surroundings.bells.router.ring() }
+        tell(events, routing, took: ContinuousClock.now - started)
+    }
+
+    private func tell(_ events: [StoredEvent], _ routing: Routing, took: Duration) {
+        let signals = surroundings.signals
+        for tally in routing.tallies where tally.errors > 0 {
+            signals.emit(.ruleFailed(rule: tally.rule, error: tally.lastError ?? "", times: tally.errors))
+        }
+        for delivery in routing.deliveries {
+            switch delivery.initial {
+            case .available: break
+            case .shadow: signals.emit(.shadowed(delivery))
+            case .dead(let failure): signals.emit(.dead(delivery, failure))
+            }
+        }
+        signals.emit(.routed(events: events.count, deliveries: routing.deliveries.count, took: took))
+    }
+}

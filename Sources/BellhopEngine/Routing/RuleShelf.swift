@@ -1,0 +1,32 @@
+public import BellhopCore
+public import BellhopRules
+import Synchronization
+
+/// The rules in force. Reloading swaps the book whole, between two batches.
+///
+/// A class over a mutex, because the router, the timers and the reloader share the one book.
+public final class RuleShelf: Sendable {
+    struct Shelved: Sendable {
+        var book: RuleBook
+        /// For each rule the place on the bus after which it sees events.
+        var since: [String: Int64]
+    }
+
+    private let shelved: Mutex<Shelved?>
+
+    public init() { shelved = Mutex(nil) }
+
+    var current: Shelved? { shelved.withLock { $0 } }
+
+    /// The book in force; nil before the first was installed.
+    public var book: RuleBook? { current?.book }
+
+    /// Makes these the rules: written down first, then in force.
+    public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
+        let now = surroundings.clock.now
+        let since = try await surroundings.store.register(book.registrations(at: now), at: now)
+        shelved.withLock { $0 = Shelved(book: book, since: since) }
+        surroundings.bells.router.ring()
+        surroundings.bells.timers.ring()
+    }
+}

@@ -1,0 +1,41 @@
+public import BellhopCore
+import BellhopRules
+
+/// Fires the schedules of rules when they are due, and once for what came due while nobody was there.
+public struct TimerLoop: Sendable {
+    private let surroundings: Surroundings
+    private let shelf: RuleShelf
+
+    public init(_ surroundings: Surroundings, shelf: RuleShelf) {
+        self.surroundings = surroundings
+        self.shelf = shelf
+    }
+
+    /// Fires what is due, then waits for the next; returns when cancelled.
+    public func run() async {
+        while !Task.isCancelled {
+            do {
+                try await fireDue()
+                let next = try await surroundings.store.nextTimer()
+                await surroundings.bells.timers.wait(until: next, on: surroundings.clock)
+            } catch {
+                surroundings.signals.emit(.storeFailed(doing: "firing timers", error))
+                guard await surroundings.pauseAfterStoreError() else { return }
+            }
+        }
+    }
+
+    /// Fires everything that is due now. How many timers fired.
+    @discardableResult
+    public func fireDue() async throws(StoreError) -> Int {
+        guard let book = shelf.book else { return 0 }
+        let now = surroundings.clock.now
+        let due = try await surroundings.store.dueTimers(at: now)
+        if due.isEmpty { return 0 }
+        let firings = due.map { book.fire($0, at: now) }
+        try await surroundings.store.fire(firings)
+        for event in firings.flatMap(\.events) { surroundings.signals.emit(.event(event)) }
+        surroundings.bells.router.ring()
+        return due.count
+    }
+}

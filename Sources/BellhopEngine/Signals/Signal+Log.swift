@@ -1,0 +1,141 @@
+import BellhopCore
+import Logging
+
+extension Signal {
+    /// The signal's name, the same in logs, metrics and documentation.
+    public var name: String {
+        switch self {
+        case .polled: "source.polled"
+        case .unchanged: "source.unchanged"
+        case .baseline: "source.baseline"
+        case .pollFailed: "source.poll_failed"
+        case .pollHeld: "source.held"
+        case .pollSuperseded: "source.superseded"
+        case .notice: "source.notice"
+        case .event: "event"
+        case .routed: "router.routed"
+        case .ruleFailed: "rule.failed"
+        case .shadowed: "delivery.shadowed"
+        case .delivered: "delivery.done"
+        case .retrying: "delivery.retrying"
+        case .dead: "delivery.dead"
+        case .held: "delivery.held"
+        case .paused: "delivery.paused"
+        case .leaseLost: "delivery.lease_lost"
+        case .rescued: "delivery.rescued"
+        case .rulesLoaded: "rules.loaded"
+        case .rulesRefused: "rules.refused"
+        case .storeFailed: "store.failed"
+        case .pruned: "store.pruned"
+        case .stopping: "agent.stopping"
+        }
+    }
+
+    var level: Logger.Level {
+        switch self {
+        case .unchanged, .routed, .pruned: .debug
+        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed: .info
+        case .notice, .pollHeld, .retrying, .paused, .ruleFailed, .leaseLost, .pollSuperseded: .warning
+        case .pollFailed, .dead, .held, .rulesRefused, .storeFailed: .error
+        }
+    }
+
+    /// A constant sentence; the facts are metadata.
+    var message: Logger.Message {
+        switch self {
+        case .polled: "The source was polled."
+        case .unchanged: "Nothing changed in the source."
+        case .baseline: "The first poll of a new source is its baseline."
+        case .pollFailed: "A poll failed."
+        case .pollHeld: "A poll's result is so unlike the last that it is held back until the next poll shows the same."
+        case .pollSuperseded: "Another poll of the same source was kept first; this one is taken again."
+        case .notice: "Something to know about the source."
+        case .event: "An event happened."
+        case .routed: "Events were routed."
+        case .ruleFailed: "A rule's condition or text failed; the rule was skipped for these events."
+        case .shadowed: "A rule in shadow mode would have done this."
+        case .delivered: "Done."
+        case .retrying: "An attempt failed; it will be tried again."
+        case .dead: "An action was given up."
+        case .held: "An action may have been done; a person must decide (bellhop deliveries)."
+        case .paused: "An action waits until its connection works again."
+        case .leaseLost: "An attempt took longer than its lease; its outcome was not kept."
+        case .rescued: "Attempts that an earlier run left behind are taken up again."
+        case .rulesLoaded: "The rules are loaded."
+        case .rulesRefused: "The changed rules have errors; the old ones stay in force."
+        case .storeFailed: "The store failed."
+        case .pruned: "Old rows were forgotten."
+        case .stopping: "Stopping; what is in flight is finished first."
+        }
+    }
+
+    var metadata: Logger.Metadata {
+        switch self {
+        case .polled(let source, let tasks, let events, let took):
+            ["source": "\(source)", "tasks": "\(tasks)", "events": "\(events)", "ms": "\(took.milliseconds)"]
+        case .unchanged(let source, let tasks, let took):
+            ["source": "\(source)", "tasks": "\(tasks)", "ms": "\(took.milliseconds)"]
+        case .baseline(let source, let tasks): ["source": "\(source)", "tasks": "\(tasks)"]
+        case .pollFailed(let source, let failure, let failures, let next):
+            failure.metadata.with(["source": "\(source)", "failures": "\(failures)", "next": "\(next)"])
+        case .pollHeld(let source, let new, let gone, let known):
+            ["source": "\(source)", "new": "\(new)", "gone": "\(gone)", "known": "\(known)"]
+        case .pollSuperseded(let source): ["source": "\(source)"]
+        case .notice(let source, let text): ["source": "\(source)", "notice": "\(text)"]
+        case .event(let event): event.metadata
+        case .routed(let events, let deliveries, let took):
+            ["events": "\(events)", "deliveries": "\(deliveries)", "ms": "\(took.milliseconds)"]
+        case .ruleFailed(let rule, let error, let times): ["rule": "\(rule)", "error": "\(error)", "times": "\(times)"]
+        case .shadowed(let delivery): delivery.metadata
+        case .delivered(let delivery, let receipt, let attempt, let took):
+            delivery.metadata.with(["receipt": "\(receipt.summary)", "attempt": "\(attempt)", "ms": "\(took.milliseconds)"])
+        case .retrying(let delivery, let failure, let attempt, let at):
+            delivery.metadata.with(failure.metadata).with(["attempt": "\(attempt)", "next": "\(at)"])
+        case .dead(let delivery, let failure), .held(let delivery, let failure):
+            delivery.metadata.with(failure.metadata)
+        case .paused(let delivery, let failure, let until):
+            delivery.metadata.with(failure.metadata).with(["next": "\(until)"])
+        case .leaseLost(let delivery): delivery.metadata
+        case .rescued(let count): ["count": "\(count)"]
+        case .rulesLoaded(let count, let warnings): ["count": "\(count)", "warnings": "\(warnings)"]
+        case .rulesRefused(let problems): ["problems": "\(problems)"]
+        case .storeFailed(let doing, let error): ["doing": "\(doing)", "error": "\(error.message)"]
+        case .pruned(let rows): ["rows": "\(rows)"]
+        case .stopping(let inFlight): ["in_flight": "\(inFlight)"]
+        }
+    }
+}
+
+extension Logger.Metadata {
+    func with(_ other: Logger.Metadata) -> Logger.Metadata { merging(other) { _, new in new } }
+}
+
+extension Failure {
+    var metadata: Logger.Metadata { ["reason": "\(reason.rawValue)", "error": "\(message)"] }
+}
+
+extension Event {
+    var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = ["event": "\(id.text)", "type": "\(type.name)", "source": "\(source)"]
+        if let task { metadata["task"] = "\(task.number.isEmpty ? task.key.text : task.number)" }
+        return metadata
+    }
+}
+
+extension Delivery {
+    var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "delivery": "\(id.text)", "rule": "\(id.rule)", "action": "\(action)", "receiver": "\(id.receiver)",
+        ]
+        if let task { metadata["task"] = "\(task.number.isEmpty ? task.key.text : task.number)" }
+        return metadata
+    }
+}
+
+extension Duration {
+    /// With three digits after the point, for logs.
+    var milliseconds: Double {
+        let (seconds, attoseconds) = components
+        return (Double(seconds) * 1e6 + Double(attoseconds) / 1e12).rounded() / 1000
+    }
+}

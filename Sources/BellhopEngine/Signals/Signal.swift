@@ -1,0 +1,28 @@
+public import BellhopCore
+
+/// Everything the engine tells of itself: each case is one log line, named, and its metrics. The list is the catalogue.
+public enum Signal: Sendable {
+    case polled(source: String, tasks: Int, events: Int, took: Duration)
+    case unchanged(source: String, tasks: Int, took: Duration)
+    case baseline(source: String, tasks: Int)
+    case pollFailed(source: String, failure: Failure, failures: Int, next: Timestamp)
+    case pollHeld(source: String, new: Int, gone: Int, known: Int)
+    case pollSuperseded(source: String)
+    case notice(source: String, text: String)
+    case event(Event)
+    case routed(events: Int, deliveries: Int, took: Duration)
+    case ruleFailed(rule: String, error: String, times: Int)
+    case shadowed(Delivery)
+    case delivered(Delivery, Receipt, attempt: Int, took: Duration)
+    case retrying(Delivery, Failure, attempt: Int, at: Timestamp)
+    case dead(Delivery, Failure)
+    case held(Delivery, Failure)
+    case paused(Delivery, Failure, until: Timestamp)
+    case leaseLost(Delivery)
+    case rescued(count: Int)
+    case rulesLoaded(count: Int, warnings: Int)
+    case rulesRefused(problems: Int)
+    case storeFailed(doing: String, StoreError)
+    case pruned(rows: Int)
+    case stopping(inFlight: Int)
+}

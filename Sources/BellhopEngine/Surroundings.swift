@@ -1,0 +1,31 @@
+public import BellhopCore
+
+/// What every loop of the engine needs from outside: where to remember, what time it is, whom to wake, whom to tell.
+public struct Surroundings: Sendable {
+    public var store: any Store
+    public var clock: any AgentClock
+    public var bells: Bells
+    public var signals: Signals
+    /// A number in 0..<1, from outside so that tests decide it.
+    public var random: @Sendable () -> Double
+    /// Called at each checkpoint; does nothing except in tests that stop the process there.
+    public var checkpoint: @Sendable (Checkpoint) -> Void
+
+    public init(
+        store: any Store, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in }
+    ) {
+        self.store = store
+        self.clock = clock
+        self.bells = bells
+        self.signals = signals
+        self.random = random
+        self.checkpoint = checkpoint
+    }
+
+    /// Waits before a loop tries again after the store failed it; returns false when the task was cancelled meanwhile.
+    func pauseAfterStoreError() async -> Bool {
+        (try? await clock.sleep(for: .seconds(2))) != nil
+    }
+}
