@@ -100,12 +100,23 @@ struct JSONEncoding {
 
     private mutating func write(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0xe2 }) {
+        var text = text
+        text.makeContiguousUTF8()
+        if Self.isPlain(text.utf8.span) {
             bytes.append(contentsOf: text.utf8)
         } else {
             for scalar in text.unicodeScalars { write(scalar) }
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Whether nothing needs an escape; 0xe2 is how U+2028 and U+2029 begin.
+    private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
+        for place in bytes.indices {
+            let byte = bytes[place]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0xe2 { return false }
+        }
+        return true
     }
 
     private mutating func write(_ scalar: Unicode.Scalar) {

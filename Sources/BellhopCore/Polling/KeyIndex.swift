@@ -1,10 +1,12 @@
-/// Finds the place of a key in an array of things that have keys, with four bytes for each slot: a table with open addressing.
+/// Finds the place of a key in an array of things that have keys: a table with open addressing, eight bytes a slot, of which at
+/// most three quarters are taken.
 ///
-/// It holds places, not keys; who has the array answers which key is at a place. At most three quarters of the slots are taken.
+/// A slot holds a place and 32 bits of its key's hash, so that the array is looked at only where the key very likely is; which
+/// key is at a place, the array's owner says.
 struct KeyIndex: Sendable {
-    /// A place plus one; 0 is a free slot.
-    private var slots: [Int32]
-    private(set) var count = 0
+    /// The hash's bits in the upper half, the place plus one in the lower; 0 is a free slot.
+    private var slots: [UInt64]
+    private var count = 0
 
     init(minimumCapacity: Int = 0) {
         slots = Array(repeating: 0, count: Self.size(for: minimumCapacity))
@@ -14,10 +16,13 @@ struct KeyIndex: Sendable {
     @inline(__always)
     func find(_ hash: UInt64, where isThere: (Int) -> Bool) -> Int? {
         let mask = slots.count &- 1
-        var slot = Int(truncatingIfNeeded: hash) & mask
+        let tag = hash >> 32
+        var slot = Int(truncatingIfNeeded: tag) & mask
         while slots[slot] != 0 {
-            let place = Int(slots[slot] &- 1)
-            if isThere(place) { return place }
+            if slots[slot] >> 32 == tag {
+                let place = Self.place(slots[slot])
+                if isThere(place) { return place }
+            }
             slot = (slot &+ 1) & mask
         }
         return nil
@@ -25,32 +30,39 @@ struct KeyIndex: Sendable {
 
     /// Notes that a key with this hash is at `place`, unless `isThere` says yes to a place before: then that one is the answer.
     @inline(__always)
-    mutating func insert(_ hash: UInt64, at place: Int, unless isThere: (Int) -> Bool, hashAt: (Int) -> UInt64) -> Int? {
-        if (count &+ 1) &* 4 > slots.count &* 3 { grow(to: count * 2, hashAt: hashAt) }
+    mutating func insert(_ hash: UInt64, at place: Int, unless isThere: (Int) -> Bool) -> Int? {
+        if (count &+ 1) &* 4 > slots.count &* 3 { reserveCapacity(count * 2) }
         let mask = slots.count &- 1
-        var slot = Int(truncatingIfNeeded: hash) & mask
+        let tag = hash >> 32
+        var slot = Int(truncatingIfNeeded: tag) & mask
         while slots[slot] != 0 {
-            let other = Int(slots[slot] &- 1)
-            if isThere(other) { return other }
+            if slots[slot] >> 32 == tag {
+                let other = Self.place(slots[slot])
+                if isThere(other) { return other }
+            }
             slot = (slot &+ 1) & mask
         }
-        slots[slot] = Int32(place &+ 1)
+        slots[slot] = Self.entry(hash, place)
         count &+= 1
         return nil
     }
 
+    /// The slot where the search for this hash begins, so that many can be fetched from memory at once before they are needed.
+    @inline(__always)
+    func peek(_ hash: UInt64) -> UInt64 { slots[Int(truncatingIfNeeded: hash >> 32) & (slots.count &- 1)] }
+
     /// Notes that the key with this hash is now at `place` instead of `old`.
     mutating func move(_ hash: UInt64, from old: Int, to place: Int) {
-        if let slot = slot(of: old, hash) { slots[slot] = Int32(place + 1) }
+        if let slot = slot(hash, old) { slots[slot] = Self.entry(hash, place) }
     }
 
     /// Forgets the key with this hash at `place`; the keys behind it move up, so that no slot is lost.
-    mutating func remove(_ hash: UInt64, at place: Int, hashAt: (Int) -> UInt64) {
-        guard var hole = slot(of: place, hash) else { return }
+    mutating func remove(_ hash: UInt64, at place: Int) {
+        guard var hole = slot(hash, place) else { return }
         let mask = slots.count - 1
         var slot = (hole + 1) & mask
         while slots[slot] != 0 {
-            let home = Int(truncatingIfNeeded: hashAt(Int(slots[slot] - 1))) & mask
+            let home = Int(truncatingIfNeeded: slots[slot] >> 32) & mask
             if (slot - home) & mask >= (slot - hole) & mask {
                 slots[hole] = slots[slot]
                 hole = slot
@@ -62,27 +74,36 @@ struct KeyIndex: Sendable {
     }
 
     /// Makes room for this many keys.
-    mutating func grow(to capacity: Int, hashAt: (Int) -> UInt64) {
+    mutating func reserveCapacity(_ capacity: Int) {
         let size = Self.size(for: capacity)
         guard size > slots.count else { return }
         let old = slots
         slots = Array(repeating: 0, count: size)
         for entry in old where entry != 0 {
-            var slot = Int(truncatingIfNeeded: hashAt(Int(entry - 1))) & (size - 1)
+            var slot = Int(truncatingIfNeeded: entry >> 32) & (size - 1)
             while slots[slot] != 0 { slot = (slot + 1) & (size - 1) }
             slots[slot] = entry
         }
     }
 
-    private func slot(of place: Int, _ hash: UInt64) -> Int? {
+    private func slot(_ hash: UInt64, _ place: Int) -> Int? {
         let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: hash) & mask
+        let entry = Self.entry(hash, place)
+        var slot = Int(truncatingIfNeeded: hash >> 32) & mask
         while slots[slot] != 0 {
-            if slots[slot] == Int32(place + 1) { return slot }
+            if slots[slot] == entry { return slot }
             slot = (slot + 1) & mask
         }
         return nil
     }
+
+    @inline(__always)
+    private static func entry(_ hash: UInt64, _ place: Int) -> UInt64 {
+        (hash & 0xffff_ffff_0000_0000) | UInt64(UInt32(truncatingIfNeeded: place &+ 1))
+    }
+
+    @inline(__always)
+    private static func place(_ entry: UInt64) -> Int { Int(UInt32(truncatingIfNeeded: entry)) &- 1 }
 
     /// The power of two of which `capacity` is at most three quarters.
     private static func size(for capacity: Int) -> Int {

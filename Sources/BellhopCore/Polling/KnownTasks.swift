@@ -1,4 +1,4 @@
-/// The tasks that a source had at its last poll: 56 bytes each, and an index of 4 bytes a slot.
+/// The tasks that a source had at its last poll: 56 bytes each, and an index of eight bytes a slot.
 ///
 /// They stand in the order in which they came, which is mostly that of the answers, so that comparing hardly needs the index.
 public struct KnownTasks: Sendable {
@@ -17,7 +17,7 @@ public struct KnownTasks: Sendable {
     /// Makes room for this many tasks.
     public mutating func reserveCapacity(_ count: Int) {
         tasks.reserveCapacity(count)
-        index.grow(to: count) { tasks[$0].key.hash }
+        index.reserveCapacity(count)
     }
 
     /// The task with this key.
@@ -25,8 +25,7 @@ public struct KnownTasks: Sendable {
 
     /// Remembers a task, in the place of the one with its key if there is one.
     public mutating func set(_ task: KnownTask) {
-        let present = index.insert(
-            task.key.hash, at: tasks.count, unless: { tasks[$0].key == task.key }, hashAt: { tasks[$0].key.hash })
+        let present = index.insert(task.key.hash, at: tasks.count, unless: { tasks[$0].key == task.key })
         if let present { tasks[present] = task } else { tasks.append(task) }
     }
 
@@ -34,7 +33,7 @@ public struct KnownTasks: Sendable {
     @discardableResult
     public mutating func remove(_ key: TaskKey) -> Bool {
         guard let place = place(of: key) else { return false }
-        index.remove(key.hash, at: place) { tasks[$0].key.hash }
+        index.remove(key.hash, at: place)
         let last = tasks.removeLast()
         if last.key != key {
             index.move(last.key.hash, from: tasks.count, to: place)

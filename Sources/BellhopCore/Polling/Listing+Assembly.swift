@@ -58,8 +58,7 @@ private struct ListingAssembly {
     }
 
     private mutating func add(_ entry: Listing.Entry) throws(ListingError) {
-        let twin = index.insert(
-            entry.key.hash, at: entries.count, unless: { entries[$0].key == entry.key }, hashAt: { entries[$0].key.hash })
+        let twin = index.insert(entry.key.hash, at: entries.count, unless: { entries[$0].key == entry.key })
         guard twin == nil else { throw ListingError(.duplicateKey(entry.key), at: entry.offset) }
         entries.append(entry)
     }
