@@ -1,0 +1,24 @@
+/// Questions about ASCII letters and digits, and texts made of them.
+enum ASCII {
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+    static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
+    static func isAlphanumeric(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) }
+
+    static func equalIgnoringCase(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+        left.utf8.count == right.utf8.count && zip(left.utf8, right.utf8).allSatisfy { lower($0) == lower($1) }
+    }
+
+    static func lower(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+
+    /// The text with `A` to `Z` in lower case, and nothing else changed.
+    static func lowercased(_ text: some StringProtocol) -> String {
+        String(decoding: text.utf8.map(lower), as: UTF8.self)
+    }
+
+    static func trimmed(_ text: some StringProtocol) -> Substring {
+        var text = Substring(text)
+        while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
+        while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
+        return text
+    }
+}

@@ -1,0 +1,15 @@
+/// Why a connection, source or action cannot be made from its settings: the user's mistake, with the place it is in.
+public struct ConnectorError: Error, Sendable, Hashable {
+    /// The connection's or source's name in bellhop.yaml.
+    public var connection: String
+    /// The setting at fault, as a path with dots; nil when it is none in particular.
+    public var setting: String?
+    /// One sentence that says what to do; holds no secret.
+    public var message: String
+
+    public init(connection: String, setting: String? = nil, _ message: String) {
+        self.connection = connection
+        self.setting = setting
+        self.message = message
+    }
+}

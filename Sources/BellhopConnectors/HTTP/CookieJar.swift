@@ -1,0 +1,104 @@
+public import BellhopCore
+
+/// The cookies one session holds, by the rules of RFC 6265 as far as a client of one server needs them.
+///
+/// A value: what becomes of the jar is decided by whoever owns it. Cookies of a `Secure` kind go over https, and over http to this
+/// machine only, as browsers do it.
+public struct CookieJar: Sendable, Hashable {
+    struct Cookie: Sendable, Hashable {
+        var name: String
+        var value: String
+        var domain: String
+        /// True when the cookie named no domain: it goes back to exactly the host that set it.
+        var hostOnly: Bool
+        var path: String
+        var secure: Bool
+        var expires: Timestamp?
+    }
+
+    private(set) var cookies: [Cookie] = []
+
+    public init() {}
+
+    /// The names of the cookies that are there, expired or not; values are secrets.
+    public var names: [String] { cookies.map(\.name) }
+
+    /// Takes in what an answer sets and deletes.
+    public mutating func store(_ headers: HeaderFields, from address: HTTPAddress, at now: Timestamp) {
+        for line in headers.all("Set-Cookie") {
+            guard let cookie = Self.parse(line, from: address, at: now) else { continue }
+            let place = cookies.firstIndex { $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path }
+            if let expires = cookie.expires, expires <= now {
+                if let place { cookies.remove(at: place) }
+            } else if let place {
+                cookies[place] = cookie
+            } else {
+                cookies.append(cookie)
+            }
+        }
+    }
+
+    /// The value of the `Cookie` field for a request; nil when there is nothing to send. Longer paths come first.
+    public mutating func header(for address: HTTPAddress, at now: Timestamp) -> String? {
+        cookies.removeAll { cookie in cookie.expires.map { $0 <= now } ?? false }
+        let path = String(address.path)
+        let fitting = cookies.filter { cookie in
+            (cookie.hostOnly ? address.host == cookie.domain : Self.domain(cookie.domain, covers: address.host))
+                && Self.path(cookie.path, covers: path) && (!cookie.secure || address.isSecure || address.isLoopback)
+        }
+        if fitting.isEmpty { return nil }
+        let ordered = fitting.enumerated().sorted {
+            ($1.element.path.utf8.count, $0.offset) < ($0.element.path.utf8.count, $1.offset)
+        }
+        return ordered.map { "\($0.element.name)=\($0.element.value)" }.joined(separator: "; ")
+    }
+
+    public mutating func removeAll() { cookies = [] }
+
+    private static func parse(_ line: String, from address: HTTPAddress, at now: Timestamp) -> Cookie? {
+        let parts = line.split(separator: ";", omittingEmptySubsequences: false)
+        guard let (name, value) = pair(parts[0]), !name.isEmpty, HeaderFields.isValue(value) else { return nil }
+        var cookie = Cookie(
+            name: name, value: value, domain: address.host, hostOnly: true, path: defaultPath(String(address.path)), secure: false
+        )
+        var maxAge: Int?
+        for part in parts.dropFirst() {
+            let (key, text) = pair(part) ?? (String(ASCII.trimmed(part)), "")
+            switch ASCII.lowercased(key) {
+            case "domain":
+                let domain = ASCII.lowercased(text.first == "." ? String(text.dropFirst()) : text)
+                guard !domain.isEmpty else { continue }
+                guard self.domain(domain, covers: address.host) else { return nil }
+                (cookie.domain, cookie.hostOnly) = (domain, false)
+            case "path": if text.first == "/" { cookie.path = text }
+            case "secure": cookie.secure = true
+            case "max-age": maxAge = Int(text) ?? maxAge
+            case "expires": cookie.expires = Timestamp(httpDate: text, now: now) ?? cookie.expires
+            default: continue  // HttpOnly, SameSite and whatever comes later say nothing to a client without pages
+            }
+        }
+        if let maxAge { cookie.expires = maxAge <= 0 ? .distantPast : now + .seconds(maxAge) }
+        return cookie
+    }
+
+    private static func pair(_ part: Substring) -> (String, String)? {
+        guard let equals = part.firstIndex(of: "=") else { return nil }
+        return (String(ASCII.trimmed(part[..<equals])), String(ASCII.trimmed(part[part.index(after: equals)...])))
+    }
+
+    /// A domain covers itself and what stands before a dot of it; a name without a dot covers nothing else, for it would be a whole
+    /// country.
+    private static func domain(_ domain: String, covers host: String) -> Bool {
+        host == domain
+            || domain.contains(".") && host.hasSuffix("." + domain) && host.utf8.contains { !ASCII.isDigit($0) && $0 != 0x2e }
+    }
+
+    private static func path(_ path: String, covers other: String) -> Bool {
+        other == path || other.hasPrefix(path) && (path.last == "/" || other.dropFirst(path.count).first == "/")
+    }
+
+    private static func defaultPath(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+}

@@ -1,0 +1,103 @@
+/// An absolute http or https address, taken apart.
+public struct HTTPAddress: Sendable, Hashable {
+    public var isSecure: Bool
+    /// In lower case; an IPv6 address without its brackets.
+    public var host: String
+    public var port: Int
+    /// The path with the query, as the request line has it; begins with `/`.
+    public var target: String
+    /// What stood before an `@`: `user:password`, decoded. Sent as Basic authentication, never as part of the address.
+    public var userInfo: String?
+
+    /// Why a text is no address that can be asked.
+    public struct Problem: Error, Sendable, Hashable {
+        /// One sentence without the text itself, which may hold secrets.
+        public var message: String
+    }
+
+    /// Reads `https://host[:port][/path][?query]`; a fragment is dropped, and characters that have no place in an address are encoded.
+    public init(_ text: some StringProtocol) throws(Problem) {
+        guard let separator = text.firstRange(of: "://") else {
+            throw Problem(message: "An address begins with https:// (or http://).")
+        }
+        switch ASCII.lowercased(text[..<separator.lowerBound]) {
+        case "https": isSecure = true
+        case "http": isSecure = false
+        default: throw Problem(message: "Only https:// and http:// addresses can be asked.")
+        }
+        let rest = text[separator.upperBound...].prefix { $0 != "#" }
+        var authority = Substring(rest.prefix { $0 != "/" && $0 != "?" })
+        let tail = rest[authority.endIndex...]
+        if let at = authority.lastIndex(of: "@") {
+            userInfo = PercentEncoding.decode(authority[..<at])
+            authority = authority[authority.index(after: at)...]
+        }
+        var portText: Substring?
+        if authority.first == "[", let close = authority.firstIndex(of: "]") {
+            host = ASCII.lowercased(authority[authority.index(after: authority.startIndex)..<close])
+            let after = authority[authority.index(after: close)...]
+            guard after.isEmpty || after.first == ":" else { throw Problem(message: "The address has no proper host.") }
+            portText = after.isEmpty ? nil : after.dropFirst()
+        } else if let colon = authority.lastIndex(of: ":") {
+            host = ASCII.lowercased(authority[..<colon])
+            portText = authority[authority.index(after: colon)...]
+        } else {
+            host = ASCII.lowercased(authority)
+        }
+        guard !host.isEmpty, host.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._:%".utf8.contains($0) }) else {
+            throw Problem(message: "The address has no proper host.")
+        }
+        if let portText {
+            guard let number = Int(portText), 1...65535 ~= number else {
+                throw Problem(message: "The port of an address is a number from 1 to 65535.")
+            }
+            port = number
+        } else {
+            port = isSecure ? 443 : 80
+        }
+        target = PercentEncoding.encode(tail.first == "/" ? String(tail) : "/" + tail, keeping: "-._~:/?[]@!$&'()*+,;=%")
+    }
+
+    /// True for `localhost` and addresses of this machine, to which plain http may go.
+    public var isLoopback: Bool {
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+
+    /// `https://host[:port]`, the port only where it is not the scheme's own.
+    public var origin: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        let isOwn = port == (isSecure ? 443 : 80)
+        return (isSecure ? "https://" : "http://") + name + (isOwn ? "" : ":\(port)")
+    }
+
+    /// `host:port`, for messages: it holds no secret.
+    public var place: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+
+    /// The path without the query.
+    public var path: Substring { target.prefix { $0 != "?" } }
+
+    /// The whole address as it is sent, without the user information.
+    public var text: String { origin + target }
+
+    /// The address of another target on the same host.
+    public func with(target: String) -> HTTPAddress {
+        var copy = self
+        copy.target = target
+        return copy
+    }
+
+    /// What a `Location` leads to from here; nil when it cannot be read.
+    public func resolving(_ location: some StringProtocol) -> HTTPAddress? {
+        if location.contains("://") { return try? HTTPAddress(location) }
+        if location.hasPrefix("//") { return try? HTTPAddress((isSecure ? "https:" : "http:") + location) }
+        let directory = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
+        return try? HTTPAddress(origin + (location.hasPrefix("/") ? "" : directory) + location)
+    }
+}
+
+extension HTTPAddress: CustomStringConvertible {
+    /// The address without what may be secret: no user information, no query.
+    public var description: String { origin + path }
+}

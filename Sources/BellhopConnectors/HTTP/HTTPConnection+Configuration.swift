@@ -1,0 +1,81 @@
+public import BellhopCore
+
+extension HTTPConnection {
+    /// How a connection talks: what every kind of connection may carry in bellhop.yaml.
+    public struct Configuration: Sendable, Hashable {
+        /// The connection's name, for messages.
+        public var name: String
+        /// A PEM file with authorities that are trusted besides the system's.
+        public var ca: String?
+        /// From a request's start to the last byte of its answer.
+        public var timeout: Duration
+        public var proxy: HTTPAddress?
+        public var rate: Rate?
+        /// Sent with every request that does not have them itself.
+        public var headers: HeaderFields
+        /// Plain http is for this machine only, unless this is true.
+        public var plainHTTP: Bool
+        /// No answer may be larger, in bytes, after decompression.
+        public var maxBody: Int
+
+        public init(
+            name: String, ca: String? = nil, timeout: Duration = .seconds(30), proxy: HTTPAddress? = nil, rate: Rate? = nil,
+            headers: HeaderFields = [:], plainHTTP: Bool = false, maxBody: Int = 64 << 20
+        ) {
+            self.name = name
+            self.ca = ca
+            self.timeout = timeout
+            self.proxy = proxy
+            self.rate = rate
+            self.headers = headers
+            self.plainHTTP = plainHTTP
+            self.maxBody = maxBody
+        }
+
+        /// Reads checked settings.
+        public init(name: String, _ settings: Settings) throws(ConnectorError) {
+            self.init(name: name)
+            ca = settings.text("ca")
+            timeout = settings.duration("timeout") ?? timeout
+            plainHTTP = settings.boolean("plain_http") ?? false
+            maxBody = settings.integer("max_body") ?? maxBody
+            if let text = settings.text("proxy") {
+                do {
+                    proxy = try HTTPAddress(text)
+                } catch {
+                    throw ConnectorError(connection: name, setting: "proxy", error.message)
+                }
+                if proxy?.isSecure == true {
+                    throw ConnectorError(
+                        connection: name, setting: "proxy",
+                        "A proxy is spoken to by http:// (the requests through it stay encrypted).")
+                }
+            }
+            if let record = settings.record("rate") {
+                guard let rate = Rate(record) else {
+                    throw ConnectorError(connection: name, setting: "rate", "A rate is a number per time, such as 60/m.")
+                }
+                self.rate = rate
+            }
+            for (field, value) in settings.record("headers")?.values ?? [:] {
+                guard case .string(let text) = value, HeaderFields.isName(field), HeaderFields.isValue(text) else {
+                    throw ConnectorError(
+                        connection: name, setting: "headers.\(field)", "This is no header field that can be sent.")
+                }
+                headers.add(field, text)
+            }
+        }
+
+        /// The settings that every kind of connection has, for its manifest.
+        public static let settings: [Setting] = [
+            Setting("ca", .path, "A PEM file with authorities that are trusted besides the system's."),
+            Setting("timeout", .duration, default: "30s", "How long a request may take, its answer included."),
+            Setting("proxy", .secret, "The http:// address of a proxy to go through."),
+            Setting("rate", .rate, "How many requests may go in how long, such as 60/m."),
+            Setting("headers", .map(.secret), "Header fields that every request carries."),
+            Setting(
+                "plain_http", .boolean, default: "false", "Allow http:// to other machines; anybody on the way can read along."),
+            Setting("max_body", .size, default: "64MB", "The largest answer that is read."),
+        ]
+    }
+}

@@ -1,0 +1,133 @@
+import AsyncHTTPClient
+public import BellhopCore
+import NIOCore
+import NIOHTTP1
+import NIOHTTPCompression
+import NIOSSL
+import Synchronization
+
+/// The way to one remote system, over AsyncHTTPClient: TLS always verified, nothing followed, nothing sent twice.
+///
+/// A class, because it owns open sockets; `shutdown()` closes them and must be called once.
+public final class HTTPConnection: HTTPExchange {
+    public let configuration: Configuration
+    private let client: HTTPClient
+    private let clock: any AgentClock
+    private let limiter: RateLimiter?
+
+    /// - Throws: when the `ca` file cannot be used.
+    public init(_ configuration: Configuration, clock: any AgentClock) throws(ConnectorError) {
+        self.configuration = configuration
+        var settings = HTTPClient.Configuration()
+        settings.tlsConfiguration = try Self.tls(configuration)
+        settings.redirectConfiguration = .disallow
+        settings.httpVersion = .http1Only
+        settings.connectionPool.retryConnectionEstablishment = false
+        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+        settings.timeout.connect = .nanoseconds(min(configuration.timeout, .seconds(10)).nanoseconds)
+        settings.decompression = .enabled(limit: .size(configuration.maxBody))
+        if let proxy = configuration.proxy {
+            settings.proxy = .server(
+                host: proxy.host, port: proxy.port,
+                authorization: proxy.userInfo.map { .basic(credentials: Base64.encode(Array($0.utf8))) })
+        }
+        self.clock = clock
+        limiter = configuration.rate.map { RateLimiter($0, clock: clock) }
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
+    }
+
+    /// Closes what is open. Requests under way fail.
+    public func shutdown() async throws { try await client.shutdown() }
+
+    /// Refuses an address that would send what we say in the clear over the network; nil when it may be asked.
+    public func refusal(of address: HTTPAddress) -> String? {
+        if address.isSecure || address.isLoopback || configuration.plainHTTP { return nil }
+        return "Plain http:// to \(address.place) would be readable on the way: use https://, or set plain_http: true."
+    }
+
+    public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        if let refusal = refusal(of: request.address) { throw TransportError(.badRequest, mayHaveArrived: false, refusal) }
+        do {
+            try await limiter?.wait()
+        } catch {
+            throw TransportError(.cancelled, mayHaveArrived: false, "The request was called off before it was sent.")
+        }
+        if let notAfter = request.notAfter, clock.now > notAfter {
+            throw TransportError(
+                .timeout, mayHaveArrived: false, "The request to \(request.address.place) had to wait too long and was not sent.")
+        }
+        let progress = Progress(changesSomething: request.changesSomething, hasBody: request.body?.isEmpty == false)
+        let timeout = request.timeout ?? configuration.timeout
+        do {
+            let deadline = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
+            let head = try await client.execute(prepared(request, progress), deadline: deadline)
+            progress.answered()
+            let body = try await Deadline.run(until: deadline) { [limit = configuration.maxBody] in
+                try await Self.collect(head, limit: limit)
+            }
+            let headers = HeaderFields(head.headers.map { HeaderFields.Field($0.name, $0.value) })
+            return HTTPResponse(status: Int(head.status.code), headers: headers, body: body)
+        } catch {
+            throw TransportError(error, at: request.address, timeout: timeout, limit: configuration.maxBody, progress)
+        }
+    }
+
+    private func prepared(_ request: HTTPRequest, _ progress: Progress) -> HTTPClientRequest {
+        var prepared = HTTPClientRequest(url: request.address.text)
+        prepared.method = HTTPMethod(rawValue: request.method)
+        for field in request.headers.fields { prepared.headers.add(name: field.name, value: field.value) }
+        for field in configuration.headers.fields where request.headers[field.name] == nil {
+            prepared.headers.add(name: field.name, value: field.value)
+        }
+        if let userInfo = request.address.userInfo, !prepared.headers.contains(name: "Authorization") {
+            prepared.headers.add(name: "Authorization", value: "Basic " + Base64.encode(Array(userInfo.utf8)))
+        }
+        if !prepared.headers.contains(name: "Accept-Encoding") { prepared.headers.add(name: "Accept-Encoding", value: "gzip") }
+        if !prepared.headers.contains(name: "User-Agent") { prepared.headers.add(name: "User-Agent", value: "Bellhop") }
+        if let body = request.body {
+            prepared.body = .stream(WatchedBody(body, progress), length: .known(Int64(body.count)))
+        }
+        return prepared
+    }
+
+    private static func collect(_ head: HTTPClientResponse, limit: Int) async throws -> [UInt8] {
+        var body: [UInt8] = []
+        if let announced = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) {
+            guard announced <= limit else { throw BodyTooLarge() }
+            body.reserveCapacity(announced)
+        }
+        for try await chunk in head.body {
+            guard body.count + chunk.readableBytes <= limit else { throw BodyTooLarge() }
+            body.append(contentsOf: chunk.readableBytesView)
+        }
+        return body
+    }
+
+    private static func tls(_ configuration: Configuration) throws(ConnectorError) -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        guard let ca = configuration.ca else { return tls }
+        do {
+            let certificates = try NIOSSLCertificate.fromPEMFile(ca)
+            guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+            tls.additionalTrustRoots = [.certificates(certificates)]
+        } catch {
+            throw ConnectorError(
+                connection: configuration.name, setting: "ca",
+                "No certificates can be read from \(ca): it must be a PEM file that this user may read.")
+        }
+        return tls
+    }
+}
+
+/// The answer went over `max_body`.
+struct BodyTooLarge: Error {}
+
+extension Duration {
+    /// In whole nanoseconds, held within `Int64`.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || carried ? (seconds < 0 ? .min : .max) : sum
+    }
+}

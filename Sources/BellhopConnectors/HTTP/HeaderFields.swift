@@ -1,0 +1,49 @@
+/// The header fields of a request or response, in order; names compare without regard to case.
+public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    public struct Field: Sendable, Hashable {
+        public var name: String
+        public var value: String
+
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public private(set) var fields: [Field]
+
+    public init(_ fields: [Field] = []) { self.fields = fields }
+
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field($0, $1) }
+    }
+
+    /// The first value of that name. Setting replaces all of them, setting nil removes them.
+    public subscript(name: String) -> String? {
+        get { fields.first { Self.same($0.name, name) }?.value }
+        set {
+            fields.removeAll { Self.same($0.name, name) }
+            if let newValue { fields.append(Field(name, newValue)) }
+        }
+    }
+
+    /// All values of that name, in order.
+    public func all(_ name: String) -> [String] {
+        fields.filter { Self.same($0.name, name) }.map(\.value)
+    }
+
+    /// Adds a field behind the others, even when one of that name is there.
+    public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
+
+    /// Whether a name can stand in a request: a token of RFC 9110, section 5.6.2.
+    public static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+    }
+
+    /// Whether a value can stand in a request: no control characters, so that it cannot add fields of its own.
+    public static func isValue(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+    }
+
+    private static func same(_ left: String, _ right: String) -> Bool { ASCII.equalIgnoringCase(left, right) }
+}

@@ -1,0 +1,43 @@
+/// Percent-encoding as RFC 3986 has it: everything but letters, digits and `-._~` is encoded, so that a value can stand anywhere in
+/// an address.
+public enum PercentEncoding {
+    /// The text's UTF-8, encoded.
+    public static func encode(_ text: some StringProtocol) -> String { encode(text, keeping: "-._~") }
+
+    /// The text encoded but for letters, digits and these characters.
+    static func encode(_ text: some StringProtocol, keeping kept: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if ASCII.isAlphanumeric(byte) || kept.utf8.contains(byte) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(hex(byte >> 4))
+                bytes.append(hex(byte & 15))
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// `name=value` pairs joined by `&`, for a query or a form.
+    public static func query(_ pairs: [(String, String)]) -> String {
+        pairs.map { encode($0) + "=" + encode($1) }.joined(separator: "&")
+    }
+
+    /// The text with `%41` read as `A`; a `%` that no two hexadecimal digits follow stays.
+    public static func decode(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(Substring(rest.prefix(2)), radix: 16) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func hex(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x37 + nibble }
+}

@@ -1,0 +1,35 @@
+/// Keeps secrets out of what people read.
+public enum Redaction {
+    /// What stands in a secret's place.
+    public static let mark = "•••"
+
+    /// Header fields whose values are never shown.
+    public static let secretHeaders: Set<String> = [
+        "authorization", "proxy-authorization", "cookie", "set-cookie", "x-usertoken", "x-usertoken-response", "x-sn-apikey",
+    ]
+
+    /// The fields as they may be shown.
+    public static func shown(_ headers: HeaderFields) -> HeaderFields {
+        HeaderFields(
+            headers.fields.map { field in
+                secretHeaders.contains(ASCII.lowercased(field.name)) ? .init(field.name, mark) : field
+            })
+    }
+
+    /// The text with each of these secrets replaced, and each in the form it has in an address. Secrets of fewer than four
+    /// characters are left: replacing them would tell more than it hides.
+    public static func scrub(_ text: String, of secrets: [String]) -> String {
+        var text = text
+        for secret in secrets where secret.count >= 4 {
+            for form in Set([secret, PercentEncoding.encode(secret)]) { text = text.replacing(form, with: mark) }
+        }
+        return text
+    }
+
+    /// The beginning of a foreign text for a message: one line, at most so many characters, no control characters.
+    public static func excerpt(_ text: some StringProtocol, length: Int = 200) -> String {
+        let words = text.split { $0.isWhitespace || $0.unicodeScalars.allSatisfy { $0.properties.generalCategory == .control } }
+        let line = words.joined(separator: " ")
+        return line.count > length ? line.prefix(length) + "…" : line
+    }
+}
