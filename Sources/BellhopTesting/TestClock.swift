@@ -6,10 +6,11 @@ import Synchronization
 /// Sleepers are woken in the order of their deadlines, and in the order in which they fell asleep where those are equal. The clock
 /// stands at a sleeper's own deadline when it wakes it.
 ///
-/// Between two wakings the clock *settles*: it yields its thread a number of times, starting over whenever somebody asks for the time,
-/// falls asleep or is cancelled, so that woken tasks come to their next sleep. Tasks that wait for something else than this clock
-/// or for each other (a file, a socket) can outlast that; tests of such things say how many sleepers there must be again before the clock
-/// goes on (``run(until:awaiting:)``, ``waitForSleepers(_:)``), which makes them exact.
+/// Between two wakings the clock *settles*: it waits until whom it woke runs, then yields its thread a number of times, starting over
+/// whenever somebody asks for the time, falls asleep or is cancelled, so that woken tasks come to their next sleep. That is a good
+/// guess, not a proof: tasks that work long, or wait for a file or a socket, outlast it, as any may on a busy machine. A test is exact
+/// that says how many sleepers there must be again before the clock goes on (``run(until:awaiting:)``, ``waitForSleepers(_:)``), or
+/// awaits what the tasks bring about before it looks.
 ///
 /// A class over a mutex, because the test and the tested tasks share the one time.
 public final class TestClock: AgentClock {
@@ -18,6 +19,8 @@ public final class TestClock: AgentClock {
         var sleepers: [Int: Sleeper] = [:]
         var counts: [Int: Count] = [:]
         var lastID = 0
+        /// Who has been woken and has not come to run yet.
+        var waking: Set<Int> = []
         /// Grows with everything that anybody does to the clock; settling looks at it.
         var activity = 0
     }
@@ -51,6 +54,7 @@ public final class TestClock: AgentClock {
 
     public func sleep(until deadline: Timestamp) async throws {
         let id = newID()
+        defer { awake(id) }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { fallAsleep(id, until: deadline, $0) }
         } onCancel: {
@@ -116,7 +120,10 @@ public final class TestClock: AgentClock {
         let due = state.withLock { state in
             state.now = moment
             let due = state.sleepers.filter { $0.value.deadline <= moment }.sorted { Self.order($0) < Self.order($1) }
-            for (id, _) in due { state.sleepers[id] = nil }
+            for (id, _) in due {
+                state.sleepers[id] = nil
+                state.waking.insert(id)
+            }
             return due
         }
         for (_, sleeper) in due { sleeper.continuation.resume() }
@@ -131,8 +138,8 @@ public final class TestClock: AgentClock {
         while quiet < settlingYields, turns < settlingYields * 1000 {
             turns += 1
             await Task.yield()
-            let activity = state.withLock { $0.activity }
-            quiet = activity == seen ? quiet + 1 : 0
+            let (activity, isWaking) = state.withLock { ($0.activity, !$0.waking.isEmpty) }
+            quiet = activity == seen && !isWaking ? quiet + 1 : 0
             seen = activity
         }
     }
@@ -145,6 +152,14 @@ public final class TestClock: AgentClock {
         state.withLock {
             $0.lastID += 1
             return $0.lastID
+        }
+    }
+
+    /// Notes that a sleeper runs again.
+    private func awake(_ id: Int) {
+        state.withLock {
+            $0.activity += 1
+            $0.waking.remove(id)
         }
     }
 
@@ -165,9 +180,13 @@ public final class TestClock: AgentClock {
 
     /// Ends the sleep or the wait of that number with an error, if it has begun.
     private func cancel(_ id: Int) {
-        let continuation = state.withLock { state in
+        let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             state.activity += 1
-            return state.sleepers.removeValue(forKey: id)?.continuation ?? state.counts.removeValue(forKey: id)?.continuation
+            if let sleeper = state.sleepers.removeValue(forKey: id) {
+                state.waking.insert(id)
+                return sleeper.continuation
+            }
+            return state.counts.removeValue(forKey: id)?.continuation
         }
         continuation?.resume(throwing: CancellationError())
     }
@@ -180,6 +199,7 @@ public final class TestClock: AgentClock {
                 return nil
             }
             state.now = max(state.now, next.value.deadline)
+            state.waking.insert(next.key)
             return state.sleepers.removeValue(forKey: next.key)
         }
         sleeper?.continuation.resume()

@@ -30,9 +30,13 @@ public struct CivilDateTime: Sendable, Hashable, Comparable {
         Int64(date.daysSinceEpoch) * 86_400 + Int64(secondOfDay)
     }
 
+    /// The date's year.
     public var year: Int { date.year }
+    /// The date's month, 1 to 12.
     public var month: Int { date.month }
+    /// The date's day of the month, from 1.
     public var day: Int { date.day }
+    /// The date's day of the week.
     public var weekday: Weekday { date.weekday }
     /// The hour, 0 to 23.
     public var hour: Int { secondOfDay / 3600 }

@@ -18,6 +18,11 @@ struct TimeWriter {
 
     /// A number of zero or more with at least so many digits.
     mutating func number(_ value: Int, digits: Int) {
+        if digits == 2, value < 100 {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10))
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
+            return
+        }
         var divisor = 1
         for _ in 1..<digits { divisor *= 10 }
         while value / divisor >= 10 { divisor *= 10 }

@@ -70,14 +70,14 @@ struct `Time zones` {
     ])
     func `resolve each local time as a scan of all moments does`(_ name: String) throws {
         let zone = try zone(name)
-        // Three years with the date that Apia left out, every ten minutes.
+        // Three years with the date that Apia left out, every quarter of an hour.
         let (first, last): (Timestamp, Timestamp) = ("2010-12-01T00:00Z", "2012-12-01T00:00Z")
         var shown: [Int64: [Timestamp]] = [:]
-        for seconds in stride(from: first.seconds, to: last.seconds, by: 600) {
+        for seconds in stride(from: first.seconds, to: last.seconds, by: 900) {
             let moment = Timestamp(seconds: seconds)
             shown[zone.local(moment).secondsSinceEpoch, default: []].append(moment)
         }
-        for wall in stride(from: first.seconds + 108_000, to: last.seconds - 108_000, by: 600) {
+        for wall in stride(from: first.seconds + 108_000, to: last.seconds - 108_000, by: 900) {
             let resolved = zone.resolve(CivilDateTime(secondsSinceEpoch: wall))
             let agrees =
                 switch (resolved, shown[wall] ?? []) {
@@ -124,11 +124,11 @@ struct `Time zones` {
 
     @Test func `are refused when their bytes are cut or changed, and never trap`() throws {
         let bytes = Array(try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin")))
-        for count in 0..<bytes.count {
+        for count in stride(from: 0, to: bytes.count, by: 7) {
             #expect(throws: TimeZoneTable.Malformed.self) { try TimeZoneTable(name: "x", tzif: Array(bytes[..<count])) }
         }
         var random = SystemRandomNumberGenerator()
-        for _ in 0..<20_000 {
+        for _ in 0..<4000 {
             var broken = bytes
             for _ in 0..<Int.random(in: 1...4) { broken[Int.random(in: 0..<bytes.count)] = random.next() }
             guard let zone = try? TimeZoneTable(name: "x", tzif: broken) else { continue }
