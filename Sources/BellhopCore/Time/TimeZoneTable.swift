@@ -18,14 +18,6 @@ public struct TimeZoneTable: Sendable, Hashable {
         name: "UTC", transitions: [], typeAfter: [], types: [LocalTimeType(offset: 0, isDaylight: false, abbreviation: "UTC")],
         rule: nil)
 
-    init(name: String, transitions: [Int64], typeAfter: [UInt8], types: [LocalTimeType], rule: PosixZone?) {
-        self.name = name
-        self.transitions = transitions
-        self.typeAfter = typeAfter
-        self.types = types
-        self.rule = rule
-    }
-
     /// Seconds east of UTC at a moment.
     public func offset(at moment: Timestamp) -> Int {
         period(at: moment.seconds).type.offset
