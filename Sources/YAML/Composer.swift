@@ -29,7 +29,7 @@ struct Composer {
             do {
                 take(try events.next())
             } catch {
-                stop(error.inPlainWords(source, &marks))
+                stop(unclosed(error.inPlainWords(source, &marks)))
             }
         }
     }
@@ -147,6 +147,17 @@ struct Composer {
         if let fault { report(fault) }
     }
 
+    /// At the end of the text the bracket that is still open is to blame for a value that is missing.
+    private func unclosed(_ error: YAMLError) -> YAMLError {
+        guard error.code == .missingValue, source.byte(error.position.offset) == nil, let frame = frames.last, frame.isFlow else {
+            return error
+        }
+        let message = "the `\(frame.kind == .sequence ? "[" : "{")` that opens here is never closed"
+        var error = YAMLError(.unclosedBracket, message, at: source.oneCharacter(at: frame.start))
+        error.context = frame.start
+        return error
+    }
+
     /// Stands where an alias led nowhere, so that reading can go on.
     private func missing(_ name: String, at range: SourceRange) -> Node {
         Node(.scalar(Scalar(text: "*" + name, style: .plain, value: .null)), range, in: source)
@@ -190,6 +201,8 @@ extension Composer {
     }
 
     private mutating func report(_ error: YAMLError) {
+        var error = error
+        if let frame = frames.last, frame.isFlow { error.context = frame.start }
         errors.append(error)
         guard errors.count >= 100 else { return }
         isStopped = true
@@ -201,7 +214,9 @@ extension Composer {
         error.isFatal = true
         isStopped = true
         // What lies on the same line is most likely the same fault, misunderstood.
-        errors.removeAll { $0.position.line == error.position.line && $0.code == .commaInFlow }
+        errors.removeAll {
+            $0.position.line == error.position.line && [.commaInFlow, .unknownAlias, .unknownTag].contains($0.code)
+        }
         errors.append(error)
     }
 }

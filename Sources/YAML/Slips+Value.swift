@@ -56,7 +56,7 @@ extension Slips {
         let range = first.code == .commaInFlow && error.code == .commaInFlow ? error.range : source.range(first.range)
         return [
             Slip(
-                code: first.code, message: Self.meaning(inFlow: first.code, error),
+                code: first.code, message: Self.meaning(inFlow: first.code, source.bytes[first.range.lowerBound], error),
                 help: first.code == .missingColon ? "put a space behind the colon" : "put the value in quotes", range: range,
                 lines: line.number...line.number, mended: flow.mended(line.line))
         ]
@@ -127,7 +127,7 @@ extension Slips {
     }
 
     /// Why a value cannot stand between brackets without quotes.
-    fileprivate static func meaning(inFlow code: YAMLError.Code, _ error: YAMLError) -> String {
+    fileprivate static func meaning(inFlow code: YAMLError.Code, _ first: UInt8, _ error: YAMLError) -> String {
         switch code {
         case .templateInFlow: "between `{` and `}` or `[` and `]`, `${{ }}` needs quotes around the whole value"
         case .commaInFlow: "between `{` and `}` a comma ends the value"
@@ -135,7 +135,7 @@ extension Slips {
         case .colonInValue: "YAML takes a colon with a space behind it for the end of a key"
         case .textAfterBracket: "a value with brackets in it needs quotes here"
         case .textAfterQuote: "YAML takes a value that begins with a quote for a quoted text, and more follows the closing quote"
-        case .leadingCharacter: "a value cannot begin with this character"
+        case .leadingCharacter: meaning(of: first)
         case .missingColon: "a colon needs a space behind it to end a key"
         default: error.message
         }

@@ -107,7 +107,8 @@ struct Wording {
             code = .unclosedBracket
             message = "this bracket closes nothing"
             help = "delete it, or put the whole value in quotes"
-        case "did not find expected key" where next == ASCII.colon:
+        case "did not find expected key" where next == ASCII.colon,
+            "did not find expected node content" where next == ASCII.colon:
             code = .emptyKey
             message = "a key is missing"
             help = "write the key before the colon"

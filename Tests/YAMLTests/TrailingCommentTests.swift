@@ -1,0 +1,40 @@
+import Testing
+import YAML
+
+@Suite struct TrailingCommentTests {
+    @Test func `a plain scalar knows the comment behind it`() throws {
+        let node = try root("when: a == b   # CEL, ä\ntext: 'x' # y\nlist: [a # b\n  ]\n")
+        let comment = try #require(node["when"]?.trailingComment)
+        #expect(comment.text == "# CEL, ä")
+        #expect(comment.range.description == "1:16-1:24")
+        #expect(node["text"]?.trailingComment == nil)
+        #expect(node["list"]?.items?.first?.trailingComment?.text == "# b")
+    }
+
+    @Test func `a template that a comment cut is told with the mended line`() throws {
+        let node = try root("do:\n  - comment: Hello ${{ task.number # x }}\n")
+        let fault = try #require(node["do"]?.items?.first?["comment"]?.cutByComment())
+        #expect(fault.code == .cutByComment)
+        #expect(fault.range.description == "2:36-2:42")
+        #expect(fault.mended == #"  - comment: "Hello ${{ task.number # x }}""#)
+    }
+
+    @Test(arguments: ["when: a == \"b # c\"", "when: f(a # b)", "when: x in [1, 2 # 3]", "when: x == 'a # b'"])
+    func `a condition with a bracket or quote left open was cut`(_ line: String) throws {
+        #expect(try root(line)["when"]?.cutByComment() != nil)
+    }
+
+    @Test(arguments: [
+        "when: a == b # c", "text: It's done # c", "text: Hello ${{ x }} # c", "when: f(a) # (", "when: a#b", "when: 'a' # b",
+    ])
+    func `a comment behind a whole value is only a comment`(_ line: String) throws {
+        #expect(try root(line)["when"]?.cutByComment() == nil)
+        #expect(try root(line)["text"]?.cutByComment() == nil)
+    }
+
+    @Test func `a caller that cannot read what is left asks for the line by itself`() throws {
+        let node = try #require(try root("when: a == #b\n")["when"])
+        let comment = try #require(node.trailingComment)
+        #expect(node.cutByComment(comment).mended == "when: \"a == #b\"")
+    }
+}
