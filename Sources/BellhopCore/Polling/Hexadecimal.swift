@@ -26,7 +26,7 @@ enum Hexadecimal {
         let decimal = (digits &+ ones &* (0x80 - 0x30)) & ~(digits &+ ones &* (0x80 - 0x3a))
         let letter = (digits &+ ones &* (0x80 - 0x61)) & ~(digits &+ ones &* (0x80 - 0x67))
         guard (decimal | letter) & tops == tops else { return nil }
-        var nibbles = (digits & ones &* 0x0f) &+ (letter & tops) >> 7 &* 9
+        var nibbles = (digits & (ones &* 0x0f)) &+ (letter & tops) >> 7 &* 9
         nibbles = (nibbles | nibbles >> 4) & 0x00ff_00ff_00ff_00ff
         nibbles = (nibbles | nibbles >> 8) & 0x0000_ffff_0000_ffff
         return (nibbles | nibbles >> 16) & 0xffff_ffff

@@ -1,0 +1,101 @@
+import BellhopCore
+import Testing
+
+struct JSONValueTests {
+    @Test func `objects keep their order and are equal without it`() {
+        let one: JSON = ["a": 1, "b": [2, nil]]
+        let other: JSON = ["b": [2, nil], "a": 1]
+        #expect(one == other)
+        #expect(one.hashValue == other.hashValue)
+        #expect(one.text != other.text)
+        #expect(one.text(.sorted) == other.text(.sorted))
+        #expect(one != ["a": 1, "b": [2]])
+        #expect(one != ["a": 1])
+    }
+
+    @Test(arguments: [3, 16, 17, 40]) func `members are set, replaced and removed in objects of any size`(_ count: Int) {
+        var object = JSON.Object()
+        for number in 0..<count { object["key \(number)"] = .int(Int64(number)) }
+        object["key 1"] = "new"
+        object["key 0"] = nil
+        object["absent"] = nil
+        #expect(object.count == count - 1)
+        #expect(object.keys.first == "key 1")
+        #expect(object["key 1"] == "new")
+        #expect(object["key 0"] == nil)
+        #expect(object["key \(count - 1)"] == .int(Int64(count - 1)))
+        #expect(JSON.Object(object.map { ($0.key, $0.value) }) == object)
+    }
+
+    @Test func `a hostile number of members is read in a moment`() throws {
+        let text = "{" + (0..<50_000).map { "\"k\($0 % 25_000)\":\($0)" }.joined(separator: ",") + "}"
+        let object = try #require(JSON.parse(text).asObject)
+        #expect(object.count == 25_000)
+        #expect(object["k7"] == 25_007)
+    }
+
+    @Test func `subscripts reach in and change in place`() {
+        var value: JSON = ["result": ["items": [["id": "a"], ["id": "b"]]]]
+        #expect(value["result"]?["items"]?[1]?["id"] == "b")
+        #expect(value.at("result", "items")?[2] == nil)
+        #expect(value.at("result", "none", "id") == nil)
+        value["result"]?["count"] = 2
+        value["new"] = true
+        #expect(value.at("result", "count") == 2)
+        #expect(value["new"] == true)
+    }
+
+    @Test(arguments: ["", "a", "a.b", "a[0]", "a[0].b[12][3].c", "[1].x"]) func `a path is read as it is written`(_ text: String)
+        throws
+    {
+        let path = try #require(JSON.Path(text: text))
+        #expect(path.description == text)
+    }
+
+    @Test(arguments: ["a.", ".a", "a..b", "a[", "a[x]", "a[-1]", "a[1", "a[1]b", "."]) func `what is no path is refused`(
+        _ text: String
+    ) {
+        #expect(JSON.Path(text: text) == nil)
+    }
+
+    @Test func `a path leads to its value`() throws {
+        let value: JSON = ["a": [1, ["b": "here"]]]
+        #expect(value[try #require(JSON.Path(text: "a[1].b"))] == "here")
+        #expect(value[try #require(JSON.Path(text: "a[2].b"))] == nil)
+        #expect(value[JSON.Path()] == value)
+    }
+
+    private static let written: [(JSON, String)] = [
+        (JSON.double(1), "1.0"), (.double(.infinity), "null"), (.double(.nan), "null"), (.double(1e300), "1e+300"),
+        ("\u{1}\u{1f}\n\"\\/", #""\u0001\u001f\n\"\\/""#), ("a\u{2028}b\u{2029}", #""a\u2028b\u2029""#), ("€ é", "\"€ é\""),
+        ([], "[]"), ([:], "{}"), (["b": 1, "a": [nil, false]], #"{"b":1,"a":[null,false]}"#),
+    ]
+
+    @Test(arguments: written)
+    func `values are written as JSON`(_ value: JSON, _ text: String) {
+        #expect(value.text == text)
+    }
+
+    @Test func `a pretty text can be read by people`() {
+        let value: JSON = ["b": [1, 2], "a": [:], "c": []]
+        #expect(
+            value.text(JSON.Style(pretty: true, sorted: true)) == """
+                {
+                  "a": {},
+                  "b": [
+                    1,
+                    2
+                  ],
+                  "c": []
+                }
+                """)
+    }
+
+    @Test func `numbers are asked for by what they can be`() {
+        #expect(JSON.double(3).asInt == 3)
+        #expect(JSON.double(3.5).asInt == nil)
+        #expect(JSON.int(3).asDouble == 3)
+        #expect(JSON.string("3").asInt == nil)
+        #expect(JSON.int(1) != JSON.double(1))
+    }
+}
