@@ -99,7 +99,7 @@ let package = Package(
             ],
             swiftSettings: house),
 
-        .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore"], swiftSettings: house),
+        .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore", "BellhopTesting"], swiftSettings: house),
         .testTarget(name: "CELTests", dependencies: ["CEL"], swiftSettings: house),
         .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: house),
     ]
