@@ -1,0 +1,67 @@
+public import BellhopCore
+import BellhopEngine
+import BellhopRules
+import Glibc
+public import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// The running agent: the engine, the reloader and the control socket under one roof that hears SIGTERM.
+public struct Agent: Sendable {
+    private let assembly: Assembly
+    private let logger: Logger
+    private let environment: [String: String]
+
+    public init(_ assembly: Assembly, logger: Logger, environment: [String: String]) {
+        self.assembly = assembly
+        self.logger = logger
+        self.environment = environment
+    }
+
+    /// Runs until SIGTERM or SIGINT, then finishes what is in flight.
+    /// - Parameter further: services that live as long as the agent.
+    public func run(with further: [any Service] = [], signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
+        try await assembly.engine.recover()
+        let reloader = Reloader(assembly, logger: logger)
+        let server = ControlServer(
+            path: ControlSocket.path(store: assembly.configuration.store, environment: environment),
+            inquirer: inquirer(reloader))
+        var services: [any Service] = further + [assembly.engine, reloader, server]
+        services.append(ServiceManager(environment: environment))
+        var group = ServiceGroupConfiguration(
+            services: services.map {
+                // When the guest of a demonstration ends, everything does; the agent's own services end only when told.
+                .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
+            }, gracefulShutdownSignals: signals, logger: quiet)
+        group.maximumGracefulShutdownDuration = .seconds(30)
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch {
+            await assembly.shutdown()
+            throw error
+        }
+        await assembly.shutdown()
+    }
+
+    /// The life cycle's own messages are of no use to the user.
+    private var quiet: Logger {
+        var logger = logger
+        logger.logLevel = .error
+        return logger
+    }
+
+    private func inquirer(_ reloader: Reloader) -> Inquirer {
+        let started = assembly.surroundings.clock.now
+        let assembly = assembly
+        return Inquirer(
+            store: assembly.surroundings.store, clock: assembly.surroundings.clock,
+            agent: Inquirer.Agent(
+                facts: {
+                    [
+                        "pid": .int(Int64(getpid())), "started": .string(started.rfc3339),
+                        "in_flight": .int(Int64(assembly.engine.inFlight)),
+                        "rules": .int(Int64(assembly.shelf.book?.rules.count ?? 0)),
+                    ]
+                }, reload: { await reloader.reload() }, wake: { assembly.surroundings.bells.dispatcher.ring() }))
+    }
+}

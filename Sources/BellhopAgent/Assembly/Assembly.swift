@@ -1,0 +1,127 @@
+public import BellhopConnectors
+public import BellhopCore
+public import BellhopEngine
+public import BellhopRules
+import BellhopStore
+import Glibc
+public import Logging
+
+/// Everything that one configuration needs to run, put together; nothing has been asked of anybody yet.
+public struct Assembly: Sendable {
+    public let configuration: Configuration
+    public let surroundings: Surroundings
+    public let connectors: Connectors
+    public let shelf: RuleShelf
+    public let engine: Engine
+    /// The process-wide right to this store; held for as long as the assembly lives.
+    private let lock: StoreLock
+
+    /// What the outside decides.
+    public struct Options: Sendable {
+        public var clock: any AgentClock
+        public var logger: Logger
+        public var keychain: Keychain
+        /// Gets the lines of `log` actions that have no file.
+        public var output: @Sendable (String) -> Void
+        /// Hears every signal.
+        public var observer: (@Sendable (Signal) -> Void)?
+        public var checkpoint: @Sendable (Checkpoint) -> Void
+        public var limits: Dispatcher.Limits
+
+        public init(
+            clock: any AgentClock = SystemClock(), logger: Logger, keychain: Keychain,
+            output: @escaping @Sendable (String) -> Void,
+            observer: (@Sendable (Signal) -> Void)? = nil, checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in },
+            limits: Dispatcher.Limits = .init()
+        ) {
+            self.clock = clock
+            self.logger = logger
+            self.keychain = keychain
+            self.output = output
+            self.observer = observer
+            self.checkpoint = checkpoint
+            self.limits = limits
+        }
+    }
+
+    /// Opens the store, makes the connectors, loads the rules and writes down that they are in force.
+    public init(_ configuration: Configuration, options: Options) async throws(AssemblyError) {
+        self.configuration = configuration
+        let store: SQLiteStore
+        do throws(StoreError) {
+            lock = try StoreLock(store: configuration.store)
+            store = try await SQLiteStore.open(path: configuration.store)
+        } catch {
+            throw .store(error)
+        }
+        surroundings = Surroundings(
+            store: store, clock: options.clock, signals: Signals(logger: options.logger, observer: options.observer),
+            checkpoint: options.checkpoint)
+        connectors = try Self.connectors(
+            configuration, keychain: options.keychain, clock: options.clock, events: Intake(surroundings), notebook: store,
+            output: options.output)
+        shelf = RuleShelf()
+        let connectors = connectors
+        let plans = Dictionary(configuration.sources.map { ($0.name, $0.plan) }) { first, _ in first }
+        engine = Engine(
+            surroundings, shelf: shelf,
+            sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
+            limits: options.limits, retention: configuration.retention, actions: { connectors.action(for: $0) })
+        try await installRules()
+    }
+
+    /// Loads the rules as they are now and puts them in force; where they have errors, those in force stay.
+    @discardableResult
+    public func installRules() async throws(AssemblyError) -> RuleBook {
+        let book: RuleBook
+        do throws(Diagnostics) {
+            book = try RuleLoading.book(configuration, sources: connectors.sources).book
+        } catch {
+            surroundings.signals.emit(.rulesRefused(problems: error.all.count))
+            throw .diagnostics(error)
+        }
+        do throws(StoreError) {
+            try await shelf.install(book, in: surroundings)
+        } catch {
+            throw .store(error)
+        }
+        surroundings.signals.emit(.rulesLoaded(count: book.rules.count, warnings: book.warnings.count))
+        return book
+    }
+
+    /// The connectors of a configuration, for those who need them without an agent.
+    public static func connectors(
+        _ configuration: Configuration, keychain: Keychain, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
+        output: @escaping @Sendable (String) -> Void
+    ) throws(AssemblyError) -> Connectors {
+        let environment = ConnectorEnvironment(
+            clock: clock, events: events, notebook: notebook,
+            login: { connection throws(Failure) in
+                do throws(SecretError) {
+                    guard let login = try keychain.login(connection) else { return nil }
+                    return (login.username, login.password)
+                } catch {
+                    throw Failure(.unauthenticated, .pauseConnection, error.message)
+                }
+            }, baseFolder: configuration.folder, output: output)
+        do throws(ConnectorError) {
+            return try Connectors(
+                connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },
+                sources: configuration.sources.map { ($0.name, $0.kind, $0.connection, $0.settings) }, environment: environment)
+        } catch {
+            throw .diagnostics(Diagnostics([Diagnostic(code: "bad-connection", error.message)]))
+        }
+    }
+
+    /// Ends what the assembly holds open.
+    public func shutdown() async {
+        await connectors.shutdown()
+    }
+}
+
+/// Why an agent cannot be put together.
+public enum AssemblyError: Error, Sendable {
+    /// The configuration or the rules have mistakes (exit 78).
+    case diagnostics(Diagnostics)
+    case store(StoreError)
+}

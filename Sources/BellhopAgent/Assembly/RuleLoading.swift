@@ -1,0 +1,56 @@
+public import BellhopConnectors
+public import BellhopCore
+public import BellhopRules
+
+/// Loads the rules of a configuration, or rules without one.
+public enum RuleLoading {
+    /// Rules with what was found beside them.
+    public struct Loaded: Sendable {
+        public var book: RuleBook
+        public var found: RuleFinder.Found
+    }
+
+    /// The rules that a configuration names, checked against its sources and connections.
+    public static func book(_ configuration: Configuration, sources: [any Source]) throws(Diagnostics) -> Loaded {
+        try book(
+            RuleFinder.find(configuration.rules, isImplicit: configuration.rules == [configuration.folder + "rules"]),
+            surroundings: surroundings(configuration, sources: sources))
+    }
+
+    /// Rules that were found, checked.
+    public static func book(_ found: RuleFinder.Found, surroundings: RuleSurroundings) throws(Diagnostics) -> Loaded {
+        var problems = found.problems
+        do throws(Diagnostics) {
+            let book = try RuleBook.load(found.rules, surroundings: surroundings)
+            if problems.hasErrors { throw problems }
+            return Loaded(book: book, found: found)
+        } catch {
+            if error != problems { problems.report(error) }
+            throw problems
+        }
+    }
+
+    /// What rules are checked against, with a configuration.
+    public static func surroundings(_ configuration: Configuration, sources: [any Source]) -> RuleSurroundings {
+        let facts = sources.compactMap { source -> RuleSurroundings.SourceFacts? in
+            guard let entry = configuration.source(source.name) else { return nil }
+            return RuleSurroundings.SourceFacts(
+                name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
+                user: source.scope.user)
+        }
+        let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
+            guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }
+            return RuleSurroundings.ConnectionFacts(name: entry.name, kind: entry.kind, role: manifest.role)
+        }
+        return RuleSurroundings(
+            sources: facts, connections: connections, actions: Catalogue.actions, timeZone: configuration.timeZone,
+            timeZoneName: configuration.timeZoneName, zone: { ZoneFiles.zone($0) })
+    }
+
+    /// What rules are checked against where there is no configuration: any source and receiver may be named.
+    public static func openSurroundings() -> RuleSurroundings {
+        RuleSurroundings(
+            sources: [], connections: [], actions: Catalogue.actions, timeZone: .utc, timeZoneName: "UTC",
+            zone: { ZoneFiles.zone($0) }, isOpen: true)
+    }
+}

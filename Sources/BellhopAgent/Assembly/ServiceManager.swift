@@ -1,0 +1,38 @@
+import Glibc
+public import ServiceLifecycle
+
+/// Tells systemd how the agent is (sd_notify(3)): one datagram to the socket that `NOTIFY_SOCKET` names, if there is one.
+public struct ServiceManager: Service {
+    private let socketPath: String?
+
+    public init(environment: [String: String]) {
+        socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    public func run() async throws {
+        tell("READY=1\nSTATUS=Watching.")
+        try? await gracefulShutdown()
+        tell("STOPPING=1\nSTATUS=Finishing what is in flight.")
+    }
+
+    private func tell(_ state: String) {
+        guard let socketPath else { return }
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return }
+        defer { close(socket) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var bytes = Array(socketPath.utf8)
+        if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 }  // an abstract socket
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+        let text = Array(state.utf8)
+        // Nobody is there to be told when this fails; the manager's own timeout then speaks.
+        _ = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(socket, text, text.count, Int32(MSG_NOSIGNAL.rawValue), $0, length)
+            }
+        }
+    }
+}

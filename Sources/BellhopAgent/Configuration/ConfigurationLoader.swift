@@ -1,0 +1,142 @@
+public import BellhopCore
+import BellhopConnectors
+import BellhopRules
+import YAML
+
+/// Reads bellhop.yaml: every problem at once, each with its place.
+public struct ConfigurationLoader: Sendable {
+    private let environment: [String: String]
+    private let keychain: Keychain
+
+    public init(environment: [String: String], keychain: Keychain) {
+        self.environment = environment
+        self.keychain = keychain
+    }
+
+    public func load(_ file: String) async throws(ConfigurationError) -> Configuration {
+        let bytes: [UInt8]
+        do throws(PrivateFile.Trouble) {
+            guard let found = try PrivateFile.readAny(file) else {
+                throw ConfigurationError.unreadable(
+                    "There is no \(file) here: run `bellhop init` to make one, or name yours with --config.")
+            }
+            bytes = found
+        } catch {
+            throw .unreadable(error.message)
+        }
+        return try await load(bytes, file: file)
+    }
+
+    /// - Parameter file: the path as the user would type it; relative paths in it are relative to its folder.
+    public func load(_ bytes: [UInt8], file: String) async throws(ConfigurationError) -> Configuration {
+        let root = try Self.root(of: bytes, file: file)
+        var problems = Diagnostics()
+        let stores = Self.secretStores(root["secrets"], file: file, folder: Self.folder(of: file), &problems)
+        let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain)
+        let values: [Interpolation.Reference: String]
+        do throws(SecretError) {
+            values = try await resolver.resolve(Self.references(in: root))
+        } catch {
+            throw .secret(error)
+        }
+        var reading = ConfigurationReading(file: file, folder: Self.folder(of: file), values: values, resolver: resolver)
+        let configuration = reading.configuration(root, secretStores: stores)
+        problems.report(reading.diagnostics)
+        if problems.hasErrors { throw .diagnostics(problems.masking(values)) }
+        return configuration
+    }
+
+    private static func root(of bytes: [UInt8], file: String) throws(ConfigurationError) -> Node {
+        let source = SourceText(bytes)
+        let documents: [Document]
+        do throws(YAMLErrors) {
+            documents = try YAML.parse(source)
+        } catch {
+            var problems = Diagnostics(error, in: source, file: file)
+            // A line of a file that may hold passwords is shown only where it shows none.
+            for index in problems.all.indices where problems.all[index].place?.excerpt?.mayHoldSecret == true {
+                problems.all[index].place?.excerpt = nil
+                problems.all[index].help = nil
+            }
+            throw .diagnostics(problems)
+        }
+        guard let document = documents.first, !document.isEmpty else {
+            throw .unreadable("\(file) is empty: run `bellhop init` in another folder to see what belongs there.")
+        }
+        if documents.count > 1 {
+            let place = Diagnostic.Place(documents[1].root, file: file)
+            throw .diagnostics(
+                Diagnostics([
+                    Diagnostic(code: "several-documents", "bellhop.yaml is one document; a second one starts here", at: place)
+                ]))
+        }
+        return document.root
+    }
+
+    static func folder(of file: String) -> String {
+        file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+    }
+
+    private static func references(in node: Node) -> Set<Interpolation.Reference> {
+        switch node.content {
+        case .scalar(let scalar):
+            Set(
+                Interpolation.parts(of: scalar.text).compactMap { part in
+                    if case .reference(let reference, _) = part { reference } else { nil }
+                })
+        case .sequence(let items): items.reduce(into: []) { $0.formUnion(references(in: $1)) }
+        case .mapping(let pairs): pairs.reduce(into: []) { $0.formUnion(references(in: $1.value)) }
+        }
+    }
+
+    /// `secrets:` is read first and takes no `${{ }}` itself.
+    private static func secretStores(
+        _ node: Node?, file: String, folder: String, _ problems: inout Diagnostics
+    ) -> [SecretStore] {
+        guard let node else { return [.keychain] }
+        let place = Diagnostic.Place(node, file: file)
+        guard let items = node.items else {
+            problems.report(Diagnostic(code: "wrong-type", "`secrets` is a list", at: place, help: "write `secrets: [keychain]`"))
+            return []
+        }
+        return items.compactMap { item in
+            if item.scalarText == "keychain" { return .keychain }
+            if let path = item["folder"]?.scalarText, item.mapping?.count == 1 {
+                return .folder(path.hasPrefix("/") ? path : folder + path)
+            }
+            if let command = item["command"], item.mapping?.count == 1 {
+                let words = command.items?.compactMap(\.scalarText) ?? command.scalarText.map { [$0] } ?? []
+                if !words.isEmpty { return .command(words) }
+            }
+            problems.report(
+                Diagnostic(
+                    code: "unknown-secret-store", "this is no place for secrets", at: Diagnostic.Place(item, file: file),
+                    help: "write `keychain`, `folder: /run/secrets` or `command: [pass, show]`"))
+            return nil
+        }
+    }
+}
+
+extension Diagnostics {
+    /// The same problems without the values that were looked up for `${{ secret.NAME }}`.
+    func masking(_ values: [Interpolation.Reference: String]) -> Diagnostics {
+        let secrets = values.filter { $0.key.space == .secret && $0.value.count > 3 }.map(\.value)
+        func masked(_ text: String) -> String { secrets.reduce(text) { $0.replacing($1, with: "[secret]") } }
+        return Diagnostics(
+            all.map { problem in
+                var problem = problem
+                problem.message = masked(problem.message)
+                problem.help = problem.help.map(masked)
+                return problem
+            })
+    }
+}
+
+extension String {
+    /// Whether a line of bellhop.yaml has a key after which a secret may stand in clear.
+    fileprivate var mayHoldSecret: Bool {
+        let line = lowercased()
+        let words = ["password", "secret", "token", "key", "bearer", "auth", "url", "headers"]
+        return words.contains { line.contains($0) }
+    }
+}

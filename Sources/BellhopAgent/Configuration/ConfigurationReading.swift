@@ -1,0 +1,245 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import YAML
+
+/// One reading of bellhop.yaml: gathers the problems while it makes the configuration.
+struct ConfigurationReading {
+    private let file: String
+    private let folder: String
+    private let resolver: SecretResolver
+    private var reader: SettingsReader<Never>
+    /// The zone of the file, known before sources are read.
+    private var zoneName = "UTC"
+
+    init(file: String, folder: String, values: [Interpolation.Reference: String], resolver: SecretResolver) {
+        self.file = file
+        self.folder = folder
+        self.resolver = resolver
+        reader = SettingsReader(file: file) { node, text, _ throws(Diagnostics) in
+            try Self.interpolate(text, in: node, file: file, values: values, resolver: resolver)
+        }
+    }
+
+    var diagnostics: Diagnostics { reader.diagnostics }
+
+    mutating func configuration(_ root: Node, secretStores: [SecretStore]) -> Configuration {
+        refuseLater(root)
+        let settings = reader.settings(
+            root, as: ConfigurationManifest.root, of: "bellhop.yaml",
+            besides: ConfigurationManifest.others.union(ConfigurationManifest.later.keys))
+        zoneName = settings.text("timezone") ?? "UTC"
+        let connections = connections(root["connections"])
+        let sources = sources(root["sources"], connections: connections)
+        let retention = settings.record("retention")
+        return Configuration(
+            file: file, folder: folder, store: store(settings, root), rules: settings.texts("rules").map(path),
+            timeZoneName: zoneName, timeZone: zone(zoneName, root["timezone"]), secretStores: secretStores,
+            connections: connections, sources: sources,
+            retention: Retention(
+                events: retention?.duration("events") ?? .days(30), deliveries: retention?.duration("deliveries") ?? .days(30),
+                forgotten: retention?.duration("forgotten") ?? .days(400)))
+    }
+
+    private func path(_ path: String) -> String { path.hasPrefix("/") ? path : folder + path }
+
+    private mutating func refuseLater(_ root: Node) {
+        for (key, what) in ConfigurationManifest.later.sorted(by: { $0.key < $1.key }) {
+            guard let pair = root.mapping?[key] else { continue }
+            reader.report(code: "not-built-yet", "`\(key)` is for \(what), which is not built yet", at: pair.key)
+        }
+    }
+
+    private mutating func store(_ settings: Settings, _ root: Node) -> String {
+        let store = settings.text("store") ?? "bellhop.db"
+        if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:"), let node = root["store"] {
+            reader.report(code: "not-built-yet", "a store on PostgreSQL is not built yet", at: node, help: "name a SQLite file")
+        }
+        return path(store)
+    }
+
+    private mutating func zone(_ name: String, _ node: Node?) -> TimeZoneTable {
+        if let zone = ZoneFiles.zone(name) { return zone }
+        if let node {
+            reader.report(
+                code: "unknown-time-zone", "there is no time zone `\(name)`", at: node,
+                help: "write a name as `Europe/Berlin`; the package tzdata has them")
+        }
+        return .utc
+    }
+
+    // MARK: - Connections
+
+    private mutating func connections(_ node: Node?) -> [Configuration.ConnectionEntry] {
+        entries(node, key: "connections").compactMap { name, node in
+            let manifests = Catalogue.connections
+            guard
+                let manifest = manifest(
+                    of: node, subject: "connection `\(name)`", kinds: manifests.map(\.kind),
+                    later: ConfigurationManifest.laterConnections)
+            else { return nil }
+            let declared = ConfigurationManifest.connection + manifests[manifest].settings
+            let settings = reader.settings(node, as: declared, of: "connection `\(name)`")
+            return Configuration.ConnectionEntry(name: name, kind: manifests[manifest].kind, settings: settings)
+        }
+    }
+
+    /// The pairs of a mapping of names.
+    private mutating func entries(_ node: Node?, key: String) -> [(String, Node)] {
+        guard let node, !node.isNull else { return [] }
+        guard let mapping = node.mapping else {
+            reader.report(code: "wrong-type", "`\(key)` is a mapping of names", at: node)
+            return []
+        }
+        for pair in mapping where !Interpolation.isName(pair.name) {
+            reader.report(
+                code: "bad-name", "`\(pair.name)` cannot be a name", at: pair.key, help: "use letters, digits, `-` and `_`")
+        }
+        return mapping.map { ($0.name, $0.value) }
+    }
+
+    /// The place among `kinds` of the kind that a node says it is.
+    private mutating func manifest(of node: Node, subject: String, kinds: [String], later: [String]) -> Int? {
+        guard let mapping = node.mapping else {
+            reader.report(code: "wrong-type", "\(subject) is a mapping", at: node, help: "write `\(subject.quoted): {kind: …}`")
+            return nil
+        }
+        guard let kind = mapping["kind"]?.value, let name = kind.scalarText else {
+            reader.report(code: "missing-key", "\(subject) needs `kind`", at: node, help: "there is \(kinds.listed)")
+            return nil
+        }
+        if let index = kinds.firstIndex(of: name) { return index }
+        if later.contains(name) {
+            reader.report(
+                code: "not-built-yet", "the kind `\(name)` is not built yet", at: kind, help: "there is \(kinds.listed)")
+        } else {
+            reader.report(
+                code: "unknown-kind", "there is no kind `\(name)`", at: kind,
+                help: Suggestion.didYouMean(name, among: kinds + later) ?? "there is \(kinds.listed)")
+        }
+        return nil
+    }
+
+    // MARK: - Sources
+
+    private mutating func sources(
+        _ node: Node?, connections: [Configuration.ConnectionEntry]
+    ) -> [Configuration.SourceEntry] {
+        entries(node, key: "sources").compactMap { name, node in
+            let manifests = Catalogue.sources
+            guard
+                let index = manifest(
+                    of: node, subject: "source `\(name)`", kinds: manifests.map(\.kind), later: ConfigurationManifest.laterSources
+                )
+            else { return nil }
+            let manifest = manifests[index]
+            let settings = reader.settings(
+                node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
+            let connection = settings.text("connection") ?? ""
+            check(connection, of: node, manifest, connections)
+            return Configuration.SourceEntry(
+                name: name, kind: manifest.kind, connection: connection, settings: settings,
+                plan: PollPlan(
+                    cadence: cadence(settings, node), refresh: RefreshPolicy(interval: settings.duration("refresh")),
+                    emitsInitial: settings.text("initial") == "emit"))
+        }
+    }
+
+    private mutating func check(
+        _ connection: String, of node: Node, _ manifest: SourceManifest, _ connections: [Configuration.ConnectionEntry]
+    ) {
+        guard !connection.isEmpty, let place = node["connection"] else { return }
+        guard let entry = connections.first(where: { $0.name == connection }) else {
+            let names = connections.map(\.name)
+            reader.report(
+                code: "unknown-connection", "there is no connection `\(connection)`", at: place,
+                help: Suggestion.didYouMean(connection, among: names) ?? (names.isEmpty ? nil : "there is \(names.listed)"))
+            return
+        }
+        if !manifest.connections.contains(entry.kind) {
+            reader.report(
+                code: "wrong-connection",
+                "a source of kind `\(manifest.kind)` cannot read from a connection of kind `\(entry.kind)`",
+                at: place, help: "it reads from \(manifest.connections.listed)")
+        }
+    }
+
+    /// The least time between two polls: what a tracker can bear.
+    private static let fastest = Duration.seconds(1)
+
+    private mutating func cadence(_ settings: Settings, _ node: Node) -> Cadence {
+        if let text = settings.text("schedule"), let place = node["schedule"] {
+            if let every = node.mapping?["every"] {
+                reader.report(code: "both-given", "give either `every` or `schedule`", at: every.key)
+            }
+            do throws(TimeTextError) {
+                let zone = ZoneFiles.zone(zoneName) ?? .utc
+                return .cron(try CronSchedule(text), zone)
+            } catch {
+                let place = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
+                reader.report(Diagnostic(code: "bad-schedule", error.message, at: place, help: error.help))
+            }
+        }
+        if let paces = settings.record("every"), let busy = paces.duration("busy"), let idle = paces.duration("idle") {
+            return .busyIdle(busy: atLeast(busy, node), idle: atLeast(idle, node))
+        }
+        return .every(atLeast(settings.duration("every") ?? .seconds(60), node))
+    }
+
+    private mutating func atLeast(_ pace: Duration, _ node: Node) -> Duration {
+        if pace < Self.fastest, let place = node["every"] {
+            reader.report(code: "too-often", "a source is polled at most once a second", at: place, help: "write `1s` or more")
+        }
+        return max(pace, Self.fastest)
+    }
+
+    // MARK: - Interpolation
+
+    private static func interpolate(
+        _ text: String, in node: Node, file: String, values: [Interpolation.Reference: String], resolver: SecretResolver
+    ) throws(Diagnostics) -> String {
+        var out = ""
+        var problems = Diagnostics()
+        func report(_ code: String, _ message: String, _ range: Range<Int>, help: String) {
+            let place = Diagnostic.Place(node, utf8: range, file: file)
+            problems.report(Diagnostic(code: code, message, at: place, help: help))
+        }
+        for part in Interpolation.parts(of: text) {
+            switch part {
+            case .text(let text): out += text
+            case .reference(let reference, let range):
+                if let value = values[reference] {
+                    out += value
+                } else {
+                    let what = reference.space == .env ? "environment variable" : "secret"
+                    report(
+                        "missing-\(reference.space == .env ? "variable" : "secret")", "there is no \(what) `\(reference.name)`",
+                        range,
+                        help: resolver.help(for: reference))
+                }
+            case .other(let words, let range):
+                report(
+                    "bad-reference", "`${{ \(words) }}` is nothing that bellhop.yaml knows", range,
+                    help: "here are `${{ env.NAME }}` and `${{ secret.NAME }}`")
+            case .open(let range):
+                report("open-reference", "this `${{` has no end", range, help: "add `}}`, or write `$${{` for the characters")
+            }
+        }
+        if !problems.all.isEmpty { throw problems }
+        return out
+    }
+}
+
+extension [String] {
+    /// `` `a`, `b` and `c` ``
+    var listed: String {
+        let names = map { "`\($0)`" }
+        return names.count < 2 ? names.joined() : names.dropLast().joined(separator: ", ") + " and " + names[names.count - 1]
+    }
+}
+
+extension String {
+    /// The name inside the backticks of a subject.
+    fileprivate var quoted: String { split(separator: "`").dropFirst().first.map(String.init) ?? self }
+}

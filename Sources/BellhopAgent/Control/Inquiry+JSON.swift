@@ -1,0 +1,52 @@
+import BellhopCore
+
+extension Inquiry {
+    /// The inquiry as one line on the socket.
+    var json: JSON {
+        switch self {
+        case .status: ["inquiry": "status"]
+        case .reload: ["inquiry": "reload"]
+        case .decide(let decision, let ids):
+            ["inquiry": "decide", "decision": .string(decision.rawValue), "deliveries": .array(ids.map(JSON.string))]
+        case .events(let query):
+            [
+                "inquiry": "events", "after": query.after.map(JSON.int) ?? .null,
+                "types": .array(query.types.map { .string($0.name) }),
+                "sources": .array(query.sources.map(JSON.string)), "task": query.task.map(JSON.string) ?? .null,
+                "id": query.id.map(JSON.string) ?? .null, "since": query.since.map { .int($0.microseconds) } ?? .null,
+                "limit": .int(Int64(query.limit)),
+            ]
+        case .deliveries(let query):
+            [
+                "inquiry": "deliveries", "states": .array(query.states.map { .string($0.rawValue) }),
+                "rule": query.rule.map(JSON.string) ?? .null, "id": query.id.map(JSON.string) ?? .null,
+                "event": query.event.map { .string($0.text) } ?? .null, "limit": .int(Int64(query.limit)),
+            ]
+        }
+    }
+
+    /// Reads what `json` wrote; nil for anything else.
+    init?(json: JSON) {
+        func texts(_ name: String) -> [String] { json[name]?.asArray?.compactMap(\.asString) ?? [] }
+        let limit = json["limit"]?.asInt.map { Int($0) } ?? 50
+        switch json["inquiry"]?.asString {
+        case "status": self = .status
+        case "reload": self = .reload
+        case "decide":
+            guard let decision = json["decision"]?.asString.flatMap(Decision.init(rawValue:)) else { return nil }
+            self = .decide(decision, deliveries: texts("deliveries"))
+        case "events":
+            self = .events(
+                EventQuery(
+                    after: json["after"]?.asInt, types: texts("types").map(EventType.init), sources: texts("sources"),
+                    task: json["task"]?.asString, id: json["id"]?.asString,
+                    since: json["since"]?.asInt.map(Timestamp.init(microseconds:)), limit: limit))
+        case "deliveries":
+            self = .deliveries(
+                DeliveryQuery(
+                    states: texts("states").compactMap(DeliveryState.init(rawValue:)), rule: json["rule"]?.asString,
+                    id: json["id"]?.asString, event: json["event"]?.asString.map(Event.ID.init), limit: limit))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,30 @@
+public import BellhopCore
+
+/// What the other commands ask: a running agent answers it on its socket, and without one the command answers it from the store.
+public enum Inquiry: Sendable, Hashable {
+    case status
+    case events(EventQuery)
+    case deliveries(DeliveryQuery)
+    /// A person's word on deliveries, by id or the start of one; empty for all that are dead or held.
+    case decide(Decision, deliveries: [String])
+    /// Read the rules again.
+    case reload
+}
+
+/// Why an inquiry has no answer.
+public struct InquiryError: Error, Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable { case store, notFound = "not_found", rules, badRequest = "bad_request" }
+    public var kind: Kind
+    /// One sentence.
+    public var message: String
+    /// What the store said, where it did.
+    public var storeKind: StoreError.Kind?
+
+    public init(_ kind: Kind, _ message: String, storeKind: StoreError.Kind? = nil) {
+        self.kind = kind
+        self.message = message
+        self.storeKind = storeKind
+    }
+
+    public init(_ error: StoreError) { self.init(.store, error.message, storeKind: error.kind) }
+}

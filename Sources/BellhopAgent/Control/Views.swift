@@ -1,0 +1,76 @@
+public import BellhopCore
+
+extension StoredEvent {
+    /// The event as a CloudEvent, with its place on the bus as an extension attribute.
+    public var json: JSON {
+        var json = event.cloudEvent
+        json["sequence"] = .int(sequence)
+        return json
+    }
+}
+
+extension DeliveryRecord {
+    /// The delivery with its history. Arguments are what was rendered; they hold no secrets.
+    public var json: JSON {
+        let delivery = delivery
+        var object: JSON.Object = [
+            "id": .string(delivery.id.text), "state": .string(state.rawValue), "rule": .string(delivery.id.rule),
+            "step": .string(delivery.id.step.text), "action": .string(delivery.action), "receiver": .string(delivery.id.receiver),
+            "occasion": .string(delivery.id.occasion.text), "revision": .string(delivery.revision),
+            "attempts": .int(Int64(attempts)), "created": .string(delivery.createdAt.rfc3339), "next": .string(runAt.rfc3339),
+            "finished": finishedAt.map { .string($0.rfc3339) } ?? .null,
+        ]
+        if let task = delivery.task {
+            object["task"] = [
+                "id": .string(task.key.text), "number": .string(task.number), "title": .string(task.title),
+                "url": .string(task.url),
+            ]
+        }
+        if let receipt { object["receipt"] = .string(receipt.summary) }
+        if let failure {
+            object["error"] = ["reason": .string(failure.reason.rawValue), "message": .string(failure.message)]
+        }
+        switch delivery.arguments {
+        case .values(let values): object["arguments"] = .object(values)
+        case .message(let message): object["message"] = ["title": .string(message.title.plainText)]
+        }
+        return .object(object)
+    }
+}
+
+extension StoreStatus {
+    /// The store at a glance.
+    public var json: JSON {
+        [
+            "sources": .array(sources.map(\.json)), "rules": .array(rules.map(\.json)),
+            "deliveries": .object(
+                DeliveryState.allCases.reduce(into: [:]) { $0[$1.rawValue] = .int(Int64(deliveries[$1] ?? 0)) }),
+            "events": .int(Int64(events)), "unrouted": .int(Int64(unrouted)),
+        ]
+    }
+}
+
+extension StoreStatus.SourceStatus {
+    var json: JSON {
+        [
+            "source": .string(source), "instance": .string(scope.instance), "user": .string(scope.user),
+            "kind": .string(scope.kind),
+            "baseline": .bool(hasBaseline), "tasks": .int(Int64(tasks)), "last_change": lastCommit.json,
+            "failures": .int(Int64(health.failures)), "failing_since": health.failingSince.json,
+            "error": health.lastError.map(JSON.string) ?? .null, "held": .bool(health.held != nil),
+        ]
+    }
+}
+
+extension StoreStatus.RuleStatus {
+    var json: JSON {
+        [
+            "rule": .string(rule), "runs": .int(Int64(runs)), "errors": .int(Int64(errors)),
+            "error": lastError.map(JSON.string) ?? .null, "last_run": lastRun.json, "next": nextDue.json,
+        ]
+    }
+}
+
+extension Timestamp? {
+    fileprivate var json: JSON { map { .string($0.rfc3339) } ?? .null }
+}

@@ -1,0 +1,97 @@
+public import BellhopCore
+public import BellhopRules
+import Glibc
+
+/// Finds and reads rule files: files, folders and globs.
+public enum RuleFinder {
+    /// What was found for some paths.
+    public struct Found: Sendable {
+        public var rules: [RuleFile] = []
+        public var tests: [RuleFile] = []
+        /// The folders in which a change can change the rules.
+        public var folders: [String] = []
+        public var problems = Diagnostics()
+    }
+
+    /// Reads what the paths name. A folder stands for all rule files in it and below it; a file is taken whatever its name.
+    /// - Parameter isImplicit: true for the default folder, which may be missing.
+    public static func find(_ paths: [String], isImplicit: Bool = false) -> Found {
+        var found = Found()
+        var seen: Set<String> = []
+        for path in paths {
+            let expanded = hasPattern(path) ? expand(path) : [path]
+            if expanded.isEmpty {
+                found.problems.report(
+                    Diagnostic(.warning, code: "no-rules", "no file matches \(path)", help: "check `rules:` in bellhop.yaml"))
+            }
+            if hasPattern(path) { found.folders.append(folder(of: path)) }
+            for path in expanded { take(path, isImplicit: isImplicit, isNamed: true, &found, &seen) }
+        }
+        return found
+    }
+
+    private static func take(_ path: String, isImplicit: Bool, isNamed: Bool, _ found: inout Found, _ seen: inout Set<String>) {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else {
+            let severity: Diagnostic.Severity = isImplicit ? .warning : .error
+            found.problems.report(
+                Diagnostic(
+                    severity, code: "no-rules", "there is no \(path)", help: "`bellhop init` writes rules to start from"))
+            return
+        }
+        guard seen.insert("\(facts.st_dev)/\(facts.st_ino)").inserted else { return }
+        if facts.st_mode & S_IFMT == S_IFDIR {
+            found.folders.append(path)
+            for name in names(in: path) where !name.hasPrefix(".") {
+                let inner = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+                if isYAML(name) || isFolder(inner) { take(inner, isImplicit: isImplicit, isNamed: false, &found, &seen) }
+            }
+            return
+        }
+        if isNamed { found.folders.append(folder(of: path)) }
+        do throws(PrivateFile.Trouble) {
+            guard let bytes = try PrivateFile.readAny(path, limit: 8 << 20) else { return }
+            let file = RuleFile(path: path, bytes: bytes)
+            if isTest(path) { found.tests.append(file) } else { found.rules.append(file) }
+        } catch {
+            found.problems.report(Diagnostic(code: "unreadable", error.message))
+        }
+    }
+
+    static func isTest(_ path: String) -> Bool { path.hasSuffix(".test.yaml") || path.hasSuffix(".test.yml") }
+
+    private static func isYAML(_ name: String) -> Bool { name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        let folder = String(path[..<slash])
+        return folder.isEmpty ? "/" : hasPattern(folder) ? self.folder(of: folder) : folder
+    }
+
+    private static func hasPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
+
+    private static func expand(_ pattern: String) -> [String] {
+        var result = glob_t()
+        defer { globfree(&result) }
+        guard glob(pattern, 0, nil, &result) == 0 else { return [] }
+        return (0..<Int(result.gl_pathc)).compactMap { index in result.gl_pathv[index].map { String(cString: $0) } }
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}
