@@ -1,0 +1,134 @@
+extension Checker {
+    mutating func call(_ node: Node, _ name: String, _ target: Node?, _ arguments: [Node]) -> CELType {
+        if let target, let function = namespaced(target, name) {
+            let types = arguments.map { visit($0) }
+            return overload(function, node, isMember: false, nodes: arguments, types: types, isNamespaced: true)
+        }
+        let nodes = (target.map { [$0] } ?? []) + arguments
+        let types = nodes.map { visit($0) }
+        let function = target == nil ? environment.candidates(for: name).first { environment.functions[$0] != nil } ?? name : name
+        return overload(function, node, isMember: target != nil, nodes: nodes, types: types)
+    }
+
+    /// The function that `target.name` names as a whole, such as `math.round`.
+    private func namespaced(_ target: Node, _ name: String) -> String? {
+        guard let qualified = target.qualifiedName else { return nil }
+        let first = qualified.prefix { $0 != "." }
+        guard !scopes.contains(where: { $0.name == first }) else { return nil }
+        return environment.candidates(for: "\(qualified).\(name)").first { environment.functions[$0] != nil }
+    }
+
+    /// Finds the overloads that the arguments fit and gives their common result.
+    mutating func overload(
+        _ name: String, _ node: Node, isMember: Bool, nodes: [Node], types: [CELType], isNamespaced: Bool = false
+    ) -> CELType {
+        let all = environment.functions[name]?.overloads ?? []
+        let shaped = all.filter { $0.isMember == isMember && $0.takes(count: types.count) }
+        guard isStrict else {
+            references[node.id] = .function(name: name, overloads: shaped, isNamespaced: isNamespaced)
+            return .dyn
+        }
+        guard !all.isEmpty else {
+            // A receiver of unknown type may not make an unknown function known.
+            return report(
+                .unknownFunction(
+                    name, suggestion: Suggestion.closest(to: name, among: environment.functions.keys), at: node.point))
+        }
+        var fitting: [Overload] = []
+        var result: CELType?
+        for overload in shaped {
+            let signature = inference.instantiate([overload.result] + types.indices.map(overload.parameter))
+            guard inference.accepts(types, as: Array(signature.dropFirst())) else { continue }
+            fitting.append(overload)
+            let type = inference.resolve(signature[0])
+            if let earlier = result {
+                if earlier != .dyn, earlier != type { result = .dyn }
+            } else {
+                result = type
+            }
+        }
+        guard let result else {
+            return report(mismatch(name, node, isMember: isMember, nodes: nodes, types: types.map(resolved), all: all))
+        }
+        references[node.id] = .function(name: name, overloads: fitting, isNamespaced: isNamespaced)
+        check(nodes, fitting, node)
+        return result
+    }
+
+    /// Lets a function look at its constant arguments.
+    private mutating func check(_ nodes: [Node], _ overloads: [Overload], _ node: Node) {
+        guard overloads.count == 1, let check = overloads[0].check else { return }
+        let constants = nodes.map { node -> Value? in
+            if case .literal(let value) = node.kind { return value }
+            return nil
+        }
+        guard let problem = check(constants) else { return }
+        let place = nodes.indices.contains(problem.argument) ? nodes[problem.argument].range : node.range
+        issues.append(.badArgument(problem.message, help: problem.help, at: place))
+    }
+
+    private func mismatch(
+        _ name: String, _ node: Node, isMember: Bool, nodes: [Node], types: [CELType], all: [Overload]
+    ) -> Issue {
+        guard let symbol = Self.symbols[name] else {
+            let arguments = isMember ? Array(types.dropFirst()) : types
+            return .noOverload(
+                name, target: isMember ? types.first : nil, arguments: arguments,
+                choices: Array(all.prefix(4).map { $0.signature(of: name) }), at: node.point)
+        }
+        guard nodes.count == 2 else { return .noOperator(symbol, types, fix: nil, at: node.range) }
+        let fix = mended(nodes[0], types[0], symbol, nodes[1], types[1])
+        return Self.comparisons.contains(symbol)
+            ? .incomparable(symbol, types[0], types[1], fix: fix, at: node.range)
+            : .noOperator(symbol, types, fix: fix, at: node.range)
+    }
+
+    private static let comparisons: Set<String> = ["==", "!=", "<", "<=", ">", ">=", "in"]
+
+    static let symbols = [
+        "_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in", "_+_": "+", "_-_": "-",
+        "_*_": "*",
+        "_/_": "/", "_%_": "%", "-_": "-", "!_": "!", "_[_]": "[]", "_[?_]": "[?]",
+    ]
+
+    // MARK: Ways out
+
+    /// The operation with one side converted so that it works, if that can be said.
+    private func mended(_ left: Node, _ leftType: CELType, _ symbol: String, _ right: Node, _ rightType: CELType) -> String? {
+        if symbol == "in" {
+            guard case .list(let element) = rightType.unwrapped else { return nil }
+            return conversion(left, from: leftType, to: element).map { "`\($0) in \(source(right))`" }
+        }
+        guard symbol != "[]", symbol != "[?]" else { return nil }
+        // A constant is mended before a field is.
+        let newRight = { conversion(right, from: rightType, to: leftType).map { "`\(source(left)) \(symbol) \($0)`" } }
+        let newLeft = { conversion(left, from: leftType, to: rightType).map { "`\($0) \(symbol) \(source(right))`" } }
+        if case .literal = left.kind { return newLeft() ?? newRight() }
+        if case .literal = right.kind { return newRight() ?? newLeft() }
+        return leftType.unwrapped == .double ? newRight() : newLeft() ?? newRight()
+    }
+
+    /// A part's text, changed so that it has another type.
+    func conversion(_ node: Node, from actual: CELType, to wanted: CELType) -> String? {
+        let text = source(node)
+        switch (node.kind, wanted.unwrapped) {
+        case (.literal(.string(let value)), .int): return Int64(value).map(String.init)
+        case (.literal(.string(let value)), .double): return Double(value).map(Numbers.text)
+        case (.literal(.string(let value)), .bool): return ["true", "false"].contains(value) ? value : nil
+        case (.literal(.string), .timestamp): return "timestamp(\(text))"
+        case (.literal(.string), .duration): return "duration(\(text))"
+        case (.literal(.int(let value)), .string): return "\"\(value)\""
+        case (.literal(.int(let value)), .double): return "\(value).0"
+        case (.literal(.int(let value)), .uint): return value >= 0 ? "\(value)u" : nil
+        case (.literal(.double(let value)), .int): return Int64(exactly: value).map(String.init)
+        case (.literal(.uint(let value)), .int): return String(value)
+        default: break
+        }
+        switch (actual.unwrapped, wanted.unwrapped) {
+        case (.int, .double), (.uint, .double): return "double(\(text))"
+        case (.uint, .int): return "int(\(text))"
+        case (.int, .string), (.uint, .string), (.double, .string), (.bool, .string): return "string(\(text))"
+        default: return nil
+        }
+    }
+}

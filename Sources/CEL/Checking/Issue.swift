@@ -1,0 +1,28 @@
+/// One thing that is wrong with an expression, with its place and, where there is one, a way out.
+public struct Issue: Error, Sendable, Hashable {
+    /// A name for the kind of problem, stable over versions, such as `unknown-field`.
+    public let code: String
+    public let message: String
+    /// UTF-8 offsets in the expression's text.
+    public let range: Range<Int>
+    /// What to do about it, such as "did you mean `priority`?".
+    public let help: String?
+
+    public init(code: String, message: String, range: Range<Int>, help: String? = nil) {
+        self.code = code
+        self.message = message
+        self.range = range
+        self.help = help
+    }
+}
+
+/// Everything that is wrong with an expression, in the order of the text.
+public struct Issues: Error, Sendable, Hashable {
+    public let all: [Issue]
+}
+
+extension Issues: CustomStringConvertible {
+    public var description: String {
+        all.map { "\($0.range.lowerBound): \($0.message) [\($0.code)]\($0.help.map { ": \($0)" } ?? "")" }.joined(separator: "\n")
+    }
+}

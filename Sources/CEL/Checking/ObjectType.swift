@@ -1,0 +1,42 @@
+/// A type of the host with named fields, such as a task: the checker knows each field and refuses others.
+///
+/// A class, though immutable, so that a running expression can tell by identity that an object is of the type it was checked with.
+public final class ObjectType: Sendable {
+    public struct Field: Sendable, Hashable {
+        public let name: String
+        public let type: CELType
+
+        public init(_ name: String, _ type: CELType) {
+            self.name = name
+            self.type = type
+        }
+    }
+
+    public let name: String
+    /// The declared fields; an object is asked for them by their place here.
+    public let fields: [Field]
+    /// The type of fields that are not declared: nil refuses them.
+    public let otherFields: CELType?
+    private let places: [String: Int]
+
+    public init(_ name: String, fields: [Field], otherFields: CELType? = nil) {
+        self.name = name
+        self.fields = fields
+        self.otherFields = otherFields
+        places = Dictionary(zip(fields.map(\.name), fields.indices)) { first, _ in first }
+    }
+
+    /// The place of a declared field.
+    public func index(of field: String) -> Int? { places[field] }
+
+    /// The type of a field, declared or other.
+    public func type(of field: String) -> CELType? { places[field].map { fields[$0].type } ?? otherFields }
+}
+
+extension ObjectType: Hashable {
+    public static func == (a: ObjectType, b: ObjectType) -> Bool {
+        a === b || (a.name == b.name && a.fields == b.fields && a.otherFields == b.otherFields)
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}

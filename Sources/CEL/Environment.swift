@@ -1,0 +1,95 @@
+/// What an expression may use: variables, functions, extension libraries, limits.
+///
+/// A value: copy it and declare more for a narrower scope. Copies share ``slots``, so one ``Activation`` serves the programs of all.
+public struct Environment: Sendable {
+    public let libraries: Set<Library>
+    /// The namespace in which names are looked up first, such as `google.type`; empty for none.
+    public var container: String
+    public var limits: Limits
+    /// The paths that the programs of this environment read, numbered.
+    public let slots: SlotTable
+    private(set) var variables: [String: Variable] = [:]
+    private(set) var functions: [String: Function] = [:]
+    private(set) var types: [String: CELType] = [:]
+
+    public init(
+        libraries: Set<Library> = Set(Library.allCases), container: String = "", slots: SlotTable = SlotTable(),
+        limits: Limits = Limits()
+    ) {
+        self.libraries = libraries
+        self.container = container
+        self.slots = slots
+        self.limits = limits
+        for function in Standard.functions { declare(function) }
+        for library in libraries {
+            for function in library.functions { declare(function) }
+            for type in library.types { declare(type) }
+        }
+        for type in Standard.types { declare(type) }
+    }
+
+    /// A name that the host gives a value when an expression runs.
+    public struct Variable: Sendable {
+        public let name: String
+        public let type: CELType
+        /// Tells apart variables of one name whose values differ, such as each rule's own; part of the slot.
+        public let scope: String
+        /// The expression whose value it is, if it is not the host's to give.
+        let definition: Program?
+
+        public init(_ name: String, _ type: CELType, scope: String = "") {
+            self.name = name
+            self.type = type
+            self.scope = scope
+            definition = nil
+        }
+
+        /// A variable whose value is that of an expression: computed when first used, once per event.
+        public init(_ name: String, _ definition: Expression, scope: String) {
+            self.name = name
+            type = definition.type
+            self.scope = scope
+            self.definition = definition.program
+        }
+    }
+
+    public mutating func declare(_ variable: Variable) { variables[variable.name] = variable }
+
+    public mutating func declare(_ name: String, _ type: CELType) { declare(Variable(name, type)) }
+
+    /// Adds a function, or further overloads of one that is there.
+    public mutating func declare(_ function: Function) {
+        functions[function.name, default: Function(function.name, [])].overloads += function.overloads
+    }
+
+    /// Makes the name of a type usable as a value, as in `type(x) == Task`.
+    public mutating func declare(_ type: CELType) { types[type.name] = type }
+}
+
+extension Environment {
+    /// Parses and checks an expression.
+    ///
+    /// - Parameter expected: the type that the expression must have, such as `.bool` for a condition.
+    /// - Throws: everything that is wrong with the text.
+    public func compile(_ text: String, expecting expected: CELType? = nil) throws(Issues) -> Expression {
+        try Expression(text, in: self, expecting: expected, checked: true)
+    }
+
+    /// Parses an expression and leaves all types to be seen when it runs.
+    public func compileUnchecked(_ text: String) throws(Issues) -> Expression {
+        try Expression(text, in: self, expecting: nil, checked: false)
+    }
+
+    /// The names under which a name may be declared, the most specific first.
+    func candidates(for name: String) -> [String] {
+        if name.hasPrefix(".") { return [String(name.dropFirst())] }
+        guard !container.isEmpty else { return [name] }
+        var scopes = container.split(separator: ".")
+        var result: [String] = []
+        while !scopes.isEmpty {
+            result.append(scopes.joined(separator: ".") + "." + name)
+            scopes.removeLast()
+        }
+        return result + [name]
+    }
+}

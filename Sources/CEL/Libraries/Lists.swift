@@ -1,0 +1,4 @@
+/// The `lists` library.
+enum Lists {
+    static let functions: [Function] = []
+}

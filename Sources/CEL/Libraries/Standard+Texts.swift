@@ -1,0 +1,69 @@
+extension Standard {
+    static let texts: [Function] = [
+        Function("size", sizes(member: false) + sizes(member: true)),
+        Function(
+            "contains",
+            [
+                .pure(member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
+                    guard case .string(let text) = text, case .string(let part) = part else { return false }
+                    try activation.spend(1 + text.utf8.count >> 6)
+                    return .bool(text.containsBytes(of: part))
+                }
+            ]),
+        Function(
+            "startsWith",
+            [
+                .pure(member: true, .string, .string, .bool) { _, text, part throws(EvaluationError) in
+                    guard case .string(let text) = text, case .string(let part) = part else { return false }
+                    return .bool(text.hasBytePrefix(part))
+                }
+            ]),
+        Function(
+            "endsWith",
+            [
+                .pure(member: true, .string, .string, .bool) { _, text, part throws(EvaluationError) in
+                    guard case .string(let text) = text, case .string(let part) = part else { return false }
+                    return .bool(text.hasByteSuffix(part))
+                }
+            ]),
+        Function("matches", [matches(member: false), matches(member: true)]),
+    ]
+
+    private static func sizes(member: Bool) -> [Overload] {
+        [CELType.string, .bytes, .list(.parameter("A")), .map(.parameter("A"), .parameter("B"))].map { type in
+            .pure(member: member, type, .int) { activation, value throws(EvaluationError) in
+                switch value {
+                case .string(let text):
+                    try activation.spend(1 + text.utf8.count >> 6)
+                    return .int(Int64(text.codePoints))
+                case .bytes(let bytes): return .int(Int64(bytes.count))
+                case .list(let list): return .int(Int64(list.count))
+                case .map(let map): return .int(Int64(map.count))
+                default: throw .noOverload("size", [value])
+                }
+            }
+        }
+    }
+
+    private static func matches(member: Bool) -> Overload {
+        .pure(member: member, .string, .string, .bool, check: patternCheck(argument: 1)) {
+            activation, text, pattern throws(EvaluationError) in
+            guard case .string(let text) = text, case .string(let pattern) = pattern else { return false }
+            try activation.spend(1 + text.utf8.count >> 4)
+            return .bool(try activation.pattern(pattern).isFound(in: text))
+        }
+    }
+
+    /// Refuses a constant pattern that RE2 refuses, before anything runs.
+    static func patternCheck(argument: Int) -> Overload.ArgumentCheck {
+        { constants in
+            guard constants.count > argument, case .string(let text)? = constants[argument] else { return nil }
+            do throws(EvaluationError) {
+                _ = try Pattern(text)
+                return nil
+            } catch {
+                return Overload.ArgumentProblem(error.message, help: Messages.patternHelp, argument: argument)
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+extension Standard {
+    static let times: [Function] = [
+        part("getFullYear") { civil, _ in civil.year },
+        part("getMonth") { civil, _ in civil.month - 1 },
+        part("getDate") { civil, _ in civil.day },
+        part("getDayOfMonth") { civil, _ in civil.day - 1 },
+        part("getDayOfWeek") { civil, _ in civil.weekday },
+        part("getDayOfYear") { civil, _ in civil.dayOfYear },
+        part("getHours", ofDuration: { $0 / 3_600_000_000_000 }) { civil, _ in civil.hour },
+        part("getMinutes", ofDuration: { $0 / 60_000_000_000 }) { civil, _ in civil.minute },
+        part("getSeconds", ofDuration: { $0 / 1_000_000_000 }) { civil, _ in civil.second },
+        part("getMilliseconds", ofDuration: { $0 / 1_000_000 }) { _, nanoseconds in Int64(nanoseconds) / 1_000_000 },
+    ]
+
+    /// A function that takes a part of a moment, in UTC or in a zone, and of a duration where that has it: the whole in that unit.
+    private static func part(
+        _ name: String, ofDuration: (@Sendable (Int64) -> Int64)? = nil, _ part: @escaping @Sendable (CivilTime, Int32) -> Int64
+    ) -> Function {
+        var overloads: [Overload] = [
+            .pure(member: true, .timestamp, .int) { _, time throws(EvaluationError) in
+                guard case .timestamp(let time) = time else { throw .noOverload(name, [time]) }
+                return .int(part(CivilTime(seconds: time.seconds), time.nanoseconds))
+            },
+            .pure(member: true, .timestamp, .string, .int) { _, time, zone throws(EvaluationError) in
+                guard case .timestamp(let time) = time, case .string(let zone) = zone else {
+                    throw .noOverload(name, [time, zone])
+                }
+                let offset = try TimeZones.offset(zone, at: time.seconds)
+                return .int(part(CivilTime(seconds: time.seconds, offset: offset), time.nanoseconds))
+            },
+        ]
+        if let ofDuration {
+            overloads.append(
+                .pure(member: true, .duration, .int) { _, span throws(EvaluationError) in
+                    guard case .duration(let span) = span, let nanoseconds = span.nanosecondsExactly else {
+                        throw .durationOutOfRange
+                    }
+                    return .int(ofDuration(nanoseconds))
+                })
+        }
+        return Function(name, overloads)
+    }
+}

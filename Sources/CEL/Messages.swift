@@ -1,0 +1,230 @@
+/// Every sentence that the language says to its users stands in this file: first what is wrong with an expression's text, then what
+/// can go wrong when it runs. Each has a code that stays the same over versions.
+
+enum Messages {
+    static let patternHelp = "the syntax is RE2's: no look-around, no back-references"
+}
+
+// MARK: Syntax
+
+extension Issue {
+    static func emptyExpression(at range: Range<Int>) -> Issue {
+        Issue(code: "empty-expression", message: "there is no expression here", range: range)
+    }
+
+    static func expressionTooLong(limit: Int, at range: Range<Int>) -> Issue {
+        Issue(code: "expression-too-long", message: "the expression is longer than \(limit) bytes", range: range)
+    }
+
+    static func expressionTooDeep(limit: Int, at range: Range<Int>) -> Issue {
+        Issue(code: "expression-too-deep", message: "the expression is nested more than \(limit) deep", range: range)
+    }
+
+    static func unexpected(_ token: Token, expected: String?) -> Issue {
+        let message = token.kind == .end ? "the expression ends too early" : "\(token.text) does not belong here"
+        return Issue(code: "syntax", message: message, range: token.range, help: expected.map { "expected \($0)" })
+    }
+
+    static func reservedName(_ name: String, at range: Range<Int>) -> Issue {
+        Issue(code: "reserved-name", message: "`\(name)` is a reserved word of the language", range: range)
+    }
+
+    static func mixedSigns(at range: Range<Int>) -> Issue {
+        Issue(
+            code: "syntax", message: "`!` and `-` cannot follow each other", range: range,
+            help: "put the inner part in parentheses")
+    }
+
+    static func strangeCharacter(_ text: String, at range: Range<Int>) -> Issue {
+        let slips = [
+            "=": "compare with `==`", "&": "write `&&`", "|": "write `||`", ";": "an expression has no `;`",
+            "$": "inside an expression names stand without `${{`", "“": "use straight quotes", "”": "use straight quotes",
+            "‘": "use straight quotes", "’": "use straight quotes",
+        ]
+        return Issue(code: "strange-character", message: "`\(text)` means nothing here", range: range, help: slips[text])
+    }
+
+    static func unterminatedText(isTriple: Bool, at range: Range<Int>) -> Issue {
+        Issue(
+            code: "unterminated-string", message: "the string is not closed", range: range,
+            help: isTriple ? nil : "close the quote, or use three quotes for a text of several lines")
+    }
+
+    static func badEscape(at range: Range<Int>) -> Issue {
+        Issue(
+            code: "bad-escape", message: "there is no such escape in a string", range: range,
+            help: "write `\\\\` for a backslash, or r\"…\" for a text without escapes")
+    }
+
+    static func badNumber(_ text: String, at range: Range<Int>) -> Issue {
+        Issue(code: "bad-number", message: "`\(text)` is not a number", range: range)
+    }
+
+    static func numberTooLarge(at range: Range<Int>) -> Issue {
+        Issue(code: "number-too-large", message: "the number does not fit 64 bits", range: range)
+    }
+
+    static func badFieldName(at range: Range<Int>) -> Issue {
+        Issue(
+            code: "bad-field-name", message: "a name in backticks holds letters, digits, `_`, `.`, `-`, `/` and blanks",
+            range: range,
+            help: "use [\"…\"] for other names")
+    }
+
+    static func hasNeedsField(at range: Range<Int>) -> Issue {
+        Issue(code: "has-needs-field", message: "has() asks for a field", range: range, help: "write it as has(task.title)")
+    }
+
+    static func notAVariable(macro: String, at range: Range<Int>) -> Issue {
+        Issue(
+            code: "not-a-variable", message: "\(macro)() begins with the name of its variable", range: range,
+            help: "such as \(macro)(t, …)")
+    }
+
+    static func sameVariableTwice(_ name: String, at range: Range<Int>) -> Issue {
+        Issue(code: "same-variable-twice", message: "`\(name)` names both variables", range: range)
+    }
+
+    static func optionalSyntax(at range: Range<Int>) -> Issue {
+        Issue(code: "optional-syntax", message: "optional values are not enabled here", range: range)
+    }
+
+    static func blockNeedsList(at range: Range<Int>) -> Issue {
+        Issue(code: "block-needs-list", message: "cel.block() begins with a list of values", range: range)
+    }
+
+    static func blockNeedsNumber(at range: Range<Int>) -> Issue {
+        Issue(code: "block-needs-number", message: "a number such as 0 belongs here", range: range)
+    }
+}
+
+// MARK: Names and types
+
+extension Issue {
+    static func unknownName(_ name: String, suggestion: String?, at range: Range<Int>) -> Issue {
+        Issue(code: "unknown-name", message: "unknown name `\(name)`", range: range, help: didYouMean(suggestion))
+    }
+
+    static func unknownFunction(_ name: String, suggestion: String?, at range: Range<Int>) -> Issue {
+        Issue(code: "unknown-function", message: "unknown function `\(name)`", range: range, help: didYouMean(suggestion))
+    }
+
+    static func unknownField(_ name: String, of type: CELType, suggestion: String?, at range: Range<Int>) -> Issue {
+        Issue(code: "unknown-field", message: "no field `\(name)` on \(type)", range: range, help: didYouMean(suggestion))
+    }
+
+    static func noFields(of type: CELType, at range: Range<Int>) -> Issue {
+        Issue(code: "no-fields", message: "\(article(type)) has no fields", range: range)
+    }
+
+    static func noSuchType(_ name: String, at range: Range<Int>) -> Issue {
+        Issue(
+            code: "unknown-type", message: "there is no type `\(name)` to make an object of", range: range,
+            help: "write a map: {\"field\": value}")
+    }
+
+    static func notIterable(_ macro: String, _ type: CELType, at range: Range<Int>) -> Issue {
+        Issue(code: "not-a-list", message: "\(macro)() runs over a list or a map, and this is \(article(type))", range: range)
+    }
+
+    static func wrongType(_ what: String, needs: CELType, got: CELType, at range: Range<Int>) -> Issue {
+        Issue(code: "wrong-type", message: "\(what) is \(article(needs)), and this is \(article(got))", range: range)
+    }
+
+    /// A comparison of types that never equal each other.
+    static func incomparable(_ symbol: String, _ left: CELType, _ right: CELType, fix: String?, at range: Range<Int>) -> Issue {
+        Issue(
+            code: "incomparable-types", message: "`\(symbol)` cannot compare \(article(left)) with \(article(right))",
+            range: range,
+            help: fix.map { "write \($0)" })
+    }
+
+    static func noOperator(_ symbol: String, _ operands: [CELType], fix: String?, at range: Range<Int>) -> Issue {
+        let types = operands.map { article($0) }.joined(separator: " and ")
+        return Issue(
+            code: "no-such-operator", message: "`\(symbol)` does not work on \(types)", range: range,
+            help: fix.map { "write \($0)" })
+    }
+
+    static func noOverload(_ name: String, target: CELType?, arguments: [CELType], choices: [String], at range: Range<Int>)
+        -> Issue
+    {
+        let given = arguments.map(\.description).joined(separator: ", ")
+        let call = (target.map { "\($0)." } ?? "") + "\(name)(\(given))"
+        return Issue(
+            code: "no-such-overload", message: "there is no \(call)", range: range,
+            help: choices.isEmpty ? nil : "there is " + choices.joined(separator: ", "))
+    }
+
+    static func badArgument(_ message: String, help: String?, at range: Range<Int>) -> Issue {
+        Issue(code: "invalid-argument", message: message, range: range, help: help)
+    }
+
+    private static func didYouMean(_ name: String?) -> String? { name.map { "did you mean `\($0)`?" } }
+
+    private static func article(_ type: CELType) -> String {
+        let name = type.description
+        switch type.unwrapped {
+        case .null: return "null"
+        case .int, .opaque: return "an \(name)"
+        case .optional: return "an \(name)"
+        case .bytes: return name
+        case .dyn: return "any value"
+        default: return "a \(name)"
+        }
+    }
+}
+
+// MARK: When an expression runs
+
+extension EvaluationError {
+    static func nullOperand(_ what: String) -> EvaluationError { EvaluationError(.nullOperand, "\(what) of null") }
+    static func selectFromNull(_ field: String) -> EvaluationError { EvaluationError(.nullOperand, "field `\(field)` of null") }
+
+    static func noOverload(_ name: String, _ operands: [Value]) -> EvaluationError {
+        let types = operands.map { $0.celType.description }.joined(separator: ", ")
+        return EvaluationError(.noSuchOverload, "no such overload: \(name) on (\(types))")
+    }
+
+    static func unknownName(_ name: String) -> EvaluationError { EvaluationError(.unknownName, "`\(name)` has no value here") }
+    static func noSuchField(_ name: String) -> EvaluationError { EvaluationError(.noSuchField, "no such field: `\(name)`") }
+    static func noFields(_ value: Value, _ field: String) -> EvaluationError {
+        EvaluationError(.noSuchOverload, "no such overload: field `\(field)` of \(value.celType)")
+    }
+    static func noSuchKey(_ key: Value) -> EvaluationError { EvaluationError(.noSuchKey, "no such key: \(key)") }
+    static func badKey(_ key: Value) -> EvaluationError { EvaluationError(.badKey, "\(key.celType) cannot be the key of a map") }
+    static func duplicateKey(_ key: Value) -> EvaluationError { EvaluationError(.duplicateKey, "the key \(key) is there twice") }
+    static func indexOutOfRange(_ index: Value) -> EvaluationError {
+        EvaluationError(.indexOutOfRange, "index out of range: \(index)")
+    }
+    static func badIndex(_ index: Value) -> EvaluationError {
+        EvaluationError(.invalidArgument, "invalid argument: \(index) is not an index of a list")
+    }
+    static func badRange(_ start: Int64, _ end: Int64) -> EvaluationError {
+        EvaluationError(.invalidArgument, "invalid range: start \(start), end \(end)")
+    }
+
+    static let divisionByZero = EvaluationError(.divisionByZero, "division by zero")
+    static let modulusByZero = EvaluationError(.divisionByZero, "modulus by zero")
+    static let overflow = EvaluationError(.overflow, "overflow: the result does not fit its type")
+    static let timeOutOfRange = EvaluationError(.overflow, "range error: the time lies outside the years 1 to 9999")
+    static let durationOutOfRange = EvaluationError(.overflow, "range error: the duration is longer than 292 years")
+    static let emptyOptional = EvaluationError(.emptyOptional, "optional.none() has no value")
+    static let costLimit = EvaluationError(.costLimit, "the evaluation was stopped: it costs more than its limit")
+    static let memoryLimit = EvaluationError(.memoryLimit, "the evaluation was stopped: it needs more memory than its limit")
+
+    static func conversion(_ value: Value, to type: CELType) -> EvaluationError {
+        EvaluationError(.invalidArgument, "\(value) cannot be converted to \(type)")
+    }
+    static func rangeError(_ value: Value, to type: CELType) -> EvaluationError {
+        EvaluationError(.overflow, "range error: \(value) does not fit \(type)")
+    }
+    static let invalidUTF8 = EvaluationError(.invalidArgument, "invalid UTF-8 in bytes, which cannot become a string")
+    static func unknownZone(_ name: String) -> EvaluationError {
+        EvaluationError(.invalidArgument, "unknown time zone \(Value.quoted(name))")
+    }
+    static func badPattern(_ reason: String) -> EvaluationError {
+        EvaluationError(.invalidPattern, "the regular expression is refused: \(reason)")
+    }
+    static func invalid(_ message: String) -> EvaluationError { EvaluationError(.invalidArgument, message) }
+}

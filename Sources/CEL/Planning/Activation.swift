@@ -1,0 +1,213 @@
+/// Gives variables their values when a program first reads them.
+public protocol Resolver: AnyObject {
+    /// The value of a slot, asked for once per event.
+    ///
+    /// For a path, nil means that the fields are to be followed from the variable's own value; a host that knows a shorter way gives
+    /// the value. For a variable, nil means that it has none: an error where it is used.
+    func value(of slot: Slot) -> Value?
+}
+
+/// What programs run on: the values of their slots, filled when first read and kept until the next event, and the storage of macros.
+///
+/// A class, used by one thread at a time: its storage is reused from event to event, so that a condition costs no allocation. One
+/// activation serves all programs whose environments share a ``SlotTable``.
+public final class Activation {
+    private let table: SlotTable
+    private var slots: [Slot] = []
+    public private(set) var resolver: (any Resolver)?
+    private var failures: [Int: EvaluationError] = [:]
+    private var patterns = PatternCache()
+
+    // Storage that closures read on every step. Exclusivity is not checked at run time: nothing holds an access over a call.
+    @exclusivity(unchecked) private(set) var values: UnsafeMutablePointer<Value>
+    @exclusivity(unchecked) private var stamps: UnsafeMutablePointer<UInt64>
+    @exclusivity(unchecked) private var capacity = 0
+    @exclusivity(unchecked) private var event: UInt64 = 1
+    @exclusivity(unchecked) private var locals: UnsafeMutablePointer<Value>
+    @exclusivity(unchecked) private var localCapacity = 0
+    @exclusivity(unchecked) private var base = 0
+    @exclusivity(unchecked) private var top = 0
+    @exclusivity(unchecked) private var costLeft: Int64 = 0
+    @exclusivity(unchecked) private var memoryLeft: Int64 = 0
+    /// Why the last test failed.
+    @exclusivity(unchecked) var failure: EvaluationError?
+    @exclusivity(unchecked) var recorder: Recorder?
+
+    /// The states of a slot, in the low bits of its stamp; the rest is the event's number.
+    private enum State { static let ready: UInt64 = 1, failed: UInt64 = 2, filling: UInt64 = 3 }
+
+    public init(_ table: SlotTable) {
+        self.table = table
+        values = .allocate(capacity: 0)
+        stamps = .allocate(capacity: 0)
+        locals = .allocate(capacity: 0)
+    }
+
+    public convenience init(_ environment: Environment, resolver: (any Resolver)? = nil) {
+        self.init(environment.slots)
+        if let resolver { begin(resolver) }
+    }
+
+    deinit {
+        values.deinitialize(count: capacity)
+        values.deallocate()
+        stamps.deallocate()
+        locals.deinitialize(count: localCapacity)
+        locals.deallocate()
+    }
+
+    /// Forgets the values of the last event; those of the next come from this resolver.
+    public func begin(_ resolver: (any Resolver)?) {
+        self.resolver = resolver
+        event += 1
+        if !failures.isEmpty { failures.removeAll(keepingCapacity: true) }
+    }
+
+    /// Gives a slot its value for this event, so that the resolver is not asked for it.
+    public func set(_ slot: Slot, to value: Value) {
+        reserve(slots: slot.id + 1)
+        values[slot.id] = value
+        stamps[slot.id] = event << 2 | State.ready
+    }
+
+    // MARK: Slots
+
+    /// Whether the slot's value lies in ``values``.
+    @inline(__always)
+    func isReady(_ id: Int) -> Bool { stamps[id] == event << 2 | State.ready }
+
+    /// Sees to it that the slot's value lies in ``values``; false leaves why not in ``failure``.
+    @inline(__always)
+    func makeReady(_ id: Int) -> Bool { isReady(id) || fill(id) }
+
+    @inline(__always)
+    func value(of id: Int) throws(EvaluationError) -> Value {
+        guard makeReady(id) else { throw failure ?? .unknownName("?") }
+        return values[id]
+    }
+
+    @inline(never)
+    private func fill(_ id: Int) -> Bool {
+        if stamps[id] == event << 2 | State.failed {
+            failure = failures[id]
+            return false
+        }
+        let slot = slots[id]
+        guard stamps[id] != event << 2 | State.filling else {
+            failure = .unknownName(slot.description)
+            return false
+        }
+        stamps[id] = event << 2 | State.filling
+        do throws(EvaluationError) {
+            values[id] = try find(slot)
+            stamps[id] = event << 2 | State.ready
+            return true
+        } catch {
+            failures[id] = error
+            stamps[id] = event << 2 | State.failed
+            failure = error
+            return false
+        }
+    }
+
+    private func find(_ slot: Slot) throws(EvaluationError) -> Value {
+        if let definition = slot.definition { return try definition.evaluate(self) }
+        if slots[slot.root].definition == nil, let value = resolver?.value(of: slot) { return value }
+        guard !slot.path.isEmpty else { throw .unknownName(slot.variable) }
+        var value = try value(of: slot.root)
+        for field in slot.path { value = try Fields.select(field, of: value) }
+        return value
+    }
+
+    // MARK: Runs
+
+    /// Room for a program; gives what ``leave(_:)`` takes back.
+    @inline(__always)
+    func enter(_ program: Program) -> Int {
+        if capacity < program.slotCount { reserve(slots: program.slotCount) }
+        let before = base
+        if top == 0 {
+            costLeft = program.limits.cost
+            memoryLeft = program.limits.memory
+        }
+        base = top
+        top += program.localCount + 1
+        if localCapacity < top { reserveLocals() }
+        return before
+    }
+
+    @inline(__always)
+    func leave(_ before: Int) {
+        top = base
+        base = before
+    }
+
+    @inline(__always)
+    var isIdle: Bool { top == 0 }
+
+    private func reserve(slots count: Int) {
+        guard count > capacity else { return }
+        slots = table.all
+        let larger = max(count, slots.count)
+        let newValues = UnsafeMutablePointer<Value>.allocate(capacity: larger)
+        newValues.moveInitialize(from: values, count: capacity)
+        (newValues + capacity).initialize(repeating: .null, count: larger - capacity)
+        values.deallocate()
+        values = newValues
+        let newStamps = UnsafeMutablePointer<UInt64>.allocate(capacity: larger)
+        newStamps.update(from: stamps, count: capacity)
+        (newStamps + capacity).initialize(repeating: 0, count: larger - capacity)
+        stamps.deallocate()
+        stamps = newStamps
+        capacity = larger
+    }
+
+    private func reserveLocals() {
+        let larger = max(16, top * 2)
+        let new = UnsafeMutablePointer<Value>.allocate(capacity: larger)
+        new.moveInitialize(from: locals, count: localCapacity)
+        (new + localCapacity).initialize(repeating: .null, count: larger - localCapacity)
+        locals.deallocate()
+        locals = new
+        localCapacity = larger
+    }
+
+    /// A macro's variable by its place among those of the running program.
+    subscript(local place: Int) -> Value {
+        @inline(__always) get { locals[base + place] }
+        @inline(__always) set { locals[base + place] = newValue }
+        @inline(__always) _modify { yield &locals[base + place] }
+    }
+
+    // MARK: Bounds
+
+    /// Counts work: about one for each call, element or 16 bytes of text.
+    @inline(__always)
+    public func spend(_ work: Int) throws(EvaluationError) {
+        costLeft &-= Int64(truncatingIfNeeded: work)
+        if costLeft < 0 { throw .costLimit }
+    }
+
+    /// Counts memory that a new value takes, and the work of writing it.
+    public func spend(bytes: Int) throws(EvaluationError) {
+        memoryLeft &-= Int64(truncatingIfNeeded: bytes)
+        if memoryLeft < 0 { throw .memoryLimit }
+        try spend(bytes >> 4 + 1)
+    }
+
+    /// Counts the memory of a new list or map.
+    public func spend(elements: Int) throws(EvaluationError) {
+        let (bytes, overflow) = elements.multipliedReportingOverflow(by: MemoryLayout<Value>.stride)
+        if overflow { throw .memoryLimit }
+        try spend(bytes: bytes)
+    }
+
+    /// A compiled regular expression, kept for the next time.
+    func pattern(_ text: String) throws(EvaluationError) -> Pattern { try patterns.pattern(text) }
+
+    /// Ends a test in failure, at a place unless it has one.
+    func fail(_ error: EvaluationError, at range: Range<Int>) -> Truth {
+        failure = error.at(range)
+        return .failed
+    }
+}

@@ -1,0 +1,68 @@
+/// Why an evaluation gave no value.
+///
+/// One word long, so that it is thrown in a register.
+public struct EvaluationError: Error, Sendable {
+    /// The kind of failure; its raw value is stable over versions.
+    public enum Code: String, Sendable, Hashable {
+        /// An operation other than `==` and `!=` met a null operand: for a host, "unknown" rather than wrong.
+        case nullOperand = "null-operand"
+        case noSuchOverload = "no-such-overload"
+        case noSuchField = "no-such-field"
+        case noSuchKey = "no-such-key"
+        case unknownName = "unknown-name"
+        case indexOutOfRange = "index-out-of-range"
+        case divisionByZero = "division-by-zero"
+        case overflow = "overflow"
+        case invalidArgument = "invalid-argument"
+        case invalidPattern = "invalid-pattern"
+        case duplicateKey = "duplicate-key"
+        case badKey = "bad-key"
+        case emptyOptional = "empty-optional"
+        case costLimit = "cost-limit"
+        case memoryLimit = "memory-limit"
+        /// A function of the host failed.
+        case host = "host"
+    }
+
+    private final class Storage: Sendable {
+        let code: Code
+        let message: String
+        let range: Range<Int>?
+
+        init(code: Code, message: String, range: Range<Int>?) {
+            self.code = code
+            self.message = message
+            self.range = range
+        }
+    }
+
+    private let storage: Storage
+
+    public init(_ code: Code, _ message: String, at range: Range<Int>? = nil) {
+        storage = Storage(code: code, message: message, range: range)
+    }
+
+    public var code: Code { storage.code }
+    public var message: String { storage.message }
+    /// UTF-8 offsets in the expression's text; nil where the failure is not of one place.
+    public var range: Range<Int>? { storage.range }
+
+    /// The same failure at a place, unless it has one already.
+    func at(_ range: Range<Int>) -> EvaluationError { storage.range == nil ? EvaluationError(code, message, at: range) : self }
+
+    /// Whether the evaluation as a whole is at its end, so that `||` and `&&` must not hide it.
+    var isFinal: Bool { code == .costLimit || code == .memoryLimit }
+}
+
+extension EvaluationError: Hashable {
+    public static func == (a: Self, b: Self) -> Bool { a.code == b.code && a.message == b.message && a.range == b.range }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(message)
+    }
+}
+
+extension EvaluationError: CustomStringConvertible {
+    public var description: String { "\(message) [\(code.rawValue)]" }
+}

@@ -1,0 +1,49 @@
+/// `&&` and `||` over any number of terms: an error on one side is forgotten where another side decides.
+enum Logic {
+    /// - Parameter deciding: the answer of a term that settles the whole: `.no` for `&&`, `.yes` for `||`.
+    static func chain(_ tests: [Plan.Test], deciding: Truth) -> Plan.Test {
+        switch tests.count {
+        case 1: return tests[0]
+        case 2: return two(tests[0], tests[1], deciding)
+        case 3: return three(tests[0], tests[1], tests[2], deciding)
+        default:
+            let middle = tests.count / 2
+            return two(
+                chain(Array(tests[..<middle]), deciding: deciding), chain(Array(tests[middle...]), deciding: deciding), deciding)
+        }
+    }
+
+    private static func two(_ first: @escaping Plan.Test, _ second: @escaping Plan.Test, _ deciding: Truth) -> Plan.Test {
+        { activation in
+            let answer = first(activation)
+            if answer == deciding { return deciding }
+            if answer == .failed { return afterFailure(activation, second, deciding) }
+            return second(activation)
+        }
+    }
+
+    private static func three(
+        _ first: @escaping Plan.Test, _ second: @escaping Plan.Test, _ third: @escaping Plan.Test, _ deciding: Truth
+    ) -> Plan.Test {
+        let rest = two(second, third, deciding)
+        return { activation in
+            let answer = first(activation)
+            if answer == deciding { return deciding }
+            if answer == .failed { return afterFailure(activation, rest, deciding) }
+            let next = second(activation)
+            if next == deciding { return deciding }
+            if next == .failed { return afterFailure(activation, third, deciding) }
+            return third(activation)
+        }
+    }
+
+    /// Asks the other terms whether they decide; the first failure stays the reason where they do not.
+    @inline(never)
+    private static func afterFailure(_ activation: Activation, _ rest: Plan.Test, _ deciding: Truth) -> Truth {
+        let failure = activation.failure
+        if failure?.isFinal == true { return .failed }
+        if rest(activation) == deciding { return deciding }
+        activation.failure = failure
+        return .failed
+    }
+}

@@ -1,0 +1,225 @@
+/// What the macros that run over a list or a map share: the range, and the places of their variables.
+struct Loop: Sendable {
+    let range: Plan.Evaluate
+    /// Where the first variable lies; the second lies behind it.
+    let place: Int
+    let both: Bool
+    let at: Range<Int>
+    let name: String
+
+    init(range: @escaping Plan.Evaluate, place: Int, both: Bool, at: Range<Int>, name: String) {
+        self.range = range
+        self.place = place
+        self.both = both
+        self.at = at
+        self.name = name
+    }
+
+    /// Runs the body with the variables set to each element in turn, until it says false.
+    @inline(__always)
+    func forEach(
+        _ activation: Activation, _ body: (Activation) throws(EvaluationError) -> Bool
+    ) throws(EvaluationError) {
+        switch try range(activation) {
+        case .list(let list):
+            let count = list.count
+            for index in 0..<count {
+                try activation.spend(1)
+                if both {
+                    activation[local: place] = .int(Int64(index))
+                    activation[local: place + 1] = list[index]
+                } else {
+                    activation[local: place] = list[index]
+                }
+                guard try body(activation) else { break }
+            }
+        case .map(let map):
+            for key in map.keys {
+                try activation.spend(1)
+                activation[local: place] = key
+                if both { activation[local: place + 1] = map[key] ?? .null }
+                guard try body(activation) else { break }
+            }
+        case .null: throw .nullOperand("\(name)()").at(at)
+        case let other: throw .noOverload(name, [other]).at(at)
+        }
+        activation[local: place] = .null
+    }
+
+    /// The condition of an element, with its failure thrown.
+    @inline(__always)
+    private func holds(_ test: Plan.Test, _ activation: Activation) throws(EvaluationError) -> Bool {
+        switch test(activation) {
+        case .yes: return true
+        case .no: return false
+        case .failed: throw activation.failure!  // a failed test says why
+        }
+    }
+
+    /// `all` and `exists`: one element that decides is enough, and outweighs the failures of others.
+    func any(_ test: @escaping Plan.Test, of deciding: Truth, found: Truth) -> Plan.Test {
+        { activation in
+            var failure: EvaluationError?
+            var isDecided = false
+            do throws(EvaluationError) {
+                try forEach(activation) { activation throws(EvaluationError) in
+                    let answer = test(activation)
+                    if answer == deciding {
+                        isDecided = true
+                        return false
+                    }
+                    if answer == .failed {
+                        let reason = activation.failure!  // a failed test says why
+                        if reason.isFinal { throw reason }
+                        if failure == nil { failure = reason }
+                    }
+                    return true
+                }
+            } catch {
+                activation.failure = error
+                return .failed
+            }
+            if isDecided { return found }
+            guard let failure else { return found.negated }
+            activation.failure = failure
+            return .failed
+        }
+    }
+
+    /// `exists_one`: looks at every element, and fails where one does.
+    func one(_ test: @escaping Plan.Test) -> Plan.Test {
+        { activation in
+            var count = 0
+            do throws(EvaluationError) {
+                try forEach(activation) { activation throws(EvaluationError) in
+                    if try holds(test, activation) { count += 1 }
+                    return true
+                }
+            } catch {
+                activation.failure = error
+                return .failed
+            }
+            return Truth(count == 1)
+        }
+    }
+
+    func filter(_ test: @escaping Plan.Test) -> Plan.Evaluate {
+        { activation throws(EvaluationError) in
+            var kept: [Value] = []
+            try forEach(activation) { activation throws(EvaluationError) in
+                if try holds(test, activation) {
+                    try activation.spend(elements: 1)
+                    kept.append(activation[local: place])
+                }
+                return true
+            }
+            return .list(kept)
+        }
+    }
+
+    func map(_ body: @escaping Plan.Evaluate, where filter: Plan.Test?) -> Plan.Evaluate {
+        { activation throws(EvaluationError) in
+            var made: [Value] = []
+            try forEach(activation) { activation throws(EvaluationError) in
+                if let filter, try !holds(filter, activation) { return true }
+                try activation.spend(elements: 1)
+                made.append(try body(activation))
+                return true
+            }
+            return .list(made)
+        }
+    }
+
+    /// `transformMap`: new values under the old keys.
+    func transform(_ body: @escaping Plan.Evaluate, where filter: Plan.Test?) -> Plan.Evaluate {
+        { activation throws(EvaluationError) in
+            var made: [(Value, Value)] = []
+            try forEach(activation) { activation throws(EvaluationError) in
+                if let filter, try !holds(filter, activation) { return true }
+                try activation.spend(elements: 2)
+                let key = activation[local: place]
+                made.append((key, try body(activation)))
+                return true
+            }
+            return .map(Value.Map(made))
+        }
+    }
+
+    /// `transformMapEntry`: the body makes maps, which are put together.
+    func entries(_ body: @escaping Plan.Evaluate, where filter: Plan.Test?, at bodyRange: Range<Int>) -> Plan.Evaluate {
+        { activation throws(EvaluationError) in
+            var made: [(Value, Value)] = []
+            var seen: Set<Value> = []
+            try forEach(activation) { activation throws(EvaluationError) in
+                if let filter, try !holds(filter, activation) { return true }
+                let value = try body(activation)
+                guard case .map(let map) = value else { throw .noOverload(name, [value]).at(bodyRange) }
+                try activation.spend(elements: map.count * 2)
+                for (key, value) in map.entries {
+                    guard seen.insert(key).inserted else { throw .duplicateKey(key).at(bodyRange) }
+                    made.append((key, value))
+                }
+                return true
+            }
+            return .map(Value.Map(made))
+        }
+    }
+
+    /// `sortBy`: by the body's value for each element, which must be of one orderable type; equal ones keep their order.
+    func sort(by body: @escaping Plan.Evaluate, at bodyRange: Range<Int>) -> Plan.Evaluate {
+        { activation throws(EvaluationError) in
+            var elements: [Value] = []
+            var keys: [Value] = []
+            try forEach(activation) { activation throws(EvaluationError) in
+                try activation.spend(elements: 2)
+                elements.append(activation[local: place])
+                keys.append(try body(activation))
+                return true
+            }
+            do throws(EvaluationError) {
+                return .list(try Sorting.order(of: keys, activation).map { elements[$0] })
+            } catch {
+                throw error.at(bodyRange)
+            }
+        }
+    }
+
+    /// `optMap` and `optFlatMap`.
+    func optional(_ body: @escaping Plan.Evaluate, isFlat: Bool) -> Plan.Evaluate {
+        { activation throws(EvaluationError) in
+            let value = try range(activation)
+            guard case .optional(let inner) = value else {
+                throw (value.isNull ? EvaluationError.nullOperand("\(name)()") : .noOverload(name, [value])).at(at)
+            }
+            guard let inner else { return value }
+            activation[local: place] = inner
+            let made = try body(activation)
+            guard isFlat else { return .optional(made) }
+            guard case .optional = made else { throw .noOverload(name, [made]).at(at) }
+            return made
+        }
+    }
+}
+
+/// Sorting that says why it cannot.
+enum Sorting {
+    /// The places of the keys in rising order; equal keys keep theirs. Nulls come last: a task without a date is not an error in a list.
+    static func order(of keys: [Value], _ activation: Activation) throws(EvaluationError) -> [Int] {
+        guard keys.count > 1 else { return Array(keys.indices) }
+        try activation.spend(keys.count * (Int.bitWidth - keys.count.leadingZeroBitCount))
+        guard let first = keys.first(where: { !$0.isNull }) else { return Array(keys.indices) }
+        for key in keys where !key.isNull {
+            guard Value.order(first, key) != nil else { throw .noOverload("sort", [first, key]) }
+        }
+        return keys.indices.sorted { a, b in
+            if keys[a].isNull || keys[b].isNull {
+                return !keys[a].isNull && keys[b].isNull || (keys[a].isNull == keys[b].isNull && a < b)
+            }
+            switch Value.order(keys[a], keys[b]) {
+            case .less: return true
+            case .more: return false
+            default: return a < b
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// What a part of an expression gave, for explaining an answer.
+public struct Observation: Sendable {
+    public enum Outcome: Sendable {
+        case value(Value)
+        case failure(EvaluationError)
+        /// The part was never reached, as the right side of a decided `&&`.
+        case notEvaluated
+    }
+
+    public let node: Node
+    /// The part's own text.
+    public let text: String
+    public let type: CELType
+    /// How deep the part lies; the whole expression at 0.
+    public let depth: Int
+    /// What the part gave; inside a macro, what it gave for the last element.
+    public let outcome: Outcome
+    /// How often the part was evaluated: more than once inside a macro.
+    public let times: Int
+}
+
+/// Keeps what each part gave, by the nodes' ids.
+///
+/// A class, of one thread, because closures of all parts write to it while they run.
+final class Recorder {
+    var outcomes: [Int: (outcome: Observation.Outcome, times: Int)] = [:]
+
+    func record(_ id: Int, _ outcome: Observation.Outcome) {
+        outcomes[id] = (outcome, (outcomes[id]?.times ?? 0) + 1)
+    }
+}
+
+extension Planner {
+    /// A plan that reports what the part gives.
+    func observed(_ plan: Plan, _ node: Node) -> Plan {
+        let id = node.id
+        return Plan { activation throws(EvaluationError) in
+            do throws(EvaluationError) {
+                let value = try plan.evaluate(activation)
+                activation.recorder?.record(id, .value(value))
+                return value
+            } catch {
+                activation.recorder?.record(id, .failure(error))
+                throw error
+            }
+        }
+    }
+}
+
+extension Expression {
+    /// Evaluates the expression and tells what each part gave, in the order of the text. Slow: for explaining, not for routing.
+    public func explain(_ activation: Activation) -> (result: Observation.Outcome, parts: [Observation]) {
+        var planner = Planner(checked, in: environment, isObserving: true)
+        let program = planner.program()
+        let recorder = Recorder()
+        activation.recorder = recorder
+        defer { activation.recorder = nil }
+        let result: Observation.Outcome
+        do throws(EvaluationError) { result = .value(try program.evaluate(activation)) } catch { result = .failure(error) }
+        var parts: [Observation] = []
+        func visit(_ node: Node, _ depth: Int) {
+            let seen = recorder.outcomes[node.id]
+            parts.append(
+                Observation(
+                    node: node, text: text.slice(node.range), type: checked.types[node.id] ?? .dyn, depth: depth,
+                    outcome: seen?.outcome ?? .notEvaluated, times: seen?.times ?? 0))
+            if let reference = checked.references[node.id], case .variable = reference { return }
+            for child in node.kind.children { visit(child, depth + 1) }
+        }
+        visit(checked.root, 0)
+        return (result, parts)
+    }
+}

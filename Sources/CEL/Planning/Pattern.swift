@@ -1,0 +1,58 @@
+import CRE2
+
+/// A regular expression of RE2: matching takes time linear in the text, whatever the pattern.
+///
+/// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
+final class Pattern: @unchecked Sendable {
+    private let regex: OpaquePointer
+
+    /// What RE2 may use for one pattern, in bytes.
+    private static let memory: Int64 = 8 << 20
+
+    init(_ text: String, limit: Int = Limits().patternBytes) throws(EvaluationError) {
+        guard text.utf8.count <= limit else { throw .badPattern("it is longer than \(limit) bytes") }
+        let made = text.withBytes { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { cre2_new($0.baseAddress, bytes.count, Self.memory) }
+        }
+        guard let made else { throw .badPattern("out of memory") }
+        regex = made
+        // A refused pattern is deleted with the object: all properties are set by now.
+        if let reason = cre2_error(made) { throw .badPattern(String(cString: reason)) }
+    }
+
+    deinit { cre2_delete(regex) }
+
+    /// The number of groups in parentheses.
+    var groups: Int { Int(cre2_groups(regex)) }
+
+    func isFound(in text: String) -> Bool {
+        text.withBytes { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { cre2_match(regex, $0.baseAddress, bytes.count, 0, nil, 0) }
+        }
+    }
+
+    /// The byte ranges of the first match at or after an offset: the whole first, then each group, nil where it took no part.
+    func match(in text: String, from start: Int) -> [Range<Int>?]? {
+        var spans = Array(repeating: cre2_span(start: -1, end: -1), count: groups + 1)
+        let found = text.withBytes { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                cre2_match(regex, $0.baseAddress, bytes.count, start, &spans, Int32(spans.count))
+            }
+        }
+        return found ? spans.map { $0.start < 0 ? nil : $0.start..<$0.end } : nil
+    }
+}
+
+/// The patterns that an activation has met, so that one in a loop is compiled once.
+struct PatternCache {
+    private var known: [String: Pattern] = [:]
+    private static let most = 64
+
+    mutating func pattern(_ text: String) throws(EvaluationError) -> Pattern {
+        if let there = known[text] { return there }
+        let new = try Pattern(text)
+        if known.count >= Self.most { known.removeAll() }
+        known[text] = new
+        return new
+    }
+}

@@ -1,0 +1,54 @@
+/// How one part of an expression is evaluated.
+struct Plan: Sendable {
+    typealias Evaluate = @Sendable (Activation) throws(EvaluationError) -> Value
+    typealias Test = @Sendable (Activation) -> Truth
+
+    let evaluate: Evaluate
+    /// The part as a condition, where it can be told without making a value.
+    var test: Test?
+    /// The value, where it is known ahead.
+    var constant: Value?
+    /// The slot that the part is, where it is no more than that.
+    var slot: Int?
+
+    init(_ evaluate: @escaping Evaluate) { self.evaluate = evaluate }
+
+    init(constant value: Value) {
+        evaluate = { _ throws(EvaluationError) in value }
+        constant = value
+        if case .bool(let truth) = value {
+            let truth = Truth(truth)
+            test = { _ in truth }
+        }
+    }
+
+    init(test: @escaping Test) {
+        self.test = test
+        evaluate = { activation throws(EvaluationError) in
+            switch test(activation) {
+            case .yes: return .bool(true)
+            case .no: return .bool(false)
+            case .failed: throw activation.failure ?? .unknownName("?")
+            }
+        }
+    }
+
+    init(failure: EvaluationError) { evaluate = { _ throws(EvaluationError) in throw failure } }
+
+    /// The part as a condition; a value that is no bool fails at the range.
+    func asTest(at range: Range<Int>) -> Test {
+        if let test { return test }
+        let evaluate = evaluate
+        return { activation in
+            do throws(EvaluationError) {
+                let value = try evaluate(activation)
+                if case .bool(let truth) = value { return Truth(truth) }
+                return activation.fail(
+                    value.isNull ? .nullOperand("a condition") : .noOverload("a condition", [value]), at: range)
+            } catch {
+                activation.failure = error
+                return .failed
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// The answer of a condition.
+enum Truth: Sendable {
+    case no, yes
+    /// Why is in the activation's `failure`.
+    case failed
+
+    @inline(__always)
+    init(_ value: Bool) { self = value ? .yes : .no }
+
+    @inline(__always)
+    var negated: Truth {
+        switch self {
+        case .no: .yes
+        case .yes: .no
+        case .failed: .failed
+        }
+    }
+}
+
+/// A planned expression: what evaluating it takes, as closures over the slots of an ``Activation``.
+public struct Program: Sendable {
+    let plan: Plan
+    let test: Plan.Test
+    let slotCount: Int
+    let localCount: Int
+    let limits: Limits
+
+    init(plan: Plan, range: Range<Int>, slotCount: Int, localCount: Int, limits: Limits) {
+        self.plan = plan
+        test = plan.asTest(at: range)
+        self.slotCount = slotCount
+        self.localCount = localCount
+        self.limits = limits
+    }
+
+    /// The answer of a condition: yes, no, or why there is none.
+    public enum Verdict: Sendable {
+        case yes, no
+        /// An operand was null: the condition neither holds nor fails.
+        case unknown(EvaluationError)
+        case failed(EvaluationError)
+    }
+
+    /// The expression's value.
+    public func evaluate(_ activation: Activation) throws(EvaluationError) -> Value {
+        let before = activation.enter(self)
+        defer { activation.leave(before) }
+        return try plan.evaluate(activation)
+    }
+
+    /// The value with variables given by name, for the odd evaluation.
+    public func evaluate(_ variables: [String: Value] = [:], in environment: Environment) throws(EvaluationError) -> Value {
+        try evaluate(Activation(environment, resolver: Bindings(variables)))
+    }
+
+    /// The expression as a condition; does not allocate where the answer is yes or no.
+    public func verdict(_ activation: Activation) -> Verdict {
+        let before = activation.enter(self)
+        defer { activation.leave(before) }
+        switch test(activation) {
+        case .yes: return .yes
+        case .no: return .no
+        case .failed:
+            let error = activation.failure ?? .unknownName("?")
+            return error.code == .nullOperand ? .unknown(error) : .failed(error)
+        }
+    }
+
+    /// Whether the expression, as a condition, holds: false where it is unknown or fails. The quickest of all.
+    public func holds(_ activation: Activation) -> Bool {
+        let before = activation.enter(self)
+        defer { activation.leave(before) }
+        return test(activation) == .yes
+    }
+}
+
+/// Variables by name.
+public final class Bindings: Resolver {
+    private let values: [String: Value]
+
+    public init(_ values: [String: Value]) { self.values = values }
+
+    public func value(of slot: Slot) -> Value? { slot.path.isEmpty ? values[slot.variable] : nil }
+}

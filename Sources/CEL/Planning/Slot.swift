@@ -1,0 +1,65 @@
+import Synchronization
+
+/// A variable, or a path of fields from one, that programs read: a numbered place in an ``Activation``, filled once per event.
+public struct Slot: Sendable {
+    /// The place in every activation of the table.
+    public let id: Int
+    /// What tells apart variables of one name; see ``Environment/Variable/scope``.
+    public let scope: String
+    public let variable: String
+    /// The fields to follow from the variable; empty for the variable itself.
+    public let path: [String]
+    /// The place of the variable itself.
+    let root: Int
+    /// The program whose value the variable has, if it is not the host's to give.
+    let definition: Program?
+}
+
+extension Slot: CustomStringConvertible {
+    public var description: String { ([variable] + path).joined(separator: ".") }
+}
+
+/// The slots of all programs of an environment and of its copies.
+///
+/// The one piece of shared mutable state in the language: programs are compiled one by one, and must agree on the numbers of the paths
+/// they share so that one activation, filled once, serves them all. Slots are only ever added.
+public final class SlotTable: Sendable {
+    private struct State {
+        var slots: [Slot] = []
+        var numbers: [Key: Int] = [:]
+    }
+
+    private struct Key: Hashable {
+        let scope: String
+        let variable: String
+        let path: [String]
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// All slots so far, by their ids.
+    public var all: [Slot] { state.withLock(\.slots) }
+
+    public var count: Int { state.withLock(\.slots.count) }
+
+    /// The number of a path, new or known.
+    func number(_ variable: Environment.Variable, _ path: [String]) -> Int {
+        state.withLock { state in
+            func add(_ path: [String], root: Int?) -> Int {
+                let key = Key(scope: variable.scope, variable: variable.name, path: path)
+                if let there = state.numbers[key] { return there }
+                let id = state.slots.count
+                state.slots.append(
+                    Slot(
+                        id: id, scope: variable.scope, variable: variable.name, path: path, root: root ?? id,
+                        definition: path.isEmpty ? variable.definition : nil))
+                state.numbers[key] = id
+                return id
+            }
+            let root = add([], root: nil)
+            return path.isEmpty ? root : add(path, root: root)
+        }
+    }
+}

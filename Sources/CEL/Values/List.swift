@@ -1,0 +1,44 @@
+extension Value {
+    /// A list: either an array of values or a list that the host keeps and shows element by element.
+    public struct List: Sendable {
+        enum Storage: Sendable {
+            case array([Value])
+            case host(any HostList)
+        }
+
+        let storage: Storage
+
+        public init(_ elements: [Value]) { storage = .array(elements) }
+        public init(_ host: any HostList) { storage = .host(host) }
+
+        public var count: Int {
+            switch storage {
+            case .array(let elements): elements.count
+            case .host(let list): max(0, list.count)
+            }
+        }
+
+        /// The element at an index that is within `0..<count`.
+        public subscript(index: Int) -> Value {
+            switch storage {
+            case .array(let elements): elements[index]
+            case .host(let list): list.element(at: index)
+            }
+        }
+
+        /// The elements as an array; a list of the host is copied.
+        public var elements: [Value] {
+            switch storage {
+            case .array(let elements): elements
+            case .host(let list): (0..<max(0, list.count)).map { list.element(at: $0) }
+            }
+        }
+    }
+}
+
+/// A list that the host keeps: nothing is converted until an element is asked for.
+public protocol HostList: AnyObject, Sendable {
+    var count: Int { get }
+    /// The element at an index within `0..<count`.
+    func element(at index: Int) -> Value
+}

@@ -1,0 +1,97 @@
+extension Value {
+    /// A map that keeps the order in which its entries were given. Keys are bools, ints, uints or strings; numbers are found by
+    /// their value, whatever their type (`{1: 'a'}[1u]`).
+    public struct Map: Sendable {
+        enum Storage: Sendable {
+            case table(Table)
+            case host(any HostMap)
+        }
+
+        let storage: Storage
+
+        /// Takes entries in order; of equal keys the first counts.
+        public init(_ entries: [(Value, Value)] = []) { storage = .table(Table(entries)) }
+
+        public init(_ host: any HostMap) { storage = .host(host) }
+
+        init(_ table: Table) { storage = .table(table) }
+
+        public var count: Int {
+            switch storage {
+            case .table(let table): table.keys.count
+            case .host(let map): map.keys.count
+            }
+        }
+
+        public var keys: [Value] {
+            switch storage {
+            case .table(let table): table.keys
+            case .host(let map): map.keys
+            }
+        }
+
+        /// Keys with their values, in order.
+        public var entries: [(Value, Value)] {
+            switch storage {
+            case .table(let table): Array(zip(table.keys, table.values))
+            case .host(let map): map.keys.map { ($0, map.value(for: $0) ?? .null) }
+            }
+        }
+
+        public subscript(key: Value) -> Value? {
+            switch storage {
+            case .table(let table): table[key]
+            case .host(let map): map.value(for: key)
+            }
+        }
+    }
+}
+
+/// A map that the host keeps: nothing is converted until a key is asked for.
+public protocol HostMap: AnyObject, Sendable {
+    var keys: [Value] { get }
+    func value(for key: Value) -> Value?
+}
+
+extension Value.Map {
+    /// Entries in the order given, with an index once there are many.
+    ///
+    /// A class because a value of the language must stay two words long; immutable once made.
+    final class Table: Sendable {
+        let keys: [Value]
+        let values: [Value]
+        private let index: [Value: Int]
+
+        private static let indexedFrom = 9
+
+        init(_ entries: [(Value, Value)]) {
+            var keys: [Value] = []
+            var values: [Value] = []
+            keys.reserveCapacity(entries.count)
+            values.reserveCapacity(entries.count)
+            if entries.count < Self.indexedFrom {
+                for (key, value) in entries where !keys.contains(key) {
+                    keys.append(key)
+                    values.append(value)
+                }
+                index = [:]
+            } else {
+                var index: [Value: Int] = [:]
+                index.reserveCapacity(entries.count)
+                for (key, value) in entries where index[key] == nil {
+                    index[key] = keys.count
+                    keys.append(key)
+                    values.append(value)
+                }
+                self.index = index
+            }
+            self.keys = keys
+            self.values = values
+        }
+
+        subscript(key: Value) -> Value? {
+            if index.isEmpty { return keys.firstIndex(of: key).map { values[$0] } }
+            return index[key].map { values[$0] }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+extension Value: Hashable {
+    /// Equality as the language has it; a double that is not a number equals nothing, itself included.
+    public static func == (left: Value, right: Value) -> Bool {
+        switch (left, right) {
+        case (.string(let a), .string(let b)): a.hasSameBytes(as: b)
+        case (.int(let a), .int(let b)): a == b
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.uint(let a), .uint(let b)): a == b
+        case (.double(let a), .double(let b)): a == b
+        case (.int(let a), .uint(let b)): a >= 0 && UInt64(a) == b
+        case (.uint(let a), .int(let b)): b >= 0 && UInt64(b) == a
+        case (.int(let a), .double(let b)): Numbers.compare(a, b) == .same
+        case (.double(let a), .int(let b)): Numbers.compare(b, a) == .same
+        case (.uint(let a), .double(let b)): Numbers.compare(a, b) == .same
+        case (.double(let a), .uint(let b)): Numbers.compare(b, a) == .same
+        case (.bytes(let a), .bytes(let b)): a == b
+        case (.list(let a), .list(let b)): equal(a, b)
+        case (.map(let a), .map(let b)): equal(a, b)
+        case (.timestamp(let a), .timestamp(let b)): a == b
+        case (.duration(let a), .duration(let b)): a == b
+        case (.type(let a), .type(let b)): a.name == b.name
+        case (.optional(let a), .optional(let b)): a == b
+        case (.object(let a), .object(let b)): a.isEqual(to: b)
+        default: false
+        }
+    }
+
+    private static func equal(_ a: List, _ b: List) -> Bool {
+        let count = a.count
+        guard count == b.count else { return false }
+        for i in 0..<count where a[i] != b[i] { return false }
+        return true
+    }
+
+    private static func equal(_ a: Map, _ b: Map) -> Bool {
+        guard a.count == b.count else { return false }
+        for (key, value) in a.entries {
+            guard let other = b[key], other == value else { return false }
+        }
+        return true
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .int(let value): hasher.combine(value)
+        case .uint(let value): Int64(exactly: value).map { hasher.combine($0) } ?? hasher.combine(value)
+        case .double(let value): Numbers.hash(value, into: &hasher)
+        case .string(let value): value.hashBytes(into: &hasher)
+        case .bytes(let value): hasher.combine(value)
+        case .list(let list):
+            let count = list.count
+            hasher.combine(count)
+            for i in 0..<count { list[i].hash(into: &hasher) }
+        case .map(let map): hasher.combine(map.count)
+        case .timestamp(let value): hasher.combine(value)
+        case .duration(let value): hasher.combine(value)
+        case .type(let type): hasher.combine(type.name)
+        case .optional(let value): value?.hash(into: &hasher)
+        case .object(let object): object.hash(into: &hasher)
+        }
+    }
+}
