@@ -1,0 +1,80 @@
+import BellhopCore
+
+/// The part of a delivery that nobody searches by, as one JSON text with a version.
+struct DeliveryBody: Hashable {
+    var revision: String
+    var arguments: Arguments
+    var task: TaskReference?
+    var retry: RetryPolicy
+    var initial: Delivery.InitialState
+
+    /// The version that this program writes; it reads no other.
+    static let version: Int64 = 1
+
+    init(_ delivery: Delivery) {
+        revision = delivery.revision
+        arguments = delivery.arguments
+        task = delivery.task
+        retry = delivery.retry
+        initial = delivery.initial
+    }
+
+    var stored: JSON {
+        var object: JSON.Object = [
+            "v": .int(Self.version), "revision": .string(revision),
+            "retry": [.int(Int64(retry.attempts)), .int(retry.base.wholeMicroseconds), .int(retry.cap.wholeMicroseconds)],
+        ]
+        switch arguments {
+        case .values(let values): object["values"] = .object(values)
+        case .message(let message): object["message"] = message.stored
+        }
+        if let task { object["task"] = task.stored }
+        switch initial {
+        case .available: break
+        case .shadow: object["initial"] = "shadow"
+        case .dead(let failure): object["initial"] = failure.stored
+        }
+        return .object(object)
+    }
+
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a delivery")
+        let version = try object.int("v")
+        guard version == Self.version else {
+            throw DamagedValue("it was written in form \(version), and this version of Bellhop reads form \(Self.version)")
+        }
+        revision = try object.text("revision")
+        let retry = try object.array("retry").compactMap(\.asInt)
+        guard retry.count == 3 else { throw object.missing("retry") }
+        self.retry = RetryPolicy(attempts: Int(retry[0]), base: .microseconds(retry[1]), cap: .microseconds(retry[2]))
+        switch (object.members["values"], object.members["message"]) {
+        case (.object(let values)?, nil): arguments = .values(values)
+        case (nil, let message?): arguments = .message(try Message(stored: message))
+        default: throw object.missing("values")
+        }
+        task = nil
+        if let json = object.members["task"] { task = try TaskReference(stored: json) }
+        switch object.members["initial"] {
+        case nil: initial = .available
+        case "shadow": initial = .shadow
+        case let failure?: initial = .dead(try Failure(stored: failure))
+        }
+    }
+}
+
+extension TaskReference {
+    var stored: JSON {
+        [
+            "source": .string(source), "key": .string(key.text), "number": .string(number), "title": .string(title),
+            "class": .string(className), "url": .string(url), "subject": .string(subject),
+        ]
+    }
+
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a delivery's task")
+        self.init(
+            source: try object.text("source"), key: TaskKey(try object.text("key")), number: try object.text("number"),
+            title: try object.text("title"), className: try object.text("class"), url: try object.text("url"),
+            subject: try object.text("subject"))
+    }
+}

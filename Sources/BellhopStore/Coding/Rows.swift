@@ -1,0 +1,52 @@
+import BellhopCore
+
+extension StoredEvent {
+    /// Reads `sequence, id, type, source, subject, time, hop, data`.
+    init(_ row: borrowing Prepared) throws {
+        guard case .object(let data) = try row.json(7) else {
+            throw DamagedValue("the data of event \(row.int(0)) is no object")
+        }
+        self.init(
+            sequence: row.int(0),
+            event: Event(
+                id: Event.ID(row.key(1)), type: EventType(row.text(2)), source: row.text(3), subject: row.text(4),
+                time: row.time(5),
+                data: data, hop: Int(row.int(6))))
+    }
+}
+
+/// A delivery as its row has it; its body may be of another version and unreadable.
+struct DeliveryRow {
+    var delivery: Delivery
+    /// Why the body cannot be read; `delivery` has no arguments then.
+    var problem: DamagedValue?
+
+    /// Reads the columns of `SQL.Deliveries.identity`, which come first.
+    init(_ row: borrowing Prepared) {
+        delivery = Delivery(
+            id: Delivery.ID(
+                occasion: Occasion.ID(row.text(0)), rule: row.text(1), step: StepPath(row.text(2)), receiver: row.text(3)),
+            revision: "", action: row.text(4), arguments: .values([:]), task: nil, lane: row.text(5), createdAt: row.time(8),
+            runAt: row.time(10), expires: row.optionalTime(9), hop: Int(row.int(7)))
+        do {
+            let body = try DeliveryBody(stored: JSON.parse(row.bytes(6)))
+            delivery.revision = body.revision
+            delivery.arguments = body.arguments
+            delivery.task = body.task
+            delivery.retry = body.retry
+            delivery.initial = body.initial
+        } catch let error as DamagedValue {
+            problem = error
+        } catch {
+            problem = DamagedValue("it is not JSON: \(error)")
+        }
+    }
+
+    /// Where the columns after the identity start.
+    static let width: Int32 = 11
+
+    /// The failure of a delivery that cannot be read.
+    static func failure(_ problem: DamagedValue) -> Failure {
+        Failure(.badArguments, .giveUp, "What is to be sent cannot be read from the store: \(problem.problem).")
+    }
+}

@@ -1,0 +1,34 @@
+import BellhopCore
+
+/// The members of a stored JSON object, read strictly: what is not as it was written is a ``DamagedValue``.
+struct StoredObject {
+    let members: JSON.Object
+    private let what: String
+
+    init(_ json: JSON, _ what: String) throws(DamagedValue) {
+        guard case .object(let members) = json else { throw DamagedValue("\(what) is a \(json.kindName) and no object") }
+        self.members = members
+        self.what = what
+    }
+
+    func text(_ name: String) throws(DamagedValue) -> String {
+        guard let text = members[name]?.asString else { throw missing(name) }
+        return text
+    }
+
+    func optionalText(_ name: String) -> String? { members[name]?.asString }
+
+    func int(_ name: String) throws(DamagedValue) -> Int64 {
+        guard case .int(let number)? = members[name] else { throw missing(name) }
+        return number
+    }
+
+    func optionalTime(_ name: String) -> Timestamp? { members[name]?.asInt.map(Timestamp.init(microseconds:)) }
+
+    func array(_ name: String) throws(DamagedValue) -> [JSON] {
+        guard let array = members[name]?.asArray else { throw missing(name) }
+        return array
+    }
+
+    func missing(_ name: String) -> DamagedValue { DamagedValue("\(what) has no proper `\(name)`") }
+}

@@ -1,0 +1,67 @@
+import BellhopCore
+import Glibc
+
+/// The store as a file among files: who may read it, whether it is there, copying it.
+enum StoreFile {
+    /// Makes the file when there is none, and sees to it that nobody else can read it. What SQLite puts beside it gets the same mode.
+    static func prepare(_ path: String) throws(StoreError) {
+        let isNew = access(path, F_OK) != 0
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw cannotOpen(path, errno) }
+        defer { close(descriptor) }
+        guard fchmod(descriptor, 0o600) == 0 else { throw cannotOpen(path, errno) }
+        for beside in ["-wal", "-shm"] where access(path + beside, F_OK) == 0 {
+            guard chmod(path + beside, 0o600) == 0 else { throw cannotOpen(path + beside, errno) }
+        }
+        if isNew { try syncFolder(of: path) }
+    }
+
+    /// That there is a file to look at.
+    static func require(_ path: String) throws(StoreError) {
+        guard access(path, R_OK) == 0 else {
+            let code = errno
+            guard code == ENOENT else { throw cannotOpen(path, code) }
+            throw StoreError(.cannotOpen, "There is no store \(path) yet: `bellhop run` makes it.")
+        }
+    }
+
+    /// Whether it has no content, as one that was just made.
+    static func isEmpty(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_size == 0
+    }
+
+    /// What opening `path` failed with, for people.
+    static func cannotOpen(_ path: String, _ code: Int32) -> StoreError {
+        switch code {
+        case ENOENT, ENOTDIR:
+            return StoreError(
+                .cannotOpen, "The folder \(folder(of: path)) of the store \(path) does not exist: make it, or change `store`.")
+        case EACCES, EPERM, EROFS:
+            return StoreError(
+                .cannotOpen,
+                "The store \(path) cannot be opened (\(words(code))): let this user read and write it and its folder.")
+        case EISDIR:
+            return StoreError(.cannotOpen, "The store \(path) is a folder: `store` names a file.")
+        case ENOSPC, EDQUOT:
+            return StoreError(.full, "The disk that is to hold the store \(path) is full: make room.")
+        default:
+            return StoreError(.cannotOpen, "The store \(path) cannot be opened: \(words(code)).")
+        }
+    }
+
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Puts a new name in the folder on disk.
+    static func syncFolder(of path: String) throws(StoreError) {
+        let descriptor = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw cannotOpen(path, errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw cannotOpen(path, errno) }
+    }
+
+    private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,151 @@
+extension SQL {
+    enum Deliveries {
+        /// It is the head of its lane where no delivery of the lane is alive.
+        static let insert = """
+            INSERT INTO delivery
+                (name, occasion, rule, step, receiver, action, subject, lane, body, hop, created, expires, state, head, run_at,
+                 finished, failure)
+            VALUES
+                (:name, :occasion, :rule, :step, :receiver, :action, :subject, :lane, :body, :hop, :created, :expires, :state,
+                 :state = 'available' AND NOT EXISTS (
+                     SELECT 1 FROM delivery WHERE lane = :lane AND state IN ('available', 'running')),
+                 :run_at, :finished, :failure)
+            ON CONFLICT (name) DO NOTHING
+            """
+
+        /// The first receiver for which anything waits, due or not.
+        static let firstReceiver = """
+            SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
+            """
+
+        /// The one after it. Going from receiver to receiver, passing over a busy one costs nothing, however much waits for it.
+        static let nextReceiver = """
+            SELECT min(receiver) FROM delivery
+            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > :receiver
+            """
+
+        /// Only heads, so that no lane is walked; from the index alone. (PostgreSQL: FOR UPDATE SKIP LOCKED.)
+        static let due = """
+            SELECT run_at, id FROM delivery
+            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND run_at <= :now
+            ORDER BY run_at, id
+            LIMIT :limit
+            """
+
+        static let claimable = """
+            SELECT \(identity), attempts, lease, first_started, uncertain_started FROM delivery WHERE id = :id
+            """
+
+        static let start = """
+            UPDATE delivery SET
+                state = 'running', attempts = attempts + 1, lease = :lease, lease_until = :until, started = :now,
+                first_started = coalesce(first_started, :now), paused = 0
+            WHERE id = :id
+            """
+
+        static let references = """
+            SELECT reference FROM delivery
+            WHERE subject = :subject AND action IN ('comment', 'update') AND reference IS NOT NULL AND id <> :id
+            """
+
+        /// The highest hop of what was written to a task, or may have been.
+        static let writes = """
+            SELECT max(hop) FROM delivery
+            WHERE subject = :subject AND action IN ('comment', 'update')
+                AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
+            """
+
+        static let running = "SELECT id, lease, lane, started FROM delivery WHERE name = :name AND state = 'running'"
+
+        static let done = """
+            UPDATE delivery SET
+                state = 'done', head = 0, lease_until = NULL, finished = :at, receipt = :receipt, reference = :reference
+            WHERE id = :id
+            """
+
+        static let retry = """
+            UPDATE delivery SET
+                state = 'available', lease_until = NULL, run_at = :run_at, failure = :failure,
+                uncertain_started = iif(:uncertain, started, uncertain_started)
+            WHERE id = :id
+            """
+
+        /// Gives the attempt back: when it was the first and nothing can have been received, the next is the first again.
+        static let pause = """
+            UPDATE delivery SET
+                state = 'available', lease_until = NULL, run_at = :run_at, failure = :failure, paused = 1, attempts = attempts - 1,
+                uncertain_started = iif(:uncertain, started, uncertain_started),
+                first_started = iif(attempts = 1 AND NOT :uncertain, NULL, first_started)
+            WHERE id = :id
+            """
+
+        /// Ends it without success, as `dead` or `held`.
+        static let end = """
+            UPDATE delivery SET
+                state = :state, head = 0, lease_until = NULL, finished = :at, failure = :failure,
+                uncertain_started = iif(:uncertain, started, uncertain_started)
+            WHERE id = :id
+            """
+
+        static let promote = """
+            UPDATE delivery SET head = 1
+            WHERE id = (
+                SELECT id FROM delivery WHERE lane = :lane AND state IN ('available', 'running') ORDER BY id LIMIT 1)
+            """
+
+        static let rescue = """
+            UPDATE delivery SET
+                state = 'available', lease = lease + 1, lease_until = NULL, run_at = :now, uncertain_started = started,
+                failure = :failure
+            WHERE state = 'running' AND state <> 'done' AND (:everything OR lease_until <= :now)
+            """
+
+        static let wake = """
+            UPDATE delivery SET run_at = :now, paused = 0 WHERE paused = 1 AND receiver = :receiver AND run_at > :now
+            """
+
+        static let nextDue = """
+            WITH RECURSIVE waiting (receiver) AS (
+                SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
+                UNION ALL
+                SELECT (
+                    SELECT min(receiver) FROM delivery
+                    WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > waiting.receiver)
+                FROM waiting
+                WHERE receiver IS NOT NULL
+            )
+            SELECT min(moment) FROM (
+                SELECT (
+                    SELECT min(run_at) FROM delivery
+                    WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = waiting.receiver) AS moment
+                FROM waiting
+                UNION ALL
+                SELECT min(lease_until) FROM delivery WHERE state = 'running' AND state <> 'done')
+            """
+
+        static let decidable = """
+            SELECT id, lane FROM delivery WHERE name = :name AND state IN ('available', 'dead', 'held')
+            """
+
+        /// A person's retry starts the count of attempts anew, and knows of what may have been received before.
+        static let retryAnew = """
+            UPDATE delivery SET
+                state = 'available', head = 0, run_at = :now, paused = 0, attempts = 0, expires = NULL, finished = NULL
+            WHERE id = :id
+            """
+
+        static let drop = "UPDATE delivery SET state = 'dropped', head = 0, paused = 0, finished = :now WHERE id = :id"
+
+        static let laneRuns = """
+            SELECT EXISTS (
+                SELECT 1 FROM delivery WHERE lane = :lane AND state IN ('available', 'running') AND state = 'running')
+            """
+
+        static let demote = """
+            UPDATE delivery SET head = 0 WHERE lane = :lane AND state IN ('available', 'running') AND head = 1
+            """
+
+        /// What a delivery is, in the order in which `DeliveryRow` reads it.
+        static let identity = "occasion, rule, step, receiver, action, lane, body, hop, created, expires, run_at"
+    }
+}

@@ -1,0 +1,102 @@
+extension SQL {
+    enum Looking {
+        /// Of each source the scope that it was last opened with.
+        static let sources = """
+            SELECT source, instance, user, kind, query, turn, committed, health,
+                (SELECT count(*) FROM task WHERE task.scope = scope.id)
+            FROM scope
+            WHERE opened = (SELECT max(opened) FROM scope AS other WHERE other.source = scope.source)
+            ORDER BY source
+            """
+
+        static let rules = "SELECT name, runs, errors, last_error, last_run, due FROM rule ORDER BY name"
+
+        static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE state <> 'done' GROUP BY state"
+
+        static let deliveryCount = "SELECT count(*) FROM delivery"
+
+        static let eventCount = "SELECT count(*) FROM event"
+
+        static let unroutedCount = "SELECT count(*) FROM unrouted"
+
+        /// Newest first; the caller turns them round. `:types` and `:sources` are JSON arrays. (PostgreSQL: real arrays, `= ANY`.)
+        static let events = """
+            SELECT sequence, id, type, source, subject, time, hop, data
+            FROM event
+            WHERE (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
+                AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
+                AND (:since IS NULL OR time >= :since)
+                AND (:task IS NULL OR subject = :task OR substr(subject, -length(:task) - 1) = '/' || :task
+                    OR json_extract(data, '$.task.number') = :task)
+                AND (:id IS NULL OR iif(typeof(id) = 'blob', lower(hex(id)), id) LIKE :id ESCAPE '\\')
+            ORDER BY sequence DESC
+            LIMIT :limit
+            """
+
+        /// Oldest first, for following.
+        static let eventsAfter = """
+            SELECT sequence, id, type, source, subject, time, hop, data
+            FROM event
+            WHERE sequence > :after
+                AND (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
+                AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
+                AND (:since IS NULL OR time >= :since)
+                AND (:task IS NULL OR subject = :task OR substr(subject, -length(:task) - 1) = '/' || :task
+                    OR json_extract(data, '$.task.number') = :task)
+                AND (:id IS NULL OR iif(typeof(id) = 'blob', lower(hex(id)), id) LIKE :id ESCAPE '\\')
+            ORDER BY sequence
+            LIMIT :limit
+            """
+
+        static let deliveries = """
+            SELECT \(Deliveries.identity), state, attempts, finished, receipt, reference, failure
+            FROM delivery
+            WHERE (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+                AND (:rule IS NULL OR rule = :rule)
+                AND (:occasion IS NULL OR occasion = :occasion)
+                AND (:id IS NULL OR lower(hex(name)) LIKE :id ESCAPE '\\')
+            ORDER BY id DESC
+            LIMIT :limit
+            """
+    }
+
+    /// Pruning walks a table from its oldest row in steps, and stops at the first step with nothing old in it. A row that is newer
+    /// than those after it (somebody set the clock) is left for later.
+    enum Pruning {
+        static let events = """
+            SELECT count(*), max(sequence), coalesce(sum(time < :before), 0)
+            FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)
+            """
+
+        /// Not what rules have still to see, and never the last place on the bus.
+        static let removeEvents = """
+            DELETE FROM event
+            WHERE sequence > :after AND sequence <= :last AND time < :before
+                AND sequence NOT IN (SELECT sequence FROM unrouted WHERE sequence > :after AND sequence <= :last)
+                AND sequence < (SELECT max(sequence) FROM event)
+            """
+
+        static let deliveries = """
+            SELECT count(*), max(id), coalesce(sum(created < :before), 0)
+            FROM (SELECT id, created FROM delivery WHERE id > :after ORDER BY id LIMIT 1000)
+            """
+
+        /// What is held waits for a person, however long.
+        static let removeDeliveries = """
+            DELETE FROM delivery
+            WHERE id > :after AND id <= :last AND finished < :before AND state IN ('done', 'dead', 'dropped', 'shadow')
+            """
+
+        static let removeDeparted = "DELETE FROM departed WHERE removed < :before"
+
+        static let removeState = "DELETE FROM rule_state WHERE expires IS NOT NULL AND expires < :now"
+
+        static let oldScopes = "SELECT id FROM scope WHERE max(opened, coalesce(committed, opened)) < :before"
+
+        static let removeScopeTasks = "DELETE FROM task WHERE scope = :scope"
+
+        static let removeScopeDeparted = "DELETE FROM departed WHERE scope = :scope"
+
+        static let removeScope = "DELETE FROM scope WHERE id = :scope"
+    }
+}

@@ -1,0 +1,17 @@
+/// Every statement the store runs, whole, by topic. They are SQLite's dialect; where PostgreSQL would say it differently, a comment
+/// says how.
+enum SQL {
+    static let begin = "BEGIN IMMEDIATE"
+    static let commit = "COMMIT"
+    static let rollback = "ROLLBACK"
+    static let savepoint = "SAVEPOINT one"
+    static let release = "RELEASE one"
+    static let rollbackToSavepoint = "ROLLBACK TO one"
+
+    enum Notes {
+        static let value = "SELECT value FROM note WHERE key = :key"
+        static let set =
+            "INSERT INTO note (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        static let forget = "DELETE FROM note WHERE key = :key"
+    }
+}

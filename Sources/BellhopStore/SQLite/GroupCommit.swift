@@ -1,0 +1,135 @@
+import BellhopCore
+import GRDB
+import Synchronization
+
+/// Lets writers that come at the same time share one transaction, and so one wait for the disk.
+///
+/// A class over a lock, because callers on any task meet here. Whoever finds nobody draining the queue starts to; while its
+/// transaction is being written, the others queue up for the next. What runs is on the connection's own queue, where the
+/// cancellation of a caller's task cannot reach: a write that was asked for is made, and its caller hears of it.
+final class GroupCommit: Sendable {
+    /// One caller's wish.
+    private struct Job: Sendable {
+        /// Does it, and answers how to tell the caller once it is on disk. May run again when its group failed.
+        let perform: @Sendable (Session) throws -> @Sendable () -> Void
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    private struct State {
+        var waiting: [Job] = []
+        var isDraining = false
+        var commits = 0
+    }
+
+    private let database: any DatabaseWriter
+    private let faults: StatementFaults?
+    private let state = Mutex(State())
+
+    init(_ database: any DatabaseWriter, faults: StatementFaults?) {
+        self.database = database
+        self.faults = faults
+    }
+
+    /// How many transactions were committed.
+    var commits: Int { state.withLock { $0.commits } }
+
+    /// Runs work in a transaction; it is on disk when this returns. Fails alone, whoever shares the transaction.
+    func write<Value: Sendable>(
+        _ work: @escaping @Sendable (Session) throws -> Value
+    ) async -> Result<Value, any Error> {
+        await withCheckedContinuation { continuation in
+            enqueue(
+                Job(
+                    perform: { session in
+                        let value = try work(session)
+                        return { continuation.resume(returning: .success(value)) }
+                    },
+                    fail: { continuation.resume(returning: .failure($0)) }))
+        }
+    }
+
+    private func enqueue(_ job: Job) {
+        let isFirst = state.withLock { state in
+            state.waiting.append(job)
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+        guard isFirst else { return }
+        database.asyncWriteWithoutTransaction { [self] in drain(Session($0, faults: faults)) }
+    }
+
+    private func drain(_ session: Session) {
+        while let group = take() {
+            if group.count > 1, together(group, session) { continue }
+            for job in group { alone(job, session) }
+        }
+    }
+
+    private func take() -> [Job]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isDraining = false
+                return nil
+            }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+
+    /// One transaction for all, a savepoint for each. False when the transaction as a whole came to nothing and nobody was told.
+    private func together(_ group: [Job], _ session: Session) -> Bool {
+        var kept: [@Sendable () -> Void] = []
+        var failed: [(Job, any Error)] = []
+        do {
+            try session.run(SQL.begin)
+            for job in group {
+                try session.run(SQL.savepoint)
+                do {
+                    let settle = try job.perform(session)
+                    try session.run(SQL.release)
+                    kept.append(settle)
+                } catch {
+                    guard session.isInTransaction else { return false }
+                    try session.run(SQL.rollbackToSavepoint)
+                    try session.run(SQL.release)
+                    failed.append((job, error))
+                }
+            }
+            try commit(session)
+        } catch {
+            rollback(session)
+            return false
+        }
+        for settle in kept { settle() }
+        for (job, error) in failed { job.fail(error) }
+        return true
+    }
+
+    private func alone(_ job: Job, _ session: Session) {
+        do {
+            try session.run(SQL.begin)
+            let settle = try job.perform(session)
+            try commit(session)
+            settle()
+        } catch {
+            rollback(session)
+            job.fail(error)
+        }
+    }
+
+    private func commit(_ session: Session) throws {
+        try session.run(SQL.commit)
+        state.withLock { $0.commits += 1 }
+    }
+
+    /// Leaves no transaction behind. The failure that led here is the one that is told; where even this one fails, SQLite has
+    /// rolled back by itself or the next BEGIN says so.
+    private func rollback(_ session: Session) {
+        guard session.isInTransaction else { return }
+        do {
+            try Session(session.database).run(SQL.rollback)
+        } catch {
+            // Nothing to add: the next transaction meets the same trouble and reports it to its caller.
+        }
+    }
+}

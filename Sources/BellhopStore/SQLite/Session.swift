@@ -1,0 +1,41 @@
+import BellhopCore
+import GRDB
+import GRDBSQLite
+
+/// A connection for the length of one access: what the statements of a transaction run on.
+struct Session {
+    let database: Database
+    /// Makes statements fail, in tests; nil otherwise.
+    var faults: StatementFaults?
+
+    init(_ database: Database, faults: StatementFaults? = nil) {
+        self.database = database
+        self.faults = faults
+    }
+
+    /// The cached statement of this text.
+    func prepare(_ sql: String) throws -> Prepared { try Prepared(sql, in: self) }
+
+    /// Runs a statement without parameters.
+    func run(_ sql: String) throws {
+        var statement = try prepare(sql)
+        try statement.run()
+    }
+
+    /// The first column of the first row.
+    func int(_ sql: String) throws -> Int64 {
+        var statement = try prepare(sql)
+        return try statement.next() ? statement.int(0) : 0
+    }
+
+    /// Whether a transaction is open. A full disk ends one by itself.
+    var isInTransaction: Bool { database.isInsideTransaction }
+
+    /// What the connection says of its latest failure.
+    func failure() -> DatabaseError {
+        let connection = database.sqliteConnection
+        return DatabaseError(
+            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
+            message: String(cString: sqlite3_errmsg(connection)))
+    }
+}

@@ -1,0 +1,38 @@
+import GRDB
+import Synchronization
+
+/// Makes the n-th statement from now fail, once. A class over a lock because the test sets it while the connection's queue counts.
+///
+/// Nothing outside the tests makes one.
+final class StatementFaults: Sendable {
+    private struct State {
+        var remaining: Int?
+        var ran = 0
+        var code = ResultCode.SQLITE_IOERR
+    }
+
+    private let state = Mutex(State())
+
+    /// Lets `count - 1` statements pass and fails the one after them.
+    func fail(statement count: Int, with code: ResultCode = .SQLITE_IOERR) {
+        state.withLock { $0 = State(remaining: count, code: code) }
+    }
+
+    /// Lets everything pass; how many statements ran since the failure was asked for, and whether it happened.
+    @discardableResult
+    func stop() -> (ran: Int, failed: Bool) {
+        state.withLock { state in
+            defer { state = State() }
+            return (state.ran, state.remaining == 0)
+        }
+    }
+
+    func beforeStatement() throws {
+        try state.withLock { state in
+            state.ran += 1
+            guard let remaining = state.remaining, remaining > 0 else { return }
+            state.remaining = remaining - 1
+            if remaining == 1 { throw DatabaseError(resultCode: state.code, message: "a test made it fail") }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import BellhopCore
+import GRDB
+
+extension StoreError {
+    /// What a failure means to the person whose store is at `path`.
+    init(_ error: any Error, path: String) {
+        switch error {
+        case let error as StoreError:
+            self = error
+        case let error as DamagedValue:
+            self.init(
+                .damaged,
+                "The store \(path) is damaged (\(error.problem)): stop the agent and put back a copy, or move the file away to start anew."
+            )
+        case let error as DatabaseError:
+            self.init(error, path: path)
+        default:
+            self.init(.other, "The store \(path) failed: \(error).")
+        }
+    }
+
+    private init(_ error: DatabaseError, path: String) {
+        let said = error.message ?? error.resultCode.description
+        switch error.resultCode {
+        case .SQLITE_FULL:
+            self.init(.full, "The disk that holds the store \(path) is full: make room; nothing that was kept is lost.")
+        case .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_PERM:
+            self.init(
+                .full,
+                "The store \(path) cannot be written or read (\(said)): check the disk and the permissions of the file and its folder."
+            )
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.busy, "Another program holds the store \(path): close it, or try again later.")
+        case .SQLITE_CORRUPT:
+            self.init(
+                .damaged,
+                "The store \(path) is damaged (\(said)): stop the agent and put back a copy, or move the file away to start anew."
+            )
+        case .SQLITE_NOTADB:
+            self.init(.damaged, "The file \(path) is no Bellhop store: name another file under `store` in bellhop.yaml.")
+        case .SQLITE_CANTOPEN, .SQLITE_AUTH:
+            self.init(
+                .cannotOpen, "The store \(path) cannot be opened (\(said)): check that its folder is there and can be written.")
+        default:
+            self.init(.other, "The store \(path) failed: \(said).")
+        }
+    }
+}

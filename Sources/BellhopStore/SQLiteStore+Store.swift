@@ -1,0 +1,149 @@
+public import BellhopCore
+
+extension SQLiteStore: Store {
+    // Sources.
+
+    public func open(_ scope: Scope, source: String, at now: Timestamp) async throws(StoreError) -> SourceMemory {
+        try await write { try $0.open(scope, source: source, at: now) }
+    }
+
+    public func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask] {
+        try await read { try $0.remembered(keys, in: scope) }
+    }
+
+    public func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
+        try await read { try $0.tasks(in: scopes) }
+    }
+
+    public func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int] {
+        guard !subjects.isEmpty else { return [:] }
+        return try await read { try $0.writes(to: subjects, since: since) }
+    }
+
+    public func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
+        try await write { try $0.commit(poll) }
+    }
+
+    public func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event]) async throws(StoreError) {
+        try await write { try $0.setHealth(health, of: scope, events: events) }
+    }
+
+    // The bus.
+
+    @discardableResult
+    public func append(_ events: [Event]) async throws(StoreError) -> Int {
+        guard !events.isEmpty else { return 0 }
+        return try await write { try $0.append(events) }
+    }
+
+    public func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
+        try await read { try $0.unrouted(limit: limit) }
+    }
+
+    public func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON] {
+        guard !keys.isEmpty else { return [:] }
+        return try await read { try $0.state(for: keys) }
+    }
+
+    public func route(_ routing: Routing) async throws(StoreError) {
+        try await write { try $0.route(routing) }
+    }
+
+    // Rules.
+
+    /// A rule sees events from the sequence on that is its answer here: the one after the last there was when it was first loaded.
+    /// A rule that is missing is forgotten, what it remembers (`once`) apart; should it come back, it starts anew.
+    public func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
+        try await write { try $0.register(rules, at: now) }
+    }
+
+    public func nextTimer() async throws(StoreError) -> Timestamp? {
+        try await read { try $0.nextTimer() }
+    }
+
+    public func dueTimers(at now: Timestamp) async throws(StoreError) -> [RuleTimer] {
+        try await read { try $0.dueTimers(at: now) }
+    }
+
+    public func fire(_ firings: [TimerFiring]) async throws(StoreError) {
+        guard !firings.isEmpty else { return }
+        try await write { try $0.fire(firings) }
+    }
+
+    // Deliveries.
+
+    /// Takes at most one delivery per lane, and only when all earlier ones of its lane have ended: are done, dead, dropped or held.
+    /// One that is held waits for a person, who may take days, and so blocks nobody; should it be retried it comes late. A delivery
+    /// whose content this program cannot read becomes dead, and is seen among the dead.
+    public func claim(
+        limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp
+    ) async throws(StoreError) -> [Claim] {
+        try await write { try $0.claim(limit: limit, excluding: receivers, until: until, at: now) }
+    }
+
+    public func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
+        guard !finishes.isEmpty else { return [] }
+        return try await write { try $0.finish(finishes) }
+    }
+
+    @discardableResult
+    public func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int {
+        try await write { try $0.rescue(everything: everything, at: now) }
+    }
+
+    public func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
+        try await write { try $0.wake(receiver: receiver, at: now) }
+    }
+
+    public func nextDue() async throws(StoreError) -> Timestamp? {
+        try await read { try $0.nextDue() }
+    }
+
+    /// A retry makes what is dead or held available again with all its attempts, and lets what waits go at once; it ignores when
+    /// the delivery would have expired. What runs is left alone.
+    @discardableResult
+    public func decide(
+        _ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp
+    ) async throws(StoreError) -> Int {
+        guard !deliveries.isEmpty else { return 0 }
+        return try await write { try $0.decide(decision, on: deliveries, at: now) }
+    }
+
+    // Looking.
+
+    public func status() async throws(StoreError) -> StoreStatus {
+        try await read { try $0.status() }
+    }
+
+    public func events(_ query: EventQuery) async throws(StoreError) -> [StoredEvent] {
+        try await read { try $0.events(query) }
+    }
+
+    public func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
+        try await read { try $0.deliveries(query) }
+    }
+
+    /// Forgets in steps of a thousand rows, each a transaction of its own, so that nobody waits long behind it; what one step
+    /// forgot needs none of the others. Events that rules have still to see and deliveries that are held stay.
+    @discardableResult
+    public func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
+        var count = 0
+        var step: Session.PruningStep? = .events(after: 0)
+        while let current = step {
+            let (removed, next) = try await write { try $0.prune(current, retention, at: now) }
+            count += removed
+            step = next
+        }
+        return count
+    }
+
+    // Notes.
+
+    public func note(_ key: String) async throws(StoreError) -> JSON? {
+        try await read { try $0.note(key) }
+    }
+
+    public func setNote(_ key: String, to value: JSON?) async throws(StoreError) {
+        try await write { try $0.setNote(key, to: value) }
+    }
+}

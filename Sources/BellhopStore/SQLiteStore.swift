@@ -1,0 +1,132 @@
+public import BellhopCore
+import GRDB
+import GRDBSQLite
+
+/// The store in a SQLite file, in write-ahead mode with every commit on disk before it is answered.
+///
+/// A class, because it owns what there is one of: the connections, the queue of writers and the lock on the file. One connection
+/// writes, in transactions that callers share; a few others read beside it.
+public final class SQLiteStore: Sendable {
+    let path: String
+    let database: any DatabaseWriter
+    let writing: GroupCommit
+    private let lock: StoreLock?
+    private let isReadOnly: Bool
+
+    private init(path: String, database: any DatabaseWriter, lock: StoreLock?, isReadOnly: Bool, faults: StatementFaults?) {
+        self.path = path
+        self.database = database
+        self.lock = lock
+        self.isReadOnly = isReadOnly
+        writing = GroupCommit(database, faults: faults)
+    }
+
+    /// Opens the store at `path` for the agent, making it when there is none and bringing it up to date after copying it to
+    /// `PATH.schema-N` when an older version made it. Waits for the disk.
+    ///
+    /// - Throws: `.busy` when another process has it, `.newer`, `.damaged`, `.cannotOpen`, `.full`.
+    public static func open(path: String) throws(StoreError) -> SQLiteStore {
+        try open(path: path, migrator: Migrator(), faults: nil)
+    }
+
+    static func open(path: String, migrator: Migrator, faults: StatementFaults?) throws(StoreError) -> SQLiteStore {
+        let lock = try StoreLock(path: path)
+        try StoreFile.prepare(path)
+        return try translating(path) {
+            // Before anything is written: what is not ours is left as it is.
+            if !StoreFile.isEmpty(path) {
+                let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
+                let standing = try queue.unsafeRead { try migrator.standing(of: Session($0), path: path) }
+                if case .older(let version) = standing, version > 0 { try migrator.copy(queue, at: path, version: version) }
+                try queue.close()
+            }
+            let pool = try DatabasePool(path: path, configuration: configuration(isReadOnly: false))
+            try pool.writeWithoutTransaction { database in
+                // After opening: opening a pool sets NORMAL, with which a commit may be lost when the power goes.
+                try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
+                try database.execute(sql: "PRAGMA cache_size = -\(writerCacheKilobytes)")
+                let session = Session(database)
+                if case .older(let version) = try migrator.standing(of: session, path: path) {
+                    try migrator.migrate(session, from: version)
+                }
+            }
+            return SQLiteStore(path: path, database: pool, lock: lock, isReadOnly: false, faults: faults)
+        }
+    }
+
+    /// Opens the store at `path` to look at it, whether an agent runs or not. Only the questions under *Looking* in ``Store``,
+    /// notes and what else merely reads can be asked.
+    public static func openForReading(path: String) throws(StoreError) -> SQLiteStore {
+        try StoreFile.require(path)
+        return try translating(path) {
+            let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
+            try queue.unsafeRead { database in
+                guard try Migrator().standing(of: Session(database), path: path) == .current else {
+                    throw StoreError(
+                        .damaged,
+                        "The store \(path) was made by an older Bellhop: start the agent once, which brings it up to date.")
+                }
+            }
+            return SQLiteStore(path: path, database: queue, lock: nil, isReadOnly: true, faults: nil)
+        }
+    }
+
+    /// A store that is gone with the process: for tests and trials.
+    public static func inMemory() throws(StoreError) -> SQLiteStore { try inMemory(faults: nil) }
+
+    static func inMemory(faults: StatementFaults?) throws(StoreError) -> SQLiteStore {
+        try translating("in memory") {
+            let queue = try DatabaseQueue(configuration: configuration(isReadOnly: false))
+            try queue.writeWithoutTransaction { try Migrator().migrate(Session($0), from: 0) }
+            return SQLiteStore(path: "in memory", database: queue, lock: nil, isReadOnly: false, faults: faults)
+        }
+    }
+
+    /// Ends what is being written and lets go of the file and its lock. Nothing can be asked of the store afterwards.
+    public func close() async throws(StoreError) {
+        if !isReadOnly { try await write { _ in } }
+        try Self.translating(path) { try database.close() }
+    }
+
+    // Access.
+
+    /// Runs work in a transaction of the writer; on disk when this returns.
+    func write<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
+        if isReadOnly { throw StoreError(.other, "The store \(path) was opened to look at it, not to change it.") }
+        return try Self.get(await writing.write(work), path)
+    }
+
+    /// Runs work on a reader. A caller's cancellation does not reach it: an answer is quick, and half a read is no answer.
+    func read<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
+        let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
+            database.asyncRead { access in
+                continuation.resume(returning: access.flatMap { database in Result { try work(Session(database)) } })
+            }
+        }
+        return try Self.get(result, path)
+    }
+
+    private static func get<Value>(_ result: Result<Value, any Error>, _ path: String) throws(StoreError) -> Value {
+        switch result {
+        case .success(let value): return value
+        case .failure(let error): throw StoreError(error, path: path)
+        }
+    }
+
+    private static func translating<Value>(_ path: String, _ work: () throws -> Value) throws(StoreError) -> Value {
+        do { return try work() } catch { throw StoreError(error, path: path) }
+    }
+
+    /// What the writer may keep of the file in memory: enough that a hundred thousand new tasks do not spill their indexes to disk.
+    private static let writerCacheKilobytes = 32 * 1024
+
+    private static func configuration(isReadOnly: Bool) -> Configuration {
+        var configuration = Configuration()
+        configuration.label = "bellhop.store"
+        configuration.readonly = isReadOnly
+        configuration.foreignKeysEnabled = false  // none are declared
+        configuration.maximumReaderCount = 2
+        configuration.busyMode = .timeout(5)
+        return configuration
+    }
+}

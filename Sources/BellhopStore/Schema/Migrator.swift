@@ -1,0 +1,60 @@
+import BellhopCore
+import GRDB
+
+/// Brings a database to the program's schema, one version at a time, or says why it cannot.
+struct Migrator {
+    var migrations = Schema.migrations
+
+    /// What a database is to this program.
+    enum Standing: Hashable {
+        case current
+        /// Made by an older program, or empty (version 0).
+        case older(Int64)
+    }
+
+    /// How the database stands; throws when it is newer than the program or somebody else's.
+    func standing(of session: Session, path: String) throws -> Standing {
+        let application = try session.int("PRAGMA application_id")
+        let version = try session.int("PRAGMA user_version")
+        let newest = Int64(migrations.count)
+        if application == Schema.application {
+            guard version <= newest else {
+                throw StoreError(
+                    .newer,
+                    "The store \(path) was made by a newer Bellhop (schema \(version), this program knows \(newest)): use that version."
+                )
+            }
+            return version == newest ? .current : .older(version)
+        }
+        guard application == 0, version == 0, try session.int("SELECT count(*) FROM sqlite_schema") == 0 else {
+            throw StoreError(
+                .damaged, "The file \(path) is another program's database: name another file under `store` in bellhop.yaml.")
+        }
+        return .older(0)
+    }
+
+    /// Takes all missing steps in one transaction.
+    func migrate(_ session: Session, from version: Int64) throws {
+        try session.run(SQL.begin)
+        do {
+            for migration in migrations[Int(version)...] { try session.database.execute(sql: migration) }
+            try session.database.execute(
+                sql: "PRAGMA application_id = \(Schema.application); PRAGMA user_version = \(migrations.count)")
+            try session.run(SQL.commit)
+        } catch {
+            if session.isInTransaction { try session.run(SQL.rollback) }
+            throw error
+        }
+    }
+
+    /// Copies the whole database, as it is now, to a file beside it that says its version. A copy of that version that is there
+    /// already is replaced.
+    func copy(_ database: any DatabaseReader, at path: String, version: Int64) throws {
+        let target = "\(path).schema-\(version)"
+        try StoreFile.prepare(target)
+        let copy = try DatabaseQueue(path: target)
+        try database.backup(to: copy)
+        try copy.close()
+        try StoreFile.syncFolder(of: target)
+    }
+}

@@ -1,0 +1,118 @@
+import BellhopCore
+import GRDB
+
+extension Session {
+    /// Adds events and marks the new ones as unrouted; how many those were.
+    @discardableResult
+    func append(_ events: [Event]) throws -> Int {
+        guard !events.isEmpty else { return 0 }
+        var insert = try prepare(SQL.Bus.insert)
+        var count = 0
+        var bytes: [UInt8] = []
+        for event in events {
+            EventFitting.encode(event.data, into: &bytes)
+            try insert.bind(":id", key: event.id.text)
+            try insert.bind(":type", event.type.name)
+            try insert.bind(":source", event.source)
+            try insert.bind(":subject", event.subject)
+            try insert.bind(":time", event.time)
+            try insert.bind(":hop", event.hop)
+            try insert.bind(":data", text: bytes)
+            count += try insert.run()
+        }
+        guard count > 0 else { return 0 }
+        // One connection writes, so this transaction's rows are the last ones, without gaps.
+        let last = database.lastInsertedRowID
+        var mark = try prepare(SQL.Bus.markUnrouted)
+        try mark.bind(":first", last - Int64(count) + 1)
+        try mark.bind(":last", last)
+        try mark.run()
+        return count
+    }
+
+    func unrouted(limit: Int) throws -> [StoredEvent] {
+        var statement = try prepare(SQL.Bus.unrouted)
+        try statement.bind(":limit", limit)
+        return try events(&statement)
+    }
+
+    func events(_ statement: inout Prepared) throws -> [StoredEvent] {
+        var events: [StoredEvent] = []
+        while try statement.next() { events.append(try StoredEvent(statement)) }
+        return events
+    }
+
+    func state(for keys: [StateKey]) throws -> [StateKey: JSON] {
+        var values: [StateKey: JSON] = [:]
+        var statement = try prepare(SQL.Bus.state)
+        for key in keys {
+            try statement.bind(":rule", key.rule)
+            try statement.bind(":kind", key.kind.rawValue)
+            try statement.bind(":key", key.key)
+            guard try statement.next() else { continue }
+            values[key] = try statement.json(0)
+            statement.stop()
+        }
+        return values
+    }
+
+    /// T2. Events that were routed meanwhile are routed once: where none of the marks is left, nothing is kept.
+    func route(_ routing: Routing) throws {
+        if !routing.routed.isEmpty, try markRouted(routing.routed) == 0 { return }
+        try insert(routing.deliveries)
+        try set(routing.state)
+        try append(routing.events)
+        try add(routing.tallies)
+    }
+
+    /// Removes the marks, a run of neighbours at a time; how many there were.
+    private func markRouted(_ sequences: [Int64]) throws -> Int {
+        var statement = try prepare(SQL.Bus.markRouted)
+        var count = 0
+        for run in Self.runs(of: sequences) {
+            try statement.bind(":first", run.lowerBound)
+            try statement.bind(":last", run.upperBound)
+            count += try statement.run()
+        }
+        return count
+    }
+
+    /// The runs of neighbours that these numbers make up.
+    static func runs(of numbers: [Int64]) -> [ClosedRange<Int64>] {
+        var runs: [ClosedRange<Int64>] = []
+        for number in numbers.sorted() {
+            if let last = runs.last, number <= last.upperBound + 1 {
+                runs[runs.count - 1] = last.lowerBound...number
+            } else {
+                runs.append(number...number)
+            }
+        }
+        return runs
+    }
+
+    private func set(_ writes: [StateWrite]) throws {
+        guard !writes.isEmpty else { return }
+        var statement = try prepare(SQL.Bus.setState)
+        for write in writes {
+            try statement.bind(":rule", write.key.rule)
+            try statement.bind(":kind", write.key.kind.rawValue)
+            try statement.bind(":key", write.key.key)
+            try statement.bind(":value", text: write.value.encoded())
+            try statement.bind(":expires", write.expires)
+            try statement.run()
+        }
+    }
+
+    private func add(_ tallies: [RuleTally]) throws {
+        guard !tallies.isEmpty else { return }
+        var statement = try prepare(SQL.Rules.tally)
+        for tally in tallies {
+            try statement.bind(":runs", tally.runs)
+            try statement.bind(":errors", tally.errors)
+            try statement.bind(":error", tally.lastError)
+            try statement.bind(":at", tally.at)
+            try statement.bind(":name", tally.rule)
+            try statement.run()
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import BellhopCore
+
+extension Session {
+    private struct Row {
+        var delivery: DeliveryRow
+        var id: Int64
+        var attempts: Int
+        var lease: Int64
+        var firstStarted: Timestamp?
+        var lastUncertain: Timestamp?
+    }
+
+    /// T3.
+    func claim(limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp) throws -> [Claim] {
+        var claims: [Claim] = []
+        for id in try due(limit: limit, excluding: receivers, at: now) {
+            guard let row = try claimable(id) else { continue }
+            if let problem = row.delivery.problem {
+                try end(id, as: .dead, DeliveryRow.failure(problem), at: now, uncertain: false)
+                try promote(row.delivery.delivery.lane)
+            } else {
+                claims.append(try start(row, until: until, at: now))
+            }
+        }
+        return claims
+    }
+
+    /// The ids of what is due, the longest waiting first.
+    private func due(limit: Int, excluding receivers: Set<String>, at now: Timestamp) throws -> [Int64] {
+        var waiting: [(runAt: Int64, id: Int64)] = []
+        var due = try prepare(SQL.Deliveries.due)
+        var next = try receiver(after: nil)
+        while let receiver = next {
+            next = try self.receiver(after: receiver)
+            if receivers.contains(receiver) { continue }
+            try due.bind(":receiver", receiver)
+            try due.bind(":now", now)
+            try due.bind(":limit", limit)
+            while try due.next() { waiting.append((due.int(0), due.int(1))) }
+        }
+        waiting.sort { ($0.runAt, $0.id) < ($1.runAt, $1.id) }
+        return waiting.prefix(limit).map(\.id)
+    }
+
+    private func receiver(after last: String?) throws -> String? {
+        var statement = try prepare(last == nil ? SQL.Deliveries.firstReceiver : SQL.Deliveries.nextReceiver)
+        if let last { try statement.bind(":receiver", last) }
+        return try statement.next() ? statement.optionalText(0) : nil
+    }
+
+    private func claimable(_ id: Int64) throws -> Row? {
+        var statement = try prepare(SQL.Deliveries.claimable)
+        try statement.bind(":id", id)
+        guard try statement.next() else { return nil }
+        let next = DeliveryRow.width
+        return Row(
+            delivery: DeliveryRow(statement), id: id, attempts: Int(statement.int(next)), lease: statement.int(next + 1),
+            firstStarted: statement.optionalTime(next + 2), lastUncertain: statement.optionalTime(next + 3))
+    }
+
+    private func start(_ row: Row, until: Timestamp, at now: Timestamp) throws -> Claim {
+        let lease = Lease(token: row.lease + 1, until: until)
+        var statement = try prepare(SQL.Deliveries.start)
+        try statement.bind(":lease", lease.token)
+        try statement.bind(":until", until)
+        try statement.bind(":now", now)
+        try statement.bind(":id", row.id)
+        try statement.run()
+        return Claim(
+            delivery: row.delivery.delivery, lease: lease,
+            attempt: Attempt(
+                number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
+                claimed: try references(of: row)))
+    }
+
+    /// What other deliveries for the same task made there, for those who look in its journal for what they made themselves.
+    private func references(of row: Row) throws -> Set<String> {
+        let delivery = row.delivery.delivery
+        guard let subject = delivery.task?.subject, ["comment", "update"].contains(delivery.action) else { return [] }
+        var statement = try prepare(SQL.Deliveries.references)
+        try statement.bind(":subject", subject)
+        try statement.bind(":id", row.id)
+        var references: Set<String> = []
+        while try statement.next() { references.insert(statement.text(0)) }
+        return references
+    }
+}

@@ -1,0 +1,93 @@
+import BellhopCore
+
+extension Session {
+    /// Adds deliveries; those whose identity is there already are left out.
+    func insert(_ deliveries: [Delivery]) throws {
+        guard !deliveries.isEmpty else { return }
+        var statement = try prepare(SQL.Deliveries.insert)
+        var body: [UInt8] = []
+        for delivery in deliveries {
+            body.removeAll(keepingCapacity: true)
+            DeliveryBody(delivery).stored.encode(into: &body)
+            let (state, failure) = delivery.initial.stored
+            try statement.bind(":name", key: delivery.id.text)
+            try statement.bind(":occasion", delivery.id.occasion.text)
+            try statement.bind(":rule", delivery.id.rule)
+            try statement.bind(":step", delivery.id.step.text)
+            try statement.bind(":receiver", delivery.id.receiver)
+            try statement.bind(":action", delivery.action)
+            try statement.bind(":subject", delivery.task?.subject)
+            try statement.bind(":lane", delivery.lane)
+            try statement.bind(":body", text: body)
+            try statement.bind(":hop", delivery.hop)
+            try statement.bind(":created", delivery.createdAt)
+            try statement.bind(":expires", delivery.expires)
+            try statement.bind(":state", state.rawValue)
+            try statement.bind(":run_at", delivery.runAt)
+            try statement.bind(":finished", state == .available ? nil : delivery.createdAt)
+            try statement.bind(":failure", text: failure?.stored.encoded())
+            try statement.run()
+        }
+    }
+
+    func rescue(everything: Bool, at now: Timestamp) throws -> Int {
+        let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
+        var statement = try prepare(SQL.Deliveries.rescue)
+        try statement.bind(":now", now)
+        try statement.bind(":failure", text: failure.stored.encoded())
+        try statement.bind(":everything", everything)
+        return try statement.run()
+    }
+
+    func wake(receiver: String, at now: Timestamp) throws {
+        var statement = try prepare(SQL.Deliveries.wake)
+        try statement.bind(":now", now)
+        try statement.bind(":receiver", receiver)
+        try statement.run()
+    }
+
+    /// The highest hop of what was written to each of these tasks, or may have been, since then.
+    func writes(to subjects: [String], since: Timestamp) throws -> [String: Int] {
+        var statement = try prepare(SQL.Deliveries.writes)
+        var hops: [String: Int] = [:]
+        for subject in subjects {
+            try statement.bind(":subject", subject)
+            try statement.bind(":since", since)
+            if try statement.next(), let hop = statement.optionalInt(0) { hops[subject] = Int(hop) }
+            statement.stop()
+        }
+        return hops
+    }
+
+    func nextDue() throws -> Timestamp? {
+        var statement = try prepare(SQL.Deliveries.nextDue)
+        return try statement.next() ? statement.optionalTime(0) : nil
+    }
+
+    func promote(_ lane: String) throws {
+        var statement = try prepare(SQL.Deliveries.promote)
+        try statement.bind(":lane", lane)
+        try statement.run()
+    }
+
+    func end(_ id: Int64, as state: DeliveryState, _ failure: Failure, at now: Timestamp, uncertain: Bool) throws {
+        var statement = try prepare(SQL.Deliveries.end)
+        try statement.bind(":state", state.rawValue)
+        try statement.bind(":at", now)
+        try statement.bind(":failure", text: failure.stored.encoded())
+        try statement.bind(":uncertain", uncertain)
+        try statement.bind(":id", id)
+        try statement.run()
+    }
+}
+
+extension Delivery.InitialState {
+    /// The state it starts in, and why where it starts dead.
+    var stored: (state: DeliveryState, failure: Failure?) {
+        switch self {
+        case .available: (.available, nil)
+        case .shadow: (.shadow, nil)
+        case .dead(let failure): (.dead, failure)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import BellhopCore
+
+extension Session {
+    func status() throws -> StoreStatus {
+        var deliveries: [DeliveryState: Int] = [:]
+        var open = try prepare(SQL.Looking.openDeliveries)
+        while try open.next() { deliveries[try Self.state(open.text(0))] = Int(open.int(1)) }
+        let done = Int(try int(SQL.Looking.deliveryCount)) - deliveries.values.reduce(0, +)
+        if done > 0 { deliveries[.done] = done }
+        return StoreStatus(
+            sources: try sources(), rules: try rules(), deliveries: deliveries, events: Int(try int(SQL.Looking.eventCount)),
+            unrouted: Int(try int(SQL.Looking.unroutedCount)))
+    }
+
+    func events(_ query: EventQuery) throws -> [StoredEvent] {
+        var statement = try prepare(query.after == nil ? SQL.Looking.events : SQL.Looking.eventsAfter)
+        if let after = query.after { try statement.bind(":after", after) }
+        try statement.bind(":types", text: Self.list(query.types.map(\.name)))
+        try statement.bind(":sources", text: Self.list(query.sources))
+        try statement.bind(":since", query.since)
+        try statement.bind(":task", query.task)
+        try statement.bind(":id", query.id.map(Self.prefix))
+        try statement.bind(":limit", query.limit)
+        let found = try events(&statement)
+        return query.after == nil ? found.reversed() : found
+    }
+
+    func deliveries(_ query: DeliveryQuery) throws -> [DeliveryRecord] {
+        var statement = try prepare(SQL.Looking.deliveries)
+        try statement.bind(":states", text: Self.list(query.states.map(\.rawValue)))
+        try statement.bind(":rule", query.rule)
+        try statement.bind(":occasion", query.event.map { Occasion.event($0).id.text })
+        try statement.bind(":id", query.id.map(Self.prefix))
+        try statement.bind(":limit", query.limit)
+        var records: [DeliveryRecord] = []
+        while try statement.next() { records.append(try Self.record(statement)) }
+        return records.reversed()
+    }
+
+    // Parts.
+
+    private func sources() throws -> [StoreStatus.SourceStatus] {
+        var statement = try prepare(SQL.Looking.sources)
+        var sources: [StoreStatus.SourceStatus] = []
+        while try statement.next() {
+            sources.append(
+                StoreStatus.SourceStatus(
+                    source: statement.text(0),
+                    scope: Scope(
+                        instance: statement.text(1), user: statement.text(2), kind: statement.text(3), query: statement.text(4)),
+                    hasBaseline: statement.int(5) > 0, tasks: Int(statement.int(8)), lastCommit: statement.optionalTime(6),
+                    health: try SourceHealth(stored: statement.json(7))))
+        }
+        return sources
+    }
+
+    private func rules() throws -> [StoreStatus.RuleStatus] {
+        var statement = try prepare(SQL.Looking.rules)
+        var rules: [StoreStatus.RuleStatus] = []
+        while try statement.next() {
+            rules.append(
+                StoreStatus.RuleStatus(
+                    rule: statement.text(0), runs: Int(statement.int(1)), errors: Int(statement.int(2)),
+                    lastError: statement.optionalText(3), lastRun: statement.optionalTime(4), nextDue: statement.optionalTime(5)))
+        }
+        return rules
+    }
+
+    private static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {
+        let delivery = DeliveryRow(row)
+        let next = DeliveryRow.width
+        var failure: Failure?
+        if !row.isNull(next + 5) { failure = try Failure(stored: row.json(next + 5)) }
+        if let problem = delivery.problem { failure = failure ?? DeliveryRow.failure(problem) }
+        return DeliveryRecord(
+            delivery: delivery.delivery, state: try state(row.text(next)), attempts: Int(row.int(next + 1)),
+            runAt: delivery.delivery.runAt, finishedAt: row.optionalTime(next + 2),
+            receipt: row.optionalText(next + 3).map { Receipt($0, reference: row.optionalText(next + 4)) }, failure: failure)
+    }
+
+    private static func state(_ text: String) throws -> DeliveryState {
+        guard let state = DeliveryState(rawValue: text) else { throw DamagedValue("a delivery is in no known state") }
+        return state
+    }
+
+    /// A JSON array for `json_each`; nil for no condition.
+    private static func list(_ names: [String]) -> [UInt8]? {
+        names.isEmpty ? nil : JSON.array(names.map(JSON.string)).encoded()
+    }
+
+    /// A pattern for what starts with this text.
+    private static func prefix(_ text: String) -> String {
+        var pattern = ""
+        for character in text {
+            if "%_\\".contains(character) { pattern.append("\\") }
+            pattern.append(character)
+        }
+        return pattern + "%"
+    }
+}

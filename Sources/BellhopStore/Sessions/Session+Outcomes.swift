@@ -1,0 +1,97 @@
+import BellhopCore
+
+extension Session {
+    /// T4.
+    func finish(_ finishes: [Finish]) throws -> [Bool] {
+        var answers: [Bool] = []
+        answers.reserveCapacity(finishes.count)
+        for finish in finishes { answers.append(try self.finish(finish)) }
+        return answers
+    }
+
+    /// A person's word.
+    func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) throws -> Int {
+        var count = 0
+        for id in deliveries {
+            guard let row = try decidable(id) else { continue }
+            switch decision {
+            case .retry: try change(SQL.Deliveries.retryAnew, row.id, at: now)
+            case .drop: try change(SQL.Deliveries.drop, row.id, at: now)
+            }
+            try reorder(row.lane)
+            count += 1
+        }
+        return count
+    }
+
+    private func finish(_ finish: Finish) throws -> Bool {
+        guard let row = try running(finish.id), row.lease == finish.lease.token else { return false }
+        switch finish.next {
+        case .done(let receipt):
+            try done(row.id, receipt, at: finish.at)
+            try promote(row.lane)
+        case .retry(let time, let failure):
+            try again(SQL.Deliveries.retry, row.id, failure, at: time, uncertain: finish.uncertain)
+        case .paused(let failure, let time):
+            try again(SQL.Deliveries.pause, row.id, failure, at: time, uncertain: finish.uncertain)
+        case .dead(let failure):
+            try end(row.id, as: .dead, failure, at: finish.at, uncertain: finish.uncertain)
+            try promote(row.lane)
+        case .held(let failure):
+            try end(row.id, as: .held, failure, at: finish.at, uncertain: finish.uncertain)
+            try promote(row.lane)
+        }
+        try append(finish.events)
+        return true
+    }
+
+    private func running(_ id: Delivery.ID) throws -> (id: Int64, lease: Int64, lane: String)? {
+        var statement = try prepare(SQL.Deliveries.running)
+        try statement.bind(":name", key: id.text)
+        guard try statement.next() else { return nil }
+        return (statement.int(0), statement.int(1), statement.text(2))
+    }
+
+    private func done(_ id: Int64, _ receipt: Receipt, at now: Timestamp) throws {
+        var statement = try prepare(SQL.Deliveries.done)
+        try statement.bind(":at", now)
+        try statement.bind(":receipt", receipt.summary)
+        try statement.bind(":reference", receipt.reference)
+        try statement.bind(":id", id)
+        try statement.run()
+    }
+
+    private func again(_ sql: String, _ id: Int64, _ failure: Failure, at time: Timestamp, uncertain: Bool) throws {
+        var statement = try prepare(sql)
+        try statement.bind(":run_at", time)
+        try statement.bind(":failure", text: failure.stored.encoded())
+        try statement.bind(":uncertain", uncertain)
+        try statement.bind(":id", id)
+        try statement.run()
+    }
+
+    private func decidable(_ id: Delivery.ID) throws -> (id: Int64, lane: String)? {
+        var statement = try prepare(SQL.Deliveries.decidable)
+        try statement.bind(":name", key: id.text)
+        guard try statement.next() else { return nil }
+        return (statement.int(0), statement.text(1))
+    }
+
+    private func change(_ sql: String, _ id: Int64, at now: Timestamp) throws {
+        var statement = try prepare(sql)
+        try statement.bind(":now", now)
+        try statement.bind(":id", id)
+        try statement.run()
+    }
+
+    /// Finds the head of a lane anew: the one that runs, else the oldest that is alive.
+    private func reorder(_ lane: String) throws {
+        var runs = try prepare(SQL.Deliveries.laneRuns)
+        try runs.bind(":lane", lane)
+        if try runs.next(), runs.int(0) == 1 { return }
+        var demote = try prepare(SQL.Deliveries.demote)
+        try demote.bind(":lane", lane)
+        try demote.run()
+        try promote(lane)
+    }
+}

@@ -1,0 +1,68 @@
+import BellhopCore
+
+extension Session {
+    /// One step of forgetting.
+    enum PruningStep: Sendable {
+        case events(after: Int64)
+        case deliveries(after: Int64)
+        case rest
+    }
+
+    /// Takes one step, of a thousand rows at most where there may be many; how many rows went, and the step after it.
+    func prune(
+        _ step: PruningStep, _ retention: Retention, at now: Timestamp
+    ) throws -> (removed: Int, next: PruningStep?) {
+        switch step {
+        case .events(let after):
+            let (removed, last) = try walk(SQL.Pruning.events, SQL.Pruning.removeEvents, after, before: now - retention.events)
+            return (removed, last.map { .events(after: $0) } ?? .deliveries(after: 0))
+        case .deliveries(let after):
+            let (removed, last) = try walk(
+                SQL.Pruning.deliveries, SQL.Pruning.removeDeliveries, after, before: now - retention.deliveries)
+            return (removed, last.map { .deliveries(after: $0) } ?? .rest)
+        case .rest:
+            return (try forget(before: now - retention.forgotten) + expire(at: now), nil)
+        }
+    }
+
+    /// Removes what is old among the next thousand rows; the last of those, or nil when none of them was old.
+    private func walk(
+        _ look: String, _ remove: String, _ after: Int64, before limit: Timestamp
+    ) throws -> (removed: Int, last: Int64?) {
+        var looking = try prepare(look)
+        try looking.bind(":before", limit)
+        try looking.bind(":after", after)
+        guard try looking.next(), looking.int(0) > 0, looking.int(2) > 0 else { return (0, nil) }
+        let last = looking.int(1)
+        var removing = try prepare(remove)
+        try removing.bind(":after", after)
+        try removing.bind(":last", last)
+        try removing.bind(":before", limit)
+        return (try removing.run(), last)
+    }
+
+    /// Forgets removed tasks, and scopes that nothing has been heard of for as long.
+    private func forget(before limit: Timestamp) throws -> Int {
+        var departed = try prepare(SQL.Pruning.removeDeparted)
+        try departed.bind(":before", limit)
+        var count = try departed.run()
+        var scopes: [Int64] = []
+        var old = try prepare(SQL.Pruning.oldScopes)
+        try old.bind(":before", limit)
+        while try old.next() { scopes.append(old.int(0)) }
+        for sql in [SQL.Pruning.removeScopeTasks, SQL.Pruning.removeScopeDeparted, SQL.Pruning.removeScope] {
+            var statement = try prepare(sql)
+            for scope in scopes {
+                try statement.bind(":scope", scope)
+                count += try statement.run()
+            }
+        }
+        return count
+    }
+
+    private func expire(at now: Timestamp) throws -> Int {
+        var statement = try prepare(SQL.Pruning.removeState)
+        try statement.bind(":now", now)
+        return try statement.run()
+    }
+}

@@ -1,0 +1,180 @@
+import BellhopCore
+
+extension Session {
+    private struct ScopeRow {
+        var id: Int64
+        var turn: Int64
+        var cursor: Cursor?
+        var answer: Fingerprint?
+        var health: SourceHealth
+    }
+
+    func open(_ scope: Scope, source: String, at now: Timestamp) throws -> SourceMemory {
+        var open = try prepare(SQL.Sources.open)
+        try open.bind(":name", scope.id.text)
+        try open.bind(":source", source)
+        try open.bind(":instance", scope.instance)
+        try open.bind(":user", scope.user)
+        try open.bind(":kind", scope.kind)
+        try open.bind(":query", scope.query)
+        try open.bind(":opened", now)
+        try open.bind(":health", text: SourceHealth().stored.encoded())
+        try open.run()
+        let row = try require(scope.id)
+        return SourceMemory(
+            turn: row.turn, hasBaseline: row.turn > 0, cursor: row.cursor, answer: row.answer, known: try known(row.id),
+            health: row.health)
+    }
+
+    func remembered(_ keys: [TaskKey], in scope: Scope.ID) throws -> [TaskKey: RememberedTask] {
+        guard let row = try self.scope(scope) else { return [:] }
+        var found: [TaskKey: RememberedTask] = [:]
+        var present = try prepare(SQL.Sources.rememberedTask)
+        var departed = try prepare(SQL.Sources.rememberedDeparted)
+        for key in keys {
+            try present.bind(":scope", row.id)
+            try present.bind(":key", key: key.text)
+            if try present.next() {
+                found[key] = RememberedTask(snapshot: try snapshot(present, 1), generation: present.int(0))
+                present.stop()
+                continue
+            }
+            try departed.bind(":scope", row.id)
+            try departed.bind(":key", key: key.text)
+            if try departed.next() {
+                found[key] = RememberedTask(
+                    snapshot: try snapshot(departed, 1), generation: departed.int(0), removed: departed.time(2))
+                departed.stop()
+            }
+        }
+        return found
+    }
+
+    func tasks(in scopes: [Scope.ID]) throws -> [Scope.ID: [Snapshot]] {
+        var tasks: [Scope.ID: [Snapshot]] = [:]
+        var statement = try prepare(SQL.Sources.snapshots)
+        for id in Set(scopes) {
+            guard let row = try scope(id) else { continue }
+            var snapshots: [Snapshot] = []
+            try statement.bind(":scope", row.id)
+            while try statement.next() { snapshots.append(try snapshot(statement, 0)) }
+            tasks[id] = snapshots
+        }
+        return tasks
+    }
+
+    /// T1.
+    func commit(_ poll: PollCommit) throws -> PollResult {
+        let row = try require(poll.scope)
+        guard row.turn == poll.expectedTurn else { return .superseded }
+        try setPresent(poll.present, of: poll.source, in: row.id)
+        try setRemoved(poll.removed, of: poll.source, in: row.id, at: poll.at)
+        let count = try append(poll.events)
+        var advance = try prepare(SQL.Sources.advance)
+        try advance.bind(":at", poll.at)
+        try advance.bind(":cursor", text: poll.cursor?.value.encoded())
+        try advance.bind(":answer", poll.answer)
+        try advance.bind(":health", text: poll.health.stored.encoded())
+        try advance.bind(":scope", row.id)
+        try advance.run()
+        return .committed(turn: row.turn + 1, newEvents: count)
+    }
+
+    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event]) throws {
+        var statement = try prepare(SQL.Sources.setHealth)
+        try statement.bind(":health", text: health.stored.encoded())
+        try statement.bind(":name", scope.text)
+        guard try statement.run() == 1 else { throw Self.unopened(scope) }
+        try append(events)
+    }
+
+    // Parts.
+
+    private func known(_ scope: Int64) throws -> KnownTasks {
+        var known = KnownTasks()
+        var statement = try prepare(SQL.Sources.known)
+        try statement.bind(":scope", scope)
+        while try statement.next() {
+            known.set(
+                KnownTask(
+                    key: TaskKey(statement.key(0)), listed: try statement.fingerprint(1), content: try statement.fingerprint(2),
+                    refreshed: statement.optionalTime(3)))
+        }
+        return known
+    }
+
+    private func setPresent(_ tasks: [PollCommit.PresentTask], of source: String, in scope: Int64) throws {
+        guard !tasks.isEmpty else { return }
+        let mayReturn = try hasDeparted(scope)
+        var set = try prepare(SQL.Sources.setTask)
+        var clear = try prepare(SQL.Sources.removeDeparted)
+        var bytes: [UInt8] = []
+        for task in tasks {
+            bytes.removeAll(keepingCapacity: true)
+            task.snapshot.json(source: source).encode(into: &bytes)
+            let key = task.snapshot.key.text
+            try set.bind(":scope", scope)
+            try set.bind(":key", key: key)
+            try set.bind(":listed", task.listed)
+            try set.bind(":content", task.content)
+            try set.bind(":generation", task.generation)
+            try set.bind(":refreshed", task.refreshed)
+            try set.bind(":snapshot", text: bytes)
+            try set.run()
+            guard mayReturn else { continue }
+            try clear.bind(":scope", scope)
+            try clear.bind(":key", key: key)
+            try clear.run()
+        }
+    }
+
+    private func setRemoved(
+        _ tasks: [PollCommit.RemovedTask], of source: String, in scope: Int64, at now: Timestamp
+    ) throws {
+        guard !tasks.isEmpty else { return }
+        var remove = try prepare(SQL.Sources.removeTask)
+        var set = try prepare(SQL.Sources.setDeparted)
+        for task in tasks {
+            try remove.bind(":scope", scope)
+            try remove.bind(":key", key: task.key.text)
+            try remove.run()
+            try set.bind(":scope", scope)
+            try set.bind(":key", key: task.key.text)
+            try set.bind(":generation", task.generation)
+            try set.bind(":removed", now)
+            try set.bind(":reason", task.reason.rawValue)
+            try set.bind(":snapshot", text: task.snapshot.json(source: source).encoded())
+            try set.run()
+        }
+    }
+
+    private func hasDeparted(_ scope: Int64) throws -> Bool {
+        var statement = try prepare(SQL.Sources.hasDeparted)
+        try statement.bind(":scope", scope)
+        return try statement.next() && statement.int(0) == 1
+    }
+
+    private func snapshot(_ row: borrowing Prepared, _ column: Int32) throws -> Snapshot {
+        guard let snapshot = Snapshot(json: try row.json(column)) else { throw DamagedValue("a task has no id") }
+        return snapshot
+    }
+
+    private func scope(_ id: Scope.ID) throws -> ScopeRow? {
+        var statement = try prepare(SQL.Sources.scope)
+        try statement.bind(":name", id.text)
+        guard try statement.next() else { return nil }
+        return ScopeRow(
+            id: statement.int(0), turn: statement.int(1),
+            cursor: statement.isNull(2) ? nil : Cursor(try statement.json(2)), answer: try statement.optionalFingerprint(3),
+            health: try SourceHealth(stored: statement.json(4)))
+    }
+
+    private func require(_ id: Scope.ID) throws -> ScopeRow {
+        guard let row = try scope(id) else { throw Self.unopened(id) }
+        return row
+    }
+
+    private static func unopened(_ id: Scope.ID) -> StoreError {
+        StoreError(.other, "The store knows no scope \(id.text): a scope is opened before it is polled.")
+    }
+}
