@@ -1,13 +1,106 @@
 /// The simulator's own endpoint, `/simulator/…`: no login, no faults, JSON in and out.
+///
+/// It is for whoever drives a simulator in another process; ``help`` lists what there is.
 struct AdminAPI: Sendable {
     let simulation: Simulation
 
-    /// A request that makes no sense.
-    struct Problem: Error {
-        var message: String
-    }
+    static let help = """
+        GET    /simulator                     this list
+        GET    /simulator/state               time, counts, users, tasks, journal, faults: all in one
+        GET    /simulator/faults              rules and how often each has struck
+        POST   /simulator/faults              a rule, or a list of them; answers their ids
+               {"fault": "internal_error", "method": "POST", "path": "/api/x_snc_my_work", "skip": 0, "times": 1,
+                "probability": 1, "takes_effect": false}     times: null has no end
+               faults: \(Fault.names.joined(separator: ", "))
+               too_many_requests takes retry_after (s), retry_after_date (s ahead) or rate_limit_reset (s ahead);
+               slow takes milliseconds; redirect takes to; status takes status and body
+        DELETE /simulator/faults[/{id}]       one rule, or all
+        GET    /simulator/tasks               all tasks, raw values
+        POST   /simulator/tasks               {"table": "incident", "title": "…", "priority": 3, "assigned_to": "user name",
+                                               "opened_by": "user name", "sys_id": "…", "fields": {"column": "raw value"}}
+        GET    /simulator/tasks/{id}          by sys_id or number; so below
+        PATCH  /simulator/tasks/{id}          {"set": {"column": "raw value"}, "assign": "user name" or null, "close": true,
+                                               "touch": true, "by": "user name"}
+        DELETE /simulator/tasks/{id}
+        GET    /simulator/tasks/{id}/journal  comments and work notes
+        POST   /simulator/tasks/{id}/journal  {"text": "…", "kind": "comments" or "work_notes", "by": "user name"}
+        GET    /simulator/users               never with passwords
+        POST   /simulator/users               {"user_name": "…", "password": "…", "name": "…", "email": "…"}
+        PATCH  /simulator/users/{user_name}   password, language (en, de), active, utc_offset, may_use_tracker; tasks, journal,
+                                              users: allowed, hidden or forbidden; work_notes, comments, updates: allowed,
+                                              ignored or refused; hidden_fields: ["column"]
+        DELETE /simulator/sessions[?user=…]   ends them
+        PATCH  /simulator/settings            session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker
+        GET    /simulator/received            what /hooks/{name} and /webhook/{name} were sent; ?receiver=name
+        DELETE /simulator/received
+        PUT    /simulator/receivers/{name}    {"status": 500, "body": "…"}: what it answers from now on
+        DELETE /simulator/receivers/{name}    back to 200 ok
+        GET    /simulator/requests            all requests but these; credentials and cookies left out
+        DELETE /simulator/requests
+
+        """
 
     func answer(_ request: ReceivedRequest) -> Reply {
-        .text(404, "")
+        do throws(AdminProblem) {
+            return try route(request)
+        } catch {
+            return .json(error.status, ["error": .string(error.message)])
+        }
+    }
+
+    private func route(_ request: ReceivedRequest) throws(AdminProblem) -> Reply {
+        let path = Array(request.segments.dropFirst())
+        switch (request.method, path.first, path.count) {
+        case ("GET", nil, _): return .text(200, AdminAPI.help)
+        case ("GET", "state", 1): return .json(200, state)
+        case (_, "faults", 1...2): return try faults(path, request)
+        case (_, "tasks", 1...3): return try tasks(path, request)
+        case (_, "users", 1...2): return try users(path, request)
+        case ("DELETE", "sessions", 1):
+            simulation.instance.expireSessions(of: request.parameter("user"))
+            return Reply(204)
+        case ("PATCH", "settings", 1): return try settings(request)
+        case (_, "received", 1), (_, "receivers", 2): return try receivers(path, request)
+        case ("GET", "requests", 1): return .json(200, .array(simulation.requests.all.map { $0.json(withBody: true) }))
+        case ("DELETE", "requests", 1):
+            simulation.requests.clear()
+            return Reply(204)
+        default: throw AdminAPI.unknown(request)
+        }
+    }
+
+    static func unknown(_ request: ReceivedRequest) -> AdminProblem {
+        AdminProblem(status: 404, message: "no \(request.method) \(request.path) here; GET /simulator lists what there is")
+    }
+
+    private var state: JSON {
+        let instance = simulation.instance
+        let counts = instance.counts
+        return [
+            "now": .string(CivilTime.text(simulation.now())), "micros": .int(simulation.now()),
+            "counts": [
+                "requests": .int(simulation.requests.total), "logins": .int(counts.logins),
+                "failed_logins": .int(counts.failedLogins),
+                "logged_out": .int(counts.loggedOut), "queued": .int(counts.queued), "dropped": .int(counts.dropped),
+                "lists": .int(counts.lists), "tracker_comments": .int(counts.trackerComments),
+                "open_sessions": .int(instance.openSessions), "faults_struck": .int(simulation.faults.struck),
+                "received": .int(simulation.receivers.received.count),
+            ],
+            "users": .array(instance.users.map(\.json)), "tasks": .array(instance.tasks.map(\.json)),
+            "journal": .array(instance.journal.map(\.json)), "faults": .array(simulation.faults.rules.map(\.json)),
+        ]
+    }
+
+    private func settings(_ request: ReceivedRequest) throws(AdminProblem) -> Reply {
+        var form = try AdminForm(request)
+        var settings = simulation.instance.settings
+        if let value = try form.int("session_seconds") { settings.sessionSeconds = value }
+        if let value = try form.bool("rotates_sessions") { settings.rotatesSessions = value }
+        if let value = try form.int("session_queue") { settings.sessionQueue = value }
+        if form.has("lock_out_after") { settings.lockOutAfter = try form.int("lock_out_after") }
+        if let value = try form.bool("has_tracker") { settings.hasTracker = value }
+        try form.end()
+        simulation.instance.settings = settings
+        return Reply(204)
     }
 }

@@ -1,0 +1,47 @@
+extension AdminAPI {
+    func faults(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {
+        let plan = simulation.faults
+        switch (request.method, path.count) {
+        case ("GET", 1): return .json(200, .array(plan.rules.map(\.json)))
+        case ("POST", 1):
+            let body = try AdminForm.body(of: request)
+            var rules: [FaultRule] = []
+            for element in body.array ?? [body] { rules.append(try FaultRule(element)) }
+            return .json(201, ["ids": .array(rules.map { .int(plan.add($0)) })])
+        case ("DELETE", 1):
+            plan.removeAll()
+            return Reply(204)
+        case ("DELETE", 2):
+            guard let id = Int(path[1]), plan.remove(id) else {
+                throw AdminProblem(status: 404, message: "no fault rule \(path[1])")
+            }
+            return Reply(204)
+        default: throw AdminAPI.unknown(request)
+        }
+    }
+}
+
+extension FaultRule {
+    init(_ value: JSON) throws(AdminProblem) {
+        var form = AdminForm(value)
+        let hasTimes = form.has("times")
+        self.init(
+            try Fault(&form), method: try form.text("method"), path: try form.text("path"), skip: try form.int("skip") ?? 0,
+            times: try form.int("times"), probability: try form.double("probability") ?? 1,
+            takesEffect: try form.bool("takes_effect") ?? false)
+        if !hasTimes { times = 1 }
+        try form.end()
+    }
+}
+
+extension FaultPlan.Standing {
+    var json: JSON {
+        let head: [JSON.Member] = [.init(name: "id", value: .int(id)), .init(name: "fault", value: .string(rule.fault.name))]
+        let tail: JSON = [
+            "method": .optional(rule.method), "path": .optional(rule.path), "skip": .int(rule.skip),
+            "times": rule.times.map { .int($0) } ?? .null, "probability": .number(String(rule.probability)),
+            "takes_effect": .bool(rule.takesEffect), "struck": .int(struck),
+        ]
+        return .object(head + rule.fault.arguments + (tail.members ?? []))
+    }
+}

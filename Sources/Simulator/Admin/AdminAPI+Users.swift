@@ -1,0 +1,62 @@
+extension AdminAPI {
+    func users(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {
+        let instance = simulation.instance
+        switch (request.method, path.count) {
+        case ("GET", 1): return .json(200, .array(instance.users.map(\.json)))
+        case ("POST", 1):
+            var form = try AdminForm(request)
+            let userName = try form.required("user_name", try form.text("user_name"))
+            let password = try form.required("password", try form.text("password"))
+            let name = try form.text("name")
+            let email = try form.text("email")
+            try form.end()
+            return .json(201, instance.addUser(userName, password: password, name: name, email: email).json)
+        case ("PATCH", 2):
+            guard var user = instance.user(path[1]) else { throw AdminProblem(status: 404, message: "no user '\(path[1])'") }
+            let before = user
+            var form = try AdminForm(request)
+            try edit(&user, &form)
+            try form.end()
+            let after = user
+            instance.changeUser(before.userName) { $0 = after }
+            if after.password != before.password { instance.setPassword(of: before.userName, to: after.password) }
+            return .json(200, after.json)
+        default: throw AdminAPI.unknown(request)
+        }
+    }
+
+    private func edit(_ user: inout SimulatedUser, _ form: inout AdminForm) throws(AdminProblem) {
+        if let value = try form.text("password") { user.password = value }
+        if let value = try form.choice("language", Language.self) { user.language = value }
+        if let value = try form.bool("active") { user.isActive = value }
+        if let value = try form.int("utc_offset") { user.utcOffset = value }
+        if let value = try form.bool("may_use_tracker") { user.mayUseTracker = value }
+        if let value = try form.choice("tasks", SimulatedUser.Reading.self) { user.tasks = value }
+        if let value = try form.choice("journal", SimulatedUser.Reading.self) { user.journal = value }
+        if let value = try form.choice("users", SimulatedUser.Reading.self) { user.users = value }
+        if let value = try form.choice("work_notes", SimulatedUser.Writing.self) { user.workNotes = value }
+        if let value = try form.choice("comments", SimulatedUser.Writing.self) { user.comments = value }
+        if let value = try form.choice("updates", SimulatedUser.Writing.self) { user.updates = value }
+        if let value = try form.texts("hidden_fields") { user.hiddenFields = Set(value) }
+    }
+
+    func receivers(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {
+        let receivers = simulation.receivers
+        switch (request.method, path.first) {
+        case ("GET", "received"):
+            let wanted = request.parameter("receiver")
+            return .json(200, .array(receivers.received.filter { wanted == nil || $0.receiver == wanted }.map(\.json)))
+        case ("DELETE", "received"): receivers.clear()
+        case ("PUT", "receivers"):
+            var form = try AdminForm(request)
+            let status = try form.required("status", try form.int("status"))
+            let body = try form.text("body") ?? ""
+            try form.end()
+            guard (200..<600).contains(status) else { throw AdminProblem(message: "'status' is from 200 to 599") }
+            receivers.setAnswer(of: path[1], status: status, body: body)
+        case ("DELETE", "receivers"): receivers.setAnswer(of: path[1], status: nil)
+        default: throw AdminAPI.unknown(request)
+        }
+        return Reply(204)
+    }
+}

@@ -1,0 +1,74 @@
+/// Why the admin endpoint refuses a request.
+struct AdminProblem: Error, Sendable, Hashable {
+    var status = 400
+    var message: String
+}
+
+/// A JSON object whose members are taken one by one; whatever is left at the end was not known and is refused.
+struct AdminForm {
+    private var left: [String: JSON] = [:]
+    private var known: [String] = []
+
+    init(_ request: ReceivedRequest) throws(AdminProblem) { self.init(try AdminForm.body(of: request)) }
+
+    init(_ value: JSON) {
+        for member in value.members ?? [] { left[member.name] = member.value }
+        if value.members == nil { left["(no object)"] = value }
+    }
+
+    static func body(of request: ReceivedRequest) throws(AdminProblem) -> JSON {
+        do { return try JSONReader.read(request.body) } catch {
+            throw AdminProblem(message: "the body is no JSON: \(error.message) at byte \(error.offset)")
+        }
+    }
+
+    func has(_ name: String) -> Bool { left[name] != nil }
+
+    private mutating func take<Value>(_ name: String, _ kind: String, _ read: (JSON) -> Value?) throws(AdminProblem) -> Value? {
+        known.append(name)
+        guard let value = left.removeValue(forKey: name), value != .null else { return nil }
+        guard let read = read(value) else { throw AdminProblem(message: "'\(name)' is no \(kind)") }
+        return read
+    }
+
+    mutating func text(_ name: String) throws(AdminProblem) -> String? { try take(name, "text", \.string) }
+    mutating func int(_ name: String) throws(AdminProblem) -> Int? { try take(name, "whole number", \.int) }
+    mutating func double(_ name: String) throws(AdminProblem) -> Double? { try take(name, "number", \.double) }
+    mutating func bool(_ name: String) throws(AdminProblem) -> Bool? { try take(name, "true or false", \.bool) }
+
+    mutating func texts(_ name: String) throws(AdminProblem) -> [String]? {
+        try take(name, "list of texts") { value in
+            guard let elements = value.array else { return nil }
+            let texts = elements.compactMap(\.string)
+            return texts.count == elements.count ? texts : nil
+        }
+    }
+
+    /// An object whose values are texts, numbers or booleans, as raw values of columns.
+    mutating func values(_ name: String) throws(AdminProblem) -> [String: String]? {
+        try take(name, "object of raw values") { value in
+            guard let members = value.members else { return nil }
+            var values: [String: String] = [:]
+            for member in members {
+                guard let text = member.value.scalarText else { return nil }
+                values[member.name] = text
+            }
+            return values
+        }
+    }
+
+    mutating func choice<Choice: RawRepresentable<String>>(_ name: String, _: Choice.Type) throws(AdminProblem) -> Choice? {
+        try take(name, "value known here") { $0.string.flatMap(Choice.init(rawValue:)) }
+    }
+
+    mutating func required<Value>(_ name: String, _ value: Value?) throws(AdminProblem) -> Value {
+        guard let value else { throw AdminProblem(message: "'\(name)' is missing") }
+        return value
+    }
+
+    func end() throws(AdminProblem) {
+        if let unknown = left.keys.min() {
+            throw AdminProblem(message: "unknown: '\(unknown)'; known: \(known.joined(separator: ", "))")
+        }
+    }
+}

@@ -1,0 +1,81 @@
+extension Fault {
+    /// The faults that need nothing more than their name.
+    private static let plain: [Fault] = [
+        .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin, .cutBody, .truncatedJSON,
+        .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sloppyQueries, .blankTaskOnBadID,
+        .nothingWritten, .commentRefused,
+    ]
+
+    /// All names that the admin endpoint knows.
+    static let names = ["too_many_requests", "slow", "redirect", "status"] + plain.map(\.name)
+
+    var name: String {
+        switch self {
+        case .tooManyRequests: "too_many_requests"
+        case .internalError: "internal_error"
+        case .badGateway: "bad_gateway"
+        case .accepted: "accepted"
+        case .forbidden: "forbidden"
+        case .hibernating: "hibernating"
+        case .loginPage: "login_page"
+        case .redirectToLogin: "redirect_to_login"
+        case .redirect: "redirect"
+        case .status: "status"
+        case .slow: "slow"
+        case .cutBody: "cut_body"
+        case .truncatedJSON: "truncated_json"
+        case .resetBefore: "reset_before"
+        case .resetAfter: "reset_after"
+        case .transactionCancelled: "transaction_cancelled"
+        case .emptyList: "empty_list"
+        case .sessionLost: "session_lost"
+        case .sloppyQueries: "sloppy_queries"
+        case .blankTaskOnBadID: "blank_task_on_bad_id"
+        case .nothingWritten: "nothing_written"
+        case .commentRefused: "comment_refused"
+        }
+    }
+
+    /// What the admin endpoint shows beside the name.
+    var arguments: [JSON.Member] {
+        switch self {
+        case .tooManyRequests(.seconds(let seconds)): [.init(name: "retry_after", value: .int(seconds))]
+        case .tooManyRequests(.date(let seconds)): [.init(name: "retry_after_date", value: .int(seconds))]
+        case .tooManyRequests(.rateLimitReset(let seconds)): [.init(name: "rate_limit_reset", value: .int(seconds))]
+        case .slow(let milliseconds): [.init(name: "milliseconds", value: .int(milliseconds))]
+        case .redirect(let address): [.init(name: "to", value: .string(address))]
+        case .status(let status, let body):
+            [.init(name: "status", value: .int(status)), .init(name: "body", value: .string(body))]
+        case .tooManyRequests(.unsaid), .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
+            .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
+            .sessionLost,
+            .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused:
+            []
+        }
+    }
+
+    init(_ form: inout AdminForm) throws(AdminProblem) {
+        let name = try form.required("fault", try form.text("fault"))
+        switch name {
+        case "too_many_requests":
+            if let seconds = try form.int("retry_after") {
+                self = .tooManyRequests(.seconds(seconds))
+            } else if let seconds = try form.int("retry_after_date") {
+                self = .tooManyRequests(.date(in: seconds))
+            } else if let seconds = try form.int("rate_limit_reset") {
+                self = .tooManyRequests(.rateLimitReset(in: seconds))
+            } else {
+                self = .tooManyRequests(.unsaid)
+            }
+        case "slow": self = .slow(milliseconds: try form.required("milliseconds", try form.int("milliseconds")))
+        case "redirect": self = .redirect(to: try form.required("to", try form.text("to")))
+        case "status":
+            self = .status(try form.required("status", try form.int("status")), body: try form.text("body") ?? "")
+        default:
+            guard let known = Fault.plain.first(where: { $0.name == name }) else {
+                throw AdminProblem(message: "no fault '\(name)'; known: \(Fault.names.joined(separator: ", "))")
+            }
+            self = known
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// Something that people do on the instance.
+public enum Happening: Sendable, Hashable {
+    /// A task is opened; it brings its sys_id, so that later happenings can name it.
+    case opened(NewTask)
+    /// Columns get raw values.
+    case changed(task: String, set: [String: String], by: String)
+    /// The task goes to a user by name, or to nobody.
+    case assigned(task: String, to: String?, by: String)
+    case noted(task: String, text: String, kind: JournalEntry.Kind, by: String)
+    case closed(task: String, by: String)
+    case deleted(task: String)
+}
+
+extension SimulatedInstance {
+    /// Lets it happen, now; what names a task that is no longer there changes nothing.
+    public func apply(_ happening: Happening) {
+        switch happening {
+        case .opened(let task): addTask(task)
+        case .changed(let task, let values, let author): updateTask(task, set: values, by: author)
+        case .assigned(let task, let userName, let author): assign(task, to: userName, by: author)
+        case .noted(let task, let text, let kind, let author): addNote(text, kind, on: task, by: author)
+        case .closed(let task, let author): closeTask(task, by: author)
+        case .deleted(let task): deleteTask(task)
+        }
+    }
+}

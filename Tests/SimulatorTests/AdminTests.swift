@@ -1,0 +1,112 @@
+import Testing
+
+@testable import Simulator
+
+@Suite struct AdminTests {
+    let office = Office()
+
+    @Test func `tasks are added, changed, commented and deleted over HTTP`() async throws {
+        try await office.open { client in
+            client.authorization = nil
+            let made = try await client.send(
+                .POST, "/simulator/tasks",
+                body: #"{"title":"A","priority":1,"assigned_to":"john.doe","fields":{"category":"network"}}"#)
+            #expect(made.status == 201)
+            let number = try #require(try made.json()["number"]?.string)
+            let changed = try await client.send(
+                .PATCH, "/simulator/tasks/\(number)", body: #"{"set":{"priority":4},"assign":null,"by":"john.doe"}"#)
+            #expect(try changed.json()["priority"] == "4")
+            #expect(try changed.json()["assigned_to"] == "")
+            #expect(try changed.json()["sys_updated_by"] == "john.doe")
+            let note = try await client.send(
+                .POST, "/simulator/tasks/\(number)/journal", body: #"{"text":"x","kind":"work_notes"}"#)
+            #expect(note.status == 201)
+            #expect(try await client.get("/simulator/tasks/\(number)/journal").json().array?.count == 1)
+            #expect(
+                try await client.send(.PATCH, "/simulator/tasks/\(number)", body: #"{"close":true}"#).json()["active"] == "false")
+            #expect(try await client.send(.DELETE, "/simulator/tasks/\(number)").status == 204)
+            #expect(try await client.get("/simulator/tasks/\(number)").status == 404)
+        }
+        #expect(office.simulation.requests.total == 0)
+    }
+
+    @Test func `faults are set and removed over HTTP`() async throws {
+        try await office.open { client in
+            let set = try await client.send(
+                .POST, "/simulator/faults",
+                body: #"[{"fault":"too_many_requests","retry_after":2},{"fault":"slow","milliseconds":1,"times":null}]"#)
+            #expect(set.text == #"{"ids":[1,2]}"#)
+            #expect(try await client.list().header("Retry-After") == "2")
+            let rules = try await client.get("/simulator/faults").json()
+            #expect(rules.array?.map { $0["struck"]?.int } == [1, 0])
+            #expect(rules.array?.last?["times"] == .null)
+            #expect(try await client.send(.DELETE, "/simulator/faults/2").status == 204)
+            #expect(try await client.send(.DELETE, "/simulator/faults").status == 204)
+            #expect(try await client.list().status == 200)
+        }
+    }
+
+    @Test func `every fault keeps its name and arguments`() throws {
+        for name in Fault.names {
+            let extra = #","milliseconds":5,"to":"/x","status":418,"body":"b""#
+            let needed = ["slow", "redirect", "status"].contains(name) ? extra : ""
+            let value = try JSONReader.read(Array("{\"fault\":\"\(name)\"\(needed)}".utf8))
+            var form = AdminForm(value)
+            let fault = try Fault(&form)
+            #expect(fault.name == name)
+            let members: [JSON.Member] = [.init(name: "fault", value: .string(name))] + fault.arguments
+            var again = AdminForm(.object(members))
+            #expect(try Fault(&again) == fault)
+            try again.end()
+        }
+    }
+
+    @Test(arguments: [
+        ("/simulator/faults", #"{"fault":"nosuch"}"#), ("/simulator/faults", #"{"fault":"slow"}"#),
+        ("/simulator/faults", #"{"fault":"internal_error","tmes":1}"#), ("/simulator/faults", "{"),
+        ("/simulator/tasks", #"{"title":1}"#), ("/simulator/tasks", #"{"assigned_to":"nobody"}"#),
+        ("/simulator/tasks", #"{"table":"sys_user"}"#), ("/simulator/tasks", #"{"fields":{"nosuch":"1"}}"#),
+        ("/simulator/users", #"{"user_name":"x"}"#),
+    ])
+    func `what makes no sense is refused by name`(_ path: String, _ body: String) async throws {
+        let answer = try await office.open { try await $0.send(.POST, path, body: body) }
+        #expect(answer.status == 400)
+        #expect(try answer.json()["error"]?.string?.isEmpty == false)
+        #expect(office.instance.tasks.isEmpty && office.simulation.faults.rules.isEmpty)
+    }
+
+    @Test func `users, sessions, receivers and settings can be driven`() async throws {
+        try await office.open { client in
+            _ = try await client.list()
+            client.authorization = nil
+            #expect(try await client.send(.DELETE, "/simulator/sessions").status == 204)
+            #expect(try await client.list().status == 401)
+            let user = try await client.send(
+                .PATCH, "/simulator/users/john.doe", body: #"{"password":"new","journal":"forbidden","hidden_fields":["number"]}"#
+            )
+            #expect(try user.json()["journal"] == "forbidden")
+            #expect(!user.text.contains("new\""))
+            #expect(try await client.send(.PUT, "/simulator/receivers/ops", body: #"{"status":500}"#).status == 204)
+            #expect(try await client.send(.POST, "/hooks/ops", body: "{}").status == 500)
+            #expect(try await client.get("/simulator/received?receiver=ops").json().array?.count == 1)
+            #expect(try await client.send(.PATCH, "/simulator/settings", body: #"{"session_seconds":5}"#).status == 204)
+            #expect(office.instance.settings.sessionSeconds == 5)
+            #expect(try await client.get("/simulator").text.contains("too_many_requests"))
+            #expect(try await client.get("/simulator/nosuch").status == 404)
+        }
+        #expect(office.instance.user("john.doe")?.password == "new")
+    }
+
+    @Test func `what is shown holds no credentials`() async throws {
+        let (state, requests) = try await office.open { client in
+            _ = try await client.list()
+            _ = try await client.list()
+            return (try await client.get("/simulator/state"), try await client.get("/simulator/requests"))
+        }
+        #expect(try state.json()["counts"]?["logins"] == 1)
+        for text in [state.text, requests.text] {
+            #expect(!text.contains("secret") && !text.contains("Basic "))
+        }
+        #expect(try requests.json().array?.count == 2)
+    }
+}

@@ -1,0 +1,125 @@
+import Testing
+
+@testable import Simulator
+
+@Suite struct FaultTests {
+    let office = Office()
+
+    private func struck(_ fault: Fault) async throws -> Answer {
+        office.instance.addTask(title: "A", assignedTo: "john.doe")
+        office.instance.addTask(title: "B", assignedTo: "john.doe")
+        office.simulation.faults.add(fault)
+        return try await office.open { try await $0.list() }
+    }
+
+    @Test(arguments: [
+        (Fault.internalError, 500), (.badGateway, 502), (.accepted, 202), (.forbidden, 403), (.redirectToLogin, 302),
+        (.tooManyRequests(.unsaid), 429), (.status(418, body: "tea"), 418), (.hibernating, 200), (.loginPage, 200),
+    ])
+    func `a fault answers in the place of the instance`(_ fault: Fault, _ status: Int) async throws {
+        let answer = try await struck(fault)
+        #expect(answer.status == status)
+        #expect(office.instance.counts.logins == 0)
+    }
+
+    @Test func `429 says when to come back, in four ways`() async throws {
+        #expect(try await struck(.tooManyRequests(.seconds(3600))).header("Retry-After") == "3600")
+        let date = try await struck(.tooManyRequests(.date(in: 90))).header("Retry-After")
+        #expect(date == "Mon, 05 Jan 2026 09:01:30 GMT")
+        let reset = try await struck(.tooManyRequests(.rateLimitReset(in: 60)))
+        #expect(reset.header("X-RateLimit-Reset") == "1767603660")
+        #expect(reset.header("Retry-After") == nil)
+        #expect(try await struck(.tooManyRequests(.unsaid)).header("Retry-After") == nil)
+    }
+
+    @Test func `HTML comes where JSON was expected`() async throws {
+        #expect(try await struck(.hibernating).text.contains("instance-hibernating-page"))
+        #expect(try await struck(.loginPage).text.contains("login.do"))
+        let gateway = try await struck(.badGateway)
+        #expect(gateway.text.contains("nginx"))
+        #expect(gateway.header("Content-Type") == "text/html;charset=UTF-8")
+    }
+
+    @Test func `a redirect leads anywhere`() async throws {
+        let answer = try await struck(.redirect(to: "https://idp.example.com/login"))
+        #expect(answer.header("Location") == "https://idp.example.com/login")
+    }
+
+    @Test func `an answer can be cut, truncated, emptied or cancelled`() async throws {
+        await #expect(throws: (any Error).self) { try await struck(.cutBody) }
+        let truncated = try await struck(.truncatedJSON)
+        #expect(truncated.status == 200)
+        #expect(throws: JSONError.self) { try truncated.json() }
+        #expect(try await struck(.emptyList).text == #"{"result":{}}"#)
+        let cancelled = try await struck(.transactionCancelled)
+        #expect(cancelled.status == 200)
+        #expect(try cancelled.json()["error"]?["message"]?.string?.hasPrefix("Transaction cancelled") == true)
+        #expect(try cancelled.result?["Incident"]?.array?.count == 4)
+    }
+
+    @Test func `a reset before has no effect, a reset after loses only the reply`() async throws {
+        let task = office.instance.addTask(title: "A")
+        try await office.open { client async throws -> Void in
+            office.simulation.faults.add(.resetBefore, "POST")
+            await #expect(throws: (any Error).self) { try await client.comment("one", on: task.id) }
+            #expect(office.instance.journal.isEmpty)
+            office.simulation.faults.add(.resetAfter, "POST")
+            await #expect(throws: (any Error).self) { try await client.comment("two", on: task.id) }
+            #expect(office.instance.journal.map(\.text) == ["two"])
+            #expect(try await client.comment("three", on: task.id).status == 201)
+        }
+    }
+
+    @Test func `a write can take effect behind an error`() async throws {
+        let task = office.instance.addTask(title: "A")
+        office.simulation.faults.add(FaultRule(.internalError, method: "POST", takesEffect: true))
+        let answer = try await office.open { try await $0.comment("one", on: task.id) }
+        #expect(answer.status == 500)
+        #expect(office.instance.journal.count == 1)
+    }
+
+    @Test func `a 201 can have written nothing`() async throws {
+        let task = office.instance.addTask(title: "A")
+        office.simulation.faults.add(.nothingWritten)
+        let answer = try await office.open { try await $0.comment("one", on: task.id) }
+        #expect(answer.status == 201)
+        #expect(office.instance.journal.isEmpty)
+    }
+
+    @Test func `rules wait for their turn, in a queue`() {
+        let plan = office.simulation.faults
+        plan.add(.internalError, path: "/api", skip: 1, times: 2)
+        plan.add(.badGateway)
+        plan.add(.slow(milliseconds: 5), "POST", times: nil)
+        let draws = (0..<5).map { _ in plan.draw(for: "GET", "/api/now").ending }
+        #expect(draws == [.badGateway, .internalError, .internalError, nil, nil])
+        #expect(plan.draw(for: "POST", "/hooks/ops").milliseconds == 5)
+        #expect(plan.rules.map(\.struck) == [2, 1, 1])
+    }
+
+    @Test func `chance is decided by the seed`() {
+        func draws() -> [Bool] {
+            let plan = FaultPlan(seed: 7)
+            plan.add(FaultRule(.internalError, times: nil, probability: 0.5))
+            return (0..<40).map { _ in plan.draw(for: "GET", "/").ending != nil }
+        }
+        #expect(draws() == draws())
+        #expect(Set(draws()).count == 2)
+    }
+
+    @Test func `a server stops at once, though a request sleeps in it`() async throws {
+        office.simulation.faults.add(.slow(milliseconds: 60_000))
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await office.open { client in
+            let client = client
+            let request = Task {
+                var mine = client
+                return try await mine.list()
+            }
+            while office.simulation.requests.total == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            request.cancel()
+        }
+        #expect(clock.now - start < .seconds(10))
+    }
+}

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Simulator
+
+@Suite struct ScenarioTests {
+    @Test func `a script happens once, in order, when its time has come`() {
+        var scenario = Scenario([
+            .init(at: 30, .deleted(task: "c")), .init(at: 10, .deleted(task: "a")), .init(at: 10, .deleted(task: "b")),
+        ])
+        #expect(scenario.tick(to: 9) == [])
+        #expect(scenario.tick(to: 10) == [.deleted(task: "a"), .deleted(task: "b")])
+        #expect(scenario.nextTime == 30)
+        #expect(scenario.tick(to: 100) == [.deleted(task: "c")])
+        #expect(scenario.nextTime == nil)
+    }
+
+    @Test func `the demonstration starts with two tasks and ends with a P1 closed`() throws {
+        let office = Office()
+        office.instance.addPeople()
+        var scenario = Scenario.demo(for: "john.doe", from: office.clock.now)
+        for happening in scenario.tick(to: office.clock.now) { office.instance.apply(happening) }
+        #expect(office.instance.tasks.map(\.table) == ["incident", "sc_task"])
+        #expect(office.instance.tasks.first?["sys_created_on"] == "2026-01-02 09:00:00")
+        var titles: [String] = []
+        for _ in 0..<30 {
+            office.clock.advance(seconds: 60)
+            for happening in scenario.tick(to: office.clock.now) { office.instance.apply(happening) }
+            titles = office.instance.tasks.map(\.title)
+        }
+        #expect(titles.contains(Scenario.hostileTitle))
+        #expect(scenario.nextTime == nil)
+        let mail = try #require(office.instance.tasks.first { $0.priority == 1 })
+        #expect(!mail.isActive && mail.assignedTo == office.instance.user("john.doe")?.id)
+        #expect(office.instance.tasks.first?.priority == 2)
+    }
+
+    @Test func `an office makes a believable week, the same for the same seed`() {
+        func week(_ seed: UInt64, steps: Int64) -> [Happening] {
+            let start = VirtualClock.monday
+            var scenario = Scenario.everyday(for: "me", among: ["abel", "beth"], from: start, seed: seed)
+            return (1...steps).flatMap { scenario.tick(to: start + $0 * (7 * CivilTime.day / steps)) }
+        }
+        let happenings = week(1, steps: 7)
+        #expect(happenings == week(1, steps: 7))
+        #expect(happenings == week(1, steps: 70))
+        #expect(happenings != week(2, steps: 7))
+        let opened = happenings.compactMap { if case .opened(let task) = $0 { task } else { nil } }
+        #expect((150...600).contains(opened.count))
+        let mine = opened.filter { $0.assignedTo == "me" }.count
+        #expect(mine > opened.count / 5)
+        #expect(opened.contains { $0.assignedTo == nil })
+    }
+}

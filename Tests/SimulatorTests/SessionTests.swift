@@ -1,0 +1,124 @@
+import Testing
+
+@testable import Simulator
+
+@Suite struct SessionTests {
+    let office = Office()
+
+    @Test func `a wrong password is 401 with a challenge`() async throws {
+        let answer = try await office.open { client in
+            client = Client(client.base, password: "wrong")
+            return try await client.list()
+        }
+        #expect(answer.status == 401)
+        #expect(
+            answer.text
+                == #"{"error":{"message":"User Not Authenticated","detail":"Required to provide Auth information"},"status":"failure"}"#
+        )
+        #expect(answer.header("WWW-Authenticate") == #"BASIC realm="Service-now""#)
+        #expect(office.instance.counts.failedLogins == 1)
+    }
+
+    @Test func `the cookies carry the session, and JSESSIONID changes on the second response`() async throws {
+        try await office.open { client in
+            let first = try await client.list()
+            #expect(first.header("X-Is-Logged-In") == "true")
+            #expect(client.setCookies.contains { $0.hasPrefix("glide_session_store=") && $0.contains("Max-Age=1800") })
+            #expect(
+                client.setCookies.contains { $0.hasPrefix("glide_user=\"\"") && $0.contains("Thu, 01-Jan-1970 00:00:10 GMT") })
+            #expect(client.cookies.keys.sorted() == ["JSESSIONID", "glide_session_store", "glide_user_route"])
+            client.authorization = nil
+            let old = client
+            _ = try await client.list()
+            #expect(client.cookies["JSESSIONID"] != old.cookies["JSESSIONID"])
+            #expect(try await client.list().status == 200)
+            var late = old
+            let refused = try await late.list()
+            #expect(refused.status == 401)
+            #expect(refused.header("X-Is-Logged-In") == "false")
+        }
+        #expect(office.instance.counts.logins == 1)
+    }
+
+    @Test func `credentials without cookies open a session each time`() async throws {
+        try await office.open { client in
+            for _ in 0..<3 {
+                client.cookies = [:]
+                _ = try await client.list()
+            }
+        }
+        #expect(office.instance.counts.logins == 3)
+    }
+
+    @Test func `a session ends when it is not used`() async throws {
+        try await office.open { client in
+            _ = try await client.list()
+            client.authorization = nil
+            office.clock.advance(seconds: 1799)
+            #expect(try await client.list().status == 200)
+            office.clock.advance(seconds: 1800)
+            #expect(try await client.list().status == 401)
+        }
+        #expect(office.instance.openSessions == 0)
+        #expect(office.instance.counts.loggedOut == 1)
+    }
+
+    @Test func `a session that is lost on demand is 401 until the next login`() async throws {
+        try await office.open { client in
+            _ = try await client.list()
+            let authorization = client.authorization
+            client.authorization = nil
+            office.instance.expireSessions()
+            #expect(try await client.list().status == 401)
+            client.authorization = authorization
+            #expect(try await client.list().status == 200)
+        }
+    }
+
+    @Test func `a changed password counts from the next login on`() async throws {
+        try await office.open { client in
+            _ = try await client.list()
+            office.instance.setPassword(of: "john.doe", to: "new")
+            #expect(try await client.list().status == 401)
+            client.authorization = nil
+            #expect(try await client.list().status == 200)
+        }
+    }
+
+    @Test func `too many wrong passwords lock the user out`() async throws {
+        office.instance.settings.lockOutAfter = 2
+        try await office.open { client in
+            var wrong = Client(client.base, password: "wrong")
+            _ = try await wrong.list()
+            _ = try await wrong.list()
+            #expect(try await client.list().status == 401)
+        }
+    }
+
+    @Test func `a session runs one request at a time and drops what is too much`() async throws {
+        office.instance.settings.sessionQueue = 2
+        let statuses = try await office.open { client in
+            _ = try await client.list()
+            _ = try await client.list()
+            office.simulation.faults.add(.slow(milliseconds: 300), times: nil)
+            let client = client
+            return try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<5 {
+                    group.addTask {
+                        var mine = client
+                        return try await mine.list().status
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        }
+        #expect(statuses.sorted() == [200, 200, 200, 202, 202])
+        #expect(office.instance.counts.queued == 2)
+        #expect(office.instance.counts.dropped == 2)
+    }
+
+    @Test func `the date is the simulation's`() async throws {
+        let answer = try await office.open { try await $0.list() }
+        #expect(answer.headers("Date") == ["Mon, 05 Jan 2026 09:00:00 GMT"])
+    }
+}

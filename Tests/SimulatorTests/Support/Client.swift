@@ -1,0 +1,111 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+
+@testable import Simulator
+
+/// An answer, read to its end.
+struct Answer: Sendable {
+    var status: Int
+    var headers: HTTPHeaders
+    var body: [UInt8]
+
+    /// The first header of that name.
+    func header(_ name: String) -> String? { headers.first(name: name) }
+    /// All headers of that name.
+    func headers(_ name: String) -> [String] { headers[name] }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+    func json() throws -> JSON { try JSONReader.read(body) }
+    var result: JSON? { get throws { try json()["result"] } }
+}
+
+enum Method: String { case GET, HEAD, POST, PUT, PATCH, DELETE }
+
+/// A client with a cookie jar, who logs in when told to.
+struct Client {
+    let base: String
+    var authorization: String?
+    var cookies: [String: String] = [:]
+    var setCookies: [String] = []
+
+    init(_ base: String, user: String? = "john.doe", password: String = "secret") {
+        self.base = base
+        if let user { authorization = "Basic " + Client.base64("\(user):\(password)") }
+    }
+
+    mutating func send(
+        _ method: Method, _ path: String, body: String? = nil, headers: [(String, String)] = []
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = HTTPMethod(rawValue: method.rawValue)
+        if let authorization { request.headers.add(name: "Authorization", value: authorization) }
+        if !cookies.isEmpty {
+            request.headers.add(name: "Cookie", value: cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; "))
+        }
+        if let body {
+            request.headers.replaceOrAdd(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(string: body))
+        }
+        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
+        let response = try await Client.http.execute(request, timeout: .seconds(20))
+        let buffer = try await response.body.collect(upTo: 64 * 1024 * 1024)
+        setCookies = response.headers["Set-Cookie"]
+        for cookie in setCookies {
+            let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
+            if pair.count == 2 { cookies[String(pair[0])] = cookie.contains("1970") ? nil : String(pair[1]) }
+        }
+        return Answer(status: Int(response.status.code), headers: response.headers, body: Array(buffer.readableBytesView))
+    }
+
+    mutating func get(_ path: String, headers: [(String, String)] = []) async throws -> Answer {
+        try await send(.GET, path, headers: headers)
+    }
+
+    mutating func list() async throws -> Answer { try await get("/api/x_snc_my_work/v1/tracker/task") }
+
+    mutating func comment(_ text: String, on task: String) async throws -> Answer {
+        let body: JSON = ["comment": .string(text)]
+        return try await send(.POST, "/api/x_snc_my_work/v1/tracker/task/\(task)/comment", body: body.text)
+    }
+
+    /// Never tries anything twice, so that what is counted is what was asked.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    private static func base64(_ text: String) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+        var out = ""
+        let bytes = Array(text.utf8)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let part = bytes[start..<min(start + 3, bytes.count)]
+            let bits = part.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - part.count))
+            for index in 0..<4 { out.append(index <= part.count ? alphabet[bits >> (18 - 6 * index) & 63] : "=") }
+        }
+        return out
+    }
+}
+
+/// A simulation with one user on a virtual clock.
+struct Office {
+    let clock = VirtualClock()
+    let simulation: Simulation
+    var instance: SimulatedInstance { simulation.instance }
+
+    init(settings: InstanceSettings = InstanceSettings()) {
+        let clock = clock
+        simulation = Simulation(settings: settings, now: { clock.now })
+        simulation.instance.addUser("john.doe", password: "secret", name: "John Doe")
+    }
+
+    /// Runs the server and hands over a client who logs in.
+    func open<Result: Sendable>(_ body: (inout Client) async throws -> Result) async throws -> Result {
+        try await SimulatorServer(simulation).serve { url in
+            var client = Client(url)
+            return try await body(&client)
+        }
+    }
+}

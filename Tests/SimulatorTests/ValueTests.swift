@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Simulator
+
+@Suite struct ValueTests {
+    @Test(arguments: [
+        (0, "1970-01-01 00:00:00"), (1_767_603_600_000_000, "2026-01-05 09:00:00"), (-1, "1969-12-31 23:59:59"),
+        (951_782_399_000_000, "2000-02-28 23:59:59"), (951_782_400_000_000, "2000-02-29 00:00:00"),
+        (4_107_542_400_000_000, "2100-03-01 00:00:00"),
+    ])
+    func `times are read as they are written`(_ micros: Int64, _ text: String) {
+        #expect(CivilTime.text(micros) == text)
+        if micros >= 0 { #expect(CivilTime.read(text) == micros) }
+    }
+
+    @Test(arguments: ["", "2026-02-30 00:00:00", "2026-01-05T09:00:00", "2026-1-5 9:0:0"])
+    func `what is no time is not read as one`(_ text: String) {
+        #expect(CivilTime.read(text) == nil)
+    }
+
+    @Test func `dates of HTTP and of cookies differ in dashes`() {
+        #expect(CivilTime.http(784_111_777_000_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(CivilTime.http(10_000_000, separator: "-") == "Thu, 01-Jan-1970 00:00:10 GMT")
+    }
+
+    @Test(arguments: [
+        #"{"a":[1,-2.5e3,true,false,null,"x"],"b":{}}"#, #"["\"\\\n\r\t\u0001"]"#, #""ünï – 🙂""#, "[]", "0",
+    ])
+    func `JSON comes back as it was`(_ text: String) throws {
+        #expect(try JSONReader.read(Array(text.utf8)).text == text)
+    }
+
+    @Test func `escapes are understood`() throws {
+        #expect(try JSONReader.read(Array(#""\u00e9\ud83d\ude42\/\b\f""#.utf8)) == .string("é🙂/\u{8}\u{c}"))
+    }
+
+    @Test(arguments: [
+        "", "{", "[1,]", "{\"a\"}", "{\"a\":1,}", "nul", "01x", "\"", "\"\\x\"", "\"\\ud800\"", "1 2", "+1", "\"\u{1}\"",
+        String(repeating: "[", count: 5000),
+    ])
+    func `what is no JSON is refused`(_ text: String) {
+        #expect(throws: JSONError.self) { try JSONReader.read(Array(text.utf8)) }
+    }
+
+    @Test func `percent signs and pluses are decoded, half ones are kept`() {
+        #expect(PercentCoding.decodeForm("a%5Eb+c%") == "a^b c%")
+        #expect(PercentCoding.decode("a+b%2Fc%zz") == "a+b/c%zz")
+        #expect(PercentCoding.decodeBase64("am9objpzZWNyZXQ=") == Array("john:secret".utf8))
+        #expect(PercentCoding.decodeBase64("***") == nil)
+    }
+}
