@@ -16,7 +16,7 @@ enum JSONLexer {
     static func skipBlanks(_ bytes: Span<UInt8>, from start: Int) -> Int {
         var at = start
         while at < bytes.count {
-            let byte = bytes[unchecked: at]  // just compared with the count
+            let byte = bytes[at]
             guard byte <= 0x20, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { break }
             at &+= 1
         }
@@ -27,7 +27,7 @@ enum JSONLexer {
     @inline(__always)
     static func string(_ bytes: Span<UInt8>, from start: Int) throws(JSONError) -> Word {
         let end = plain(bytes, from: start)
-        if end < bytes.count, bytes[unchecked: end] == UInt8(ascii: "\"") { return Word(end: end, flag: false) }
+        if end < bytes.count, bytes[end] == UInt8(ascii: "\"") { return Word(end: end, flag: false) }
         return try difficultString(bytes, from: end)
     }
 
@@ -38,7 +38,7 @@ enum JSONLexer {
         let raw = bytes.bytes
         var at = start
         while at <= bytes.count &- 8 {
-            let word = UInt64(littleEndian: raw.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self))
+            let word = UInt64(littleEndian: raw.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
             // A byte's top bit is set where it is a quote, a backslash, below 0x20 or not ASCII; the lowest such bit is exact.
             let quote = (word ^ ones &* 0x22) &- ones
             let backslash = (word ^ ones &* 0x5c) &- ones
@@ -48,7 +48,7 @@ enum JSONLexer {
             at &+= 8
         }
         while at < bytes.count {
-            let byte = bytes[unchecked: at]
+            let byte = bytes[at]
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
             at &+= 1
         }

@@ -41,7 +41,7 @@ struct JSONWalker {
         nextValue: while true {
             at = JSONLexer.skipBlanks(bytes, from: at)
             guard at < bytes.count else { throw JSONError(.ended, at: bytes.count) }
-            let first = bytes[unchecked: at]  // just compared with the count
+            let first = bytes[at]
             if first == UInt8(ascii: "\"") {
                 let word = try JSONLexer.string(bytes, from: at &+ 1)
                 try visitor.scalar(.string, at &+ 1..<word.end, flag: word.flag)
@@ -53,7 +53,7 @@ struct JSONWalker {
                 try visitor.open(inObject ? .object : .array, at: at)
                 at = JSONLexer.skipBlanks(bytes, from: at &+ 1)
                 guard at < bytes.count else { throw JSONError(.ended, at: bytes.count) }
-                if bytes[unchecked: at] != (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                if bytes[at] != (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                     if inObject { at = try key(bytes, at, &visitor) }
                     continue nextValue
                 }
@@ -65,7 +65,7 @@ struct JSONWalker {
                 if isObject.isEmpty { return at }
                 at = JSONLexer.skipBlanks(bytes, from: at)
                 guard at < bytes.count else { throw JSONError(.ended, at: bytes.count) }
-                let byte = bytes[unchecked: at]
+                let byte = bytes[at]
                 if byte == UInt8(ascii: ",") {
                     at &+= 1
                     if inObject { at = try key(bytes, JSONLexer.skipBlanks(bytes, from: at), &visitor) }
@@ -88,12 +88,12 @@ struct JSONWalker {
         _ bytes: Span<UInt8>, _ start: Int, _ visitor: inout Visitor
     ) throws(JSONError) -> Int {
         guard start < bytes.count else { throw JSONError(.ended, at: bytes.count) }
-        guard bytes[unchecked: start] == UInt8(ascii: "\"") else { throw JSONError(.unexpected(bytes[start]), at: start) }
+        guard bytes[start] == UInt8(ascii: "\"") else { throw JSONError(.unexpected(bytes[start]), at: start) }
         let word = try JSONLexer.string(bytes, from: start &+ 1)
         try visitor.key(start &+ 1..<word.end, hasEscapes: word.flag, in: bytes)
         let at = JSONLexer.skipBlanks(bytes, from: word.end &+ 1)
         guard at < bytes.count else { throw JSONError(.ended, at: bytes.count) }
-        guard bytes[unchecked: at] == UInt8(ascii: ":") else { throw JSONError(.unexpected(bytes[at]), at: at) }
+        guard bytes[at] == UInt8(ascii: ":") else { throw JSONError(.unexpected(bytes[at]), at: at) }
         return at &+ 1
     }
 

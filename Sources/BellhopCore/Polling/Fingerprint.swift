@@ -14,7 +14,8 @@ public struct Fingerprint: Sendable, Hashable {
     /// All bits zero; where a fingerprint is remembered it stands for none.
     public static let zero = Fingerprint(high: 0, low: 0)
 
-    /// The fingerprint of these bytes. Another `seed` gives an unrelated one, as for the same bytes in another place.
+    /// The fingerprint of these bytes, at about the speed at which they come from memory: an answer with the fingerprint of the
+    /// last one need not be read further. Another `seed` gives an unrelated one, as for the same bytes in another place.
     public init(content bytes: Span<UInt8>, seed: Fingerprint = .zero) {
         self = FingerprintMixer.fingerprint(of: bytes.bytes, seed: seed)
     }

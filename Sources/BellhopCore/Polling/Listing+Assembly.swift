@@ -38,6 +38,7 @@ private struct ListingAssembly {
         }
         let base = body.count
         body += page.body
+        guard body.count <= UInt32.max else { throw ListingError(.tooLarge, at: base) }
         for entry in page.entries {
             var place = 0
             if let name = page.group(of: entry) { place = self.place(ofGroup: name) }
@@ -52,9 +53,10 @@ private struct ListingAssembly {
     mutating func add(_ record: JSON, key: TaskKey) throws(ListingError) {
         let start = body.count
         record.encode(into: &body, .sorted)
-        guard let length = UInt32(exactly: body.count - start) else { throw ListingError(.tooLarge, at: start) }
+        let length = body.count - start
+        guard length <= Listing.recordLimit else { throw ListingError(.tooLarge, at: start) }
         let fingerprint = Fingerprint(content: body.span.extracting(start..<body.count))
-        try add(Listing.Entry(key: key, groupIndex: 0, length: length, fingerprint: fingerprint, offset: start))
+        try add(Listing.Entry(key: key, groupIndex: 0, length: UInt32(length), fingerprint: fingerprint, offset: start))
     }
 
     private mutating func add(_ entry: Listing.Entry) throws(ListingError) {

@@ -31,9 +31,21 @@ public struct Listing: Sendable {
         self.groups = groups
     }
 
+    /// How many bytes one record may have: a tape can hold whatever is in so many.
+    static let recordLimit = 1 << 28
+
     /// The name of the group that an entry is in; nil when the answer has no groups.
     public func group(of entry: Entry) -> String? {
         groups.isEmpty ? nil : groups[Int(entry.groupIndex)]
+    }
+
+    /// The entries that have these keys.
+    public func entries(of keys: some Collection<TaskKey>) -> [TaskKey: Entry] {
+        guard !keys.isEmpty else { return [:] }
+        var found: [TaskKey: Entry] = [:]
+        let wanted = KnownTasks(keys.map { KnownTask(key: $0, listed: .zero) })
+        for entry in entries where wanted.place(of: entry.key) != nil { found[entry.key] = entry }
+        return found
     }
 
     /// The record of an entry, with all its members.

@@ -19,6 +19,7 @@ struct ListingScanner {
     }
 
     mutating func scan(_ bytes: Span<UInt8>) throws(ListingError) {
+        guard bytes.count <= UInt32.max else { throw ListingError(.tooLarge, at: Int(UInt32.max)) }
         let end = JSONLexer.skipBlanks(bytes, from: try descend(bytes, from: 0, step: 0))
         guard end == bytes.count else { throw ListingError(.json(.trailing), at: end) }
         try checkKeys()
@@ -88,10 +89,11 @@ struct ListingScanner {
             guard bytes[begin] == UInt8(ascii: "{") else { throw ListingError(.shape(expected: "an object"), at: begin) }
             if finder.isRepeated { throw ListingError(.duplicateName(shape.key.joined(separator: ".")), at: begin) }
             guard let key = finder.key(in: bytes) else { throw ListingError(.noKey(path: JSON.Path(keys: shape.key)), at: begin) }
-            guard let length = UInt32(exactly: at - begin) else { throw ListingError(.tooLarge, at: begin) }
+            guard at - begin <= Listing.recordLimit else { throw ListingError(.tooLarge, at: begin) }
             let fingerprint = Fingerprint(content: bytes.extracting(begin..<at), seed: seed)
             entries.append(
-                Listing.Entry(key: key, groupIndex: groupIndex, length: length, fingerprint: fingerprint, offset: begin))
+                Listing.Entry(
+                    key: key, groupIndex: groupIndex, length: UInt32(at - begin), fingerprint: fingerprint, offset: begin))
             if entries.count &- checked == 256 {
                 if checked == 0 { makeRoom(after: at, of: bytes.count) }
                 try checkKeys()
@@ -102,7 +104,7 @@ struct ListingScanner {
 
     /// Reckons from the first records how many there will be, so that their array need not be copied as it grows.
     private mutating func makeRoom(after place: Int, of total: Int) {
-        let expected = min(total / place * entries.count * 21 / 20, Int(Int32.max) / 2)
+        let expected = min(total / place * entries.count * 21 / 20, 1 << 21)
         entries.reserveCapacity(expected)
         index.reserveCapacity(expected)
     }

@@ -99,6 +99,12 @@ struct ListingTests {
         #expect(throws: ListingError(.duplicateKey("a"), at: first.body.count + 11)) { try Listing(pages: [first, first]) }
     }
 
+    @Test func `entries are found by their keys`() throws {
+        let listing = try Listing(Self.answer, shape: .serviceNow)
+        #expect(listing.entries(of: ["c", "b", "absent"]) == ["b": listing.entries[1], "c": listing.entries[2]])
+        #expect(listing.entries(of: []).isEmpty)
+    }
+
     @Test func `records that were made are listed by what they say`() throws {
         let one = try Listing(records: [("a", ["x": 1, "y": 2]), ("b", [:])])
         let other = try Listing(records: [("a", ["y": 2, "x": 1]), ("b", [:])])
