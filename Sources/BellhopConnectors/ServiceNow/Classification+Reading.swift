@@ -1,0 +1,95 @@
+import BellhopCore
+
+extension Classification {
+    /// Reads an answer by the rules in their order: redirects, pages, 202, errors in the body, and only then the status.
+    init(_ response: HTTPResponse, to address: HTTPAddress, expecting: Expectation, at now: Timestamp) {
+        if 300..<400 ~= response.status {
+            self = Self.redirect(response.headers["Location"], from: address, status: response.status)
+        } else if let page = Self.page(response) {
+            self = page
+        } else if response.status == 202 {
+            self = .dropped
+        } else if let error = ErrorEnvelope(response.body) {
+            self = Self.error(error, response, expecting, at: now)
+        } else if response.isSuccess {
+            self = Self.success(response, expecting)
+        } else {
+            self = Self.status(response, ErrorEnvelope(), expecting, at: now)
+        }
+    }
+
+    private static func redirect(_ location: String?, from address: HTTPAddress, status: Int) -> Classification {
+        guard let location, let target = address.resolving(location) else { return .unexpectedPage(status: status) }
+        if target.host != address.host { return .loginRequired(host: target.host) }
+        return switch target.path.split(separator: "/").last.map({ ASCII.lowercased($0) }) {
+        case "login.do", "login_redirect.do", "login_with_sso.do", "session_timeout.do", "auth_redirect.do": .sessionExpired
+        case "security_interceptor.do": .csrf(token: nil)
+        default: .unexpectedPage(status: status)
+        }
+    }
+
+    /// What an answer that is not JSON is; nil for JSON, and for pages whose status says more than they do.
+    private static func page(_ response: HTTPResponse) -> Classification? {
+        let first = response.body.first { $0 > 0x20 }
+        guard let first else { return nil }
+        let type = ASCII.lowercased(response.headers["Content-Type"] ?? "application/json")
+        guard first == UInt8(ascii: "<") || !type.contains("json") else { return nil }
+        let text = ASCII.lowercased(String(decoding: response.body.prefix(256 << 10), as: UTF8.self))
+        if text.contains("instance-hibernating-page") || text.contains("instance is hibernating")
+            || text.contains("instance hibernating page")
+        {
+            return .hibernating
+        }
+        if text.contains("login.do") || text.contains("sysparm_login") { return .sessionExpired }
+        if response.status >= 500 { return .gateway(status: response.status) }
+        if [401, 403, 404, 429].contains(response.status) { return nil }
+        return .unexpectedPage(status: response.status)
+    }
+
+    private static func error(
+        _ error: ErrorEnvelope, _ response: HTTPResponse, _ expecting: Expectation, at now: Timestamp
+    ) -> Classification {
+        if error.message.hasPrefix("Transaction cancelled") { return .quota }
+        if error.message.hasPrefix("Rate limit exceeded") { return .throttled(after: RetryAfter.read(response.headers, at: now)) }
+        if response.isSuccess { return .serverError(status: response.status, error.text) }
+        return status(response, error, expecting, at: now)
+    }
+
+    private static func status(
+        _ response: HTTPResponse, _ error: ErrorEnvelope, _ expecting: Expectation, at now: Timestamp
+    ) -> Classification {
+        let headers = response.headers
+        switch response.status {
+        case 401:
+            if headers["X-Is-Logged-In"].map({ ASCII.lowercased($0) }) == "true", let token = headers["X-UserToken-Response"] {
+                return .csrf(token: token)
+            }
+            return headers["X-MFA_TOKEN"] != nil ? .mfaRequired : .unauthenticated
+        case 403: return .forbidden(error.text)
+        case 404: return expecting == .rows && error.message == "No Record found" ? .noRows : .goneOrHidden(error.text)
+        case 414: return .tooLong
+        case 429: return .throttled(after: RetryAfter.read(headers, at: now))
+        case 400 where error.message.hasPrefix("Requested URI does not represent any resource"): return .apiMissing
+        case 502, 503, 504: return .gateway(status: response.status)
+        case 500...: return .serverError(status: response.status, error.text)
+        default: return .refused(status: response.status, error.text)
+        }
+    }
+
+    private static func success(_ response: HTTPResponse, _ expecting: Expectation) -> Classification {
+        if expecting == .listing {
+            return response.body.isEmpty ? .badAnswer("the answer is empty") : .ok(.null)
+        }
+        do {
+            let body = try JSON.parse(response.body)
+            return switch expecting {
+            case .listing: .ok(.null)
+            case .rows: body["result"]?.asArray != nil ? .ok(body) : .badAnswer("the answer has no list in 'result'")
+            case .record: body["result"]?.asObject != nil ? .ok(body) : .badAnswer("the answer has no record in 'result'")
+            case .data: body["data"] != nil ? .ok(body) : .badAnswer("the answer has no 'data'")
+            }
+        } catch {
+            return .badAnswer(error.description)
+        }
+    }
+}

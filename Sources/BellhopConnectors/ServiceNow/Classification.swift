@@ -1,0 +1,45 @@
+import BellhopCore
+
+/// What an answer of ServiceNow means: the status alone never says it.
+enum Classification: Sendable, Hashable {
+    /// As asked for. The body, read; null for a list that is still to be scanned.
+    case ok(JSON)
+    /// A list without rows, said with a 404.
+    case noRows
+    /// A redirect to another host: a single sign-on wants a person.
+    case loginRequired(host: String)
+    case sessionExpired
+    /// The request needs this token beside the session, or one that the server did not tell.
+    case csrf(token: String?)
+    case hibernating
+    /// Something between us and the instance answered.
+    case gateway(status: Int)
+    case unexpectedPage(status: Int)
+    /// 202: the server had too much to do for this session and threw the request away.
+    case dropped
+    /// The server stopped its own work at its time limit.
+    case quota
+    case throttled(after: Duration?)
+    case mfaRequired
+    case unauthenticated
+    case forbidden(String)
+    case goneOrHidden(String)
+    case apiMissing
+    case tooLong
+    /// Another refusal of what was asked.
+    case refused(status: Int, String)
+    case serverError(status: Int, String)
+    case badAnswer(String)
+}
+
+/// What a good answer to a request holds.
+enum Expectation: Sendable, Hashable {
+    /// `result`, to be scanned by whoever asked: only its edges are looked at here.
+    case listing
+    /// `result` with an array.
+    case rows
+    /// `result` with an object.
+    case record
+    /// `data`, as the Task Tracker answers a comment.
+    case data
+}

@@ -1,0 +1,74 @@
+public import BellhopCore
+
+/// A comment that a delivery asks for.
+struct Comment: Sendable, Hashable {
+    enum Visibility: String, Sendable, Hashable { case `internal`, customer }
+
+    var task: TaskKey
+    /// For messages.
+    var number: String
+    var text: CommentText
+    var visibility: Visibility
+
+    /// Reads a delivery; what no attempt can ever send is given up at once.
+    init(_ delivery: Delivery) throws(Failure) {
+        guard let task = delivery.task else {
+            throw Failure(.badArguments, .giveUp, "A comment needs a task, and this event has none.")
+        }
+        // The server takes anything for a task's name, and might find another one.
+        guard ServiceNowConnection.isSysID(task.key.text) else {
+            throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is no sys_id of a task.")
+        }
+        guard case .values(let arguments) = delivery.arguments, let text = arguments["text"]?.asString else {
+            throw Failure(.badArguments, .giveUp, "A comment needs a text.")
+        }
+        guard let visibility = Visibility(rawValue: arguments["visibility"]?.asString ?? Visibility.internal.rawValue) else {
+            throw Failure(.badArguments, .giveUp, "A comment's visibility is internal or customer.")
+        }
+        self.task = task.key
+        number = task.number.isEmpty ? task.key.text : task.number
+        self.text = CommentText(text)
+        self.visibility = visibility
+        if self.text.isEmpty { throw Failure(.badArguments, .giveUp, "The comment's text is empty; the server takes none.") }
+    }
+
+    /// The journal it belongs in.
+    var element: String {
+        switch visibility {
+        case .internal: "work_notes"
+        case .customer: "comments"
+        }
+    }
+
+    func call(table: String, notAfter: Timestamp) -> ServiceNowCall {
+        switch visibility {
+        case .internal:
+            ServiceNowCall(
+                method: "POST", target: "/api/x_snc_my_work/v1/tracker/task/\(task.text)/comment",
+                body: ["comment": .string(text.sent)], expecting: .data, notAfter: notAfter)
+        case .customer:
+            ServiceNowCall(
+                method: "PATCH", target: "/api/now/v2/table/\(table)/\(task.text)?sysparm_fields=sys_id",
+                body: ["comments": .string(text.sent)], expecting: .record, notAfter: notAfter)
+        }
+    }
+
+    func receipt(_ summary: String, _ id: String?) -> Receipt {
+        let name = visibility == .internal ? "work note" : "comment"
+        return Receipt(id.map { "\(summary), \(name) \($0)" } ?? "\(summary), \(name)", reference: id)
+    }
+}
+
+extension CommentAction {
+    /// What a rule may say of a `comment`.
+    public static let manifest = ActionManifest(
+        kind: "comment", summary: "Writes a work note, or a comment that the caller sees, on the task.",
+        receiver: .taskConnection,
+        shorthand: "text",
+        arguments: [
+            Setting("text", .text, required: true, "What it says, as plain text."),
+            Setting(
+                "visibility", .oneOf(["internal", "customer"]), default: "internal",
+                "Who reads it: those who work on the task, or also the customer."),
+        ], writesTask: true)
+}

@@ -1,0 +1,208 @@
+public import BellhopCore
+
+/// Writes a comment on a task, once: internal through the Task Tracker API, or for the customer to see through the Table API.
+///
+/// The task is read first, for the tracker answers 201 to an unknown one. After an outcome that nobody knows the journal is read before
+/// anything is sent again, and not before the server's own time limit has passed, when a request of ours can no longer be at work. A 201
+/// alone is no proof either: access rules may have thrown the text away.
+public struct CommentAction: Action {
+    /// The times the action goes by.
+    public struct Times: Sendable, Hashable {
+        /// A comment that could not be sent so long after its attempt began is not sent by it any more.
+        public var start: Duration
+        /// The longest a request can be at work on the server (60 s by its quota for REST), and a margin.
+        public var server: Duration
+        /// By how much clocks of the server's own machines may differ.
+        public var skew: Duration
+        /// How long to wait before each further look for a comment that the server says it has written.
+        public var looks: [Duration]
+
+        public init(
+            start: Duration = .seconds(30), server: Duration = .seconds(90), skew: Duration = .seconds(30),
+            looks: [Duration] = [.seconds(1), .seconds(3)]
+        ) {
+            self.start = start
+            self.server = server
+            self.skew = skew
+            self.looks = looks
+        }
+
+        /// After so long nothing that an attempt sent is at work any more.
+        var quiet: Duration { start + server }
+    }
+
+    private let connection: ServiceNowConnection
+    private let times: Times
+    private var session: ServiceNowSession { connection.writing }
+    private var place: String { connection.base.place }
+
+    public init(connection: ServiceNowConnection, times: Times = Times()) {
+        self.connection = connection
+        self.times = times
+    }
+
+    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        let comment = try Comment(delivery)
+        let work = try await prepare(comment, attempt)
+        if attempt.number > 1, let receipt = try await earlier(work, attempt) { return receipt }
+        return try await write(work, for: delivery, attempt)
+    }
+
+    /// What is to be written, where, and how it is found again.
+    private struct Work: Sendable {
+        var comment: Comment
+        /// The task's table, where it is known.
+        var table: String
+        var search: Journal.Search
+        /// It is not sent after this moment.
+        var notAfter: Timestamp
+    }
+
+    // MARK: Before
+
+    /// Makes sure of the task. Where the account may not read it, the tracker's list says whether it is there.
+    private func prepare(_ comment: Comment, _ attempt: Attempt) async throws(Failure) -> Work {
+        var table = "task"
+        var lead: Duration?
+        do throws(Failure) {
+            let reply = try await session.send(
+                .table(
+                    "task/\(comment.task.text)",
+                    [("sysparm_fields", "sys_id,sys_class_name"), ("sysparm_exclude_reference_link", "true")], expecting: .record)
+            )
+            guard FieldValue(reply.record["sys_id"])?.raw == comment.task.text else {
+                throw Failure(
+                    .badAnswer, .retry(after: nil), "\(place) answered with another task than the one that was asked for.")
+            }
+            let name = FieldValue(reply.record["sys_class_name"])?.raw ?? ""
+            if !name.isEmpty, name.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }) { table = name }
+            lead = reply.clockLead
+        } catch  where error.reason == .forbidden {
+            lead = try await checkList(for: comment)
+        } catch  where error.reason == .goneOrHidden {
+            throw Failure(
+                .goneOrHidden, .giveUp,
+                "The task \(comment.number) is not there any more, or hidden from this account; no comment was sent. (\(error.message))"
+            )
+        }
+        let began = min(attempt.firstStarted ?? attempt.now, attempt.now)
+        let search = Journal.Search(
+            task: comment.task, element: comment.element, text: comment.text,
+            notBefore: began + (lead ?? .zero) - times.skew, claimed: attempt.claimed)
+        return Work(comment: comment, table: table, search: search, notAfter: attempt.now + times.start)
+    }
+
+    private func checkList(for comment: Comment) async throws(Failure) -> Duration? {
+        let reply = try await session.send(.tasks)
+        let listing: Listing
+        do {
+            listing = try Listing(reply.body, shape: .serviceNow)
+        } catch {
+            throw Failure(.badAnswer, .retry(after: nil), "The task list of \(place) cannot be read: \(error.description).")
+        }
+        guard listing.entries.contains(where: { $0.key == comment.task }) else {
+            throw Failure(
+                .goneOrHidden, .giveUp,
+                "The task \(comment.number) is not among the active tasks of \(connection.username) any more, "
+                    + "and this account may not read others; no comment was sent.")
+        }
+        return reply.clockLead
+    }
+
+    /// What became of earlier attempts. Nil when it is certain that nothing was written, so that it may be sent.
+    private func earlier(_ work: Work, _ attempt: Attempt) async throws(Failure) -> Receipt? {
+        let finding = try await Journal(session: session).look(for: work.search)
+        if case .written(let id) = finding { return work.comment.receipt("found written by an earlier attempt", id) }
+        guard let uncertain = attempt.lastUncertain else { return nil }
+        let left = (uncertain + times.quiet) - connection.clock.now
+        if left > .zero {
+            throw Failure(
+                .notWritten, .retry(after: left),
+                "An earlier attempt may still be at work on \(place); the comment is looked for again before it is sent.")
+        }
+        if finding == .absent { return nil }
+        throw Failure(
+            .notWritten, .hold,
+            "An earlier attempt may have written the comment, and this account cannot read the journal of \(work.comment.number): "
+                + "look there, then retry or drop the delivery.")
+    }
+
+    // MARK: Writing
+
+    private func write(_ work: Work, for delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        let reply: ServiceNowReply
+        do {
+            reply = try await session.send(work.comment.call(table: work.table, notAfter: work.notAfter))
+        } catch  where error.remedy == .unknownOutcome {
+            if let receipt = await lookAfter(error, work) { return receipt }
+            throw error
+        }
+        return try await confirm(work, reply, for: delivery)
+    }
+
+    /// Looks at once after an outcome that nobody knows. A look that fails tells nothing; the next attempt looks again.
+    private func lookAfter(_ failure: Failure, _ work: Work) async -> Receipt? {
+        do {
+            guard case .written(let id) = try await Journal(session: session).look(for: work.search) else { return nil }
+            return work.comment.receipt("found written (\(failure.reason.rawValue))", id)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Looks whether what the server says it has written is there.
+    private func confirm(_ work: Work, _ reply: ServiceNowReply, for delivery: Delivery) async throws(Failure) -> Receipt {
+        let status = String(reply.status)
+        for wait in [.zero] + times.looks {
+            let finding: Journal.Finding
+            do {
+                if wait > .zero { try await connection.clock.sleep(for: wait) }
+                finding = try await Journal(session: session).look(for: work.search)
+            } catch {
+                let why = (error as? Failure)?.message ?? "the attempt was called off"
+                throw Failure(.notWritten, .unknownOutcome, "\(place) said \(status), and nothing could confirm it: \(why)")
+            }
+            switch finding {
+            case .written(let id):
+                try await setRefusals(nil, delivery)
+                return work.comment.receipt(status, id)
+            case .unprovable: return work.comment.receipt("\(status); this account cannot read the journal to confirm it", nil)
+            case .absent: continue
+            }
+        }
+        let refusals = try await refusals(delivery) + 1
+        guard refusals < 2 else {
+            try await setRefusals(nil, delivery)
+            throw Failure(
+                .notWritten, .giveUp,
+                "\(place) said \(status) twice, but the comment is not in the journal of \(work.comment.number): "
+                    + "the access rules probably do not let \(connection.username) write \(work.comment.element).")
+        }
+        try await setRefusals(refusals, delivery)
+        throw Failure(
+            .notWritten, .unknownOutcome,
+            "\(place) said \(status), but the comment is not in the journal of \(work.comment.number); it is looked for again.")
+    }
+
+    // How often a delivery was said to be written and was not, kept beyond the attempt. After a write all that goes wrong here leaves
+    // its outcome unknown.
+
+    private func refusals(_ delivery: Delivery) async throws(Failure) -> Int {
+        do {
+            return Int(try await connection.notebook.note(Self.key(delivery))?.asInt ?? 0)
+        } catch {
+            throw Failure(.fileSystem, .unknownOutcome, "What is known of the delivery cannot be read: \(error).")
+        }
+    }
+
+    private func setRefusals(_ count: Int?, _ delivery: Delivery) async throws(Failure) {
+        do {
+            if count == nil, try await connection.notebook.note(Self.key(delivery)) == nil { return }
+            try await connection.notebook.setNote(Self.key(delivery), to: count.map { .int(Int64($0)) })
+        } catch {
+            throw Failure(.fileSystem, .unknownOutcome, "What is known of the delivery cannot be kept: \(error).")
+        }
+    }
+
+    private static func key(_ delivery: Delivery) -> String { "unwritten-comment/\(delivery.id.text)" }
+}

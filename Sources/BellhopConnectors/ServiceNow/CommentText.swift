@@ -1,0 +1,42 @@
+/// A comment's text: as it is sent, and as it is known again in the journal.
+struct CommentText: Sendable, Hashable {
+    /// What is sent. The platform shows what stands in `[code]…[/code]` as HTML, so those words are taken apart: `[ code]`.
+    let sent: String
+    private let normalized: String
+
+    init(_ text: String) {
+        sent = Self.neutralized(text)
+        normalized = Self.normalized(sent)
+    }
+
+    /// True when there is nothing to say.
+    var isEmpty: Bool { normalized.isEmpty }
+
+    /// Whether a journal entry says the same: line ends and blanks at the ends of lines do not count, nor blank lines around.
+    func matches(_ other: String) -> Bool { Self.normalized(other) == normalized }
+
+    private static func neutralized(_ text: String) -> String {
+        var result = ""
+        var rest = Substring(text)
+        while let bracket = rest.firstIndex(of: "[") {
+            let after = rest[rest.index(after: bracket)...]
+            result += rest[...bracket]
+            let word = after.first == "/" ? after.dropFirst() : after
+            if ASCII.equalIgnoringCase(word.prefix(5), "code]") { result += " " }
+            rest = after
+        }
+        return result + rest
+    }
+
+    private static func normalized(_ text: String) -> String {
+        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
+            .map { line in
+                var line = line
+                while line.last?.isWhitespace == true { line = line.dropLast() }
+                return line
+            }
+        let first = lines.firstIndex { !$0.isEmpty } ?? lines.endIndex
+        let end = lines.lastIndex { !$0.isEmpty }.map { $0 + 1 } ?? first
+        return lines[first..<end].joined(separator: "\n")
+    }
+}

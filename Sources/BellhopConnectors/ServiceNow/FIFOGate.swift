@@ -1,0 +1,58 @@
+import Synchronization
+
+/// Lets one through at a time, in the order of coming. Who is cancelled while waiting leaves the queue.
+///
+/// A class over a lock, because it is where tasks that know nothing of each other wait for one another.
+final class FIFOGate: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [(ticket: Int, continuation: CheckedContinuation<Bool, Never>)] = []
+        var lastTicket = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs `work` when it is its turn.
+    func pass<Value>(_ work: () async throws -> Value) async throws -> Value {
+        try await enter()
+        defer { leave() }
+        return try await work()
+    }
+
+    func enter() async throws(CancellationError) {
+        let ticket = state.withLock { state in
+            state.lastTicket += 1
+            return state.lastTicket
+        }
+        let isIn = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known: Bool? = state.withLock { state in
+                    if Task.isCancelled { return false }
+                    if !state.isTaken {
+                        state.isTaken = true
+                        return true
+                    }
+                    state.waiting.append((ticket, continuation))
+                    return nil
+                }
+                if let known { continuation.resume(returning: known) }
+            }
+        } onCancel: {
+            state.withLock { state -> CheckedContinuation<Bool, Never>? in
+                guard let place = state.waiting.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+                return state.waiting.remove(at: place).continuation
+            }?.resume(returning: false)
+        }
+        guard isIn else { throw CancellationError() }
+    }
+
+    func leave() {
+        state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard !state.waiting.isEmpty else {
+                state.isTaken = false
+                return nil
+            }
+            return state.waiting.removeFirst().continuation
+        }?.resume(returning: true)
+    }
+}

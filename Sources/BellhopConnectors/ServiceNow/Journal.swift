@@ -1,0 +1,102 @@
+import BellhopCore
+
+/// Looks for a comment in a task's journal.
+struct Journal: Sendable {
+    /// What a look told.
+    enum Finding: Sendable, Hashable {
+        /// It is there; the entry's sys_id, where the journal itself could be read.
+        case written(String?)
+        /// The journal can be read, and it is not there.
+        case absent
+        /// The account cannot see the journal: nothing is proved either way.
+        case unprovable
+    }
+
+    /// What is looked for.
+    struct Search: Sendable {
+        var task: TaskKey
+        /// `work_notes` or `comments`.
+        var element: String
+        var text: CommentText
+        /// Not written before this moment, by the server's clock.
+        var notBefore: Timestamp
+        /// Entries that are known to be somebody else's deliveries.
+        var claimed: Set<String>
+    }
+
+    var session: ServiceNowSession
+    /// How many of our own newest entries are read.
+    private static let depth = 50
+
+    func look(for search: Search) async throws(Failure) -> Finding {
+        let query =
+            "element_id=\(search.task.text)^element=\(search.element)^sys_created_by=javascript:gs.getUserName()^ORDERBYDESCsys_created_on"
+        let (rows, total) = try await entries(query, limit: Self.depth)
+        let fitting = rows.filter { row in
+            guard let id = row["sys_id"]?.asString, !search.claimed.contains(id), row["element"]?.asString == search.element,
+                row["element_id"]?.asString == search.task.text
+            else { return false }
+            let time = row["sys_created_on"]?.asString.flatMap { Timestamp(serviceNow: $0) }
+            return search.text.matches(row["value"]?.asString ?? "") && time.map { $0 >= search.notBefore } ?? false
+        }
+        if let oldest = fitting.last { return .written(oldest["sys_id"]?.asString) }
+        // The total counts before the access rules: so many there are, seen or unseen.
+        if let total {
+            if total <= rows.count || rows.count == Self.depth { return .absent }
+        } else if !rows.isEmpty {
+            return .absent
+        }
+        if total == nil, try await canRead(search.element) { return .absent }
+        return try await lookAtTask(for: search)
+    }
+
+    /// The rows of a query and how many there are in all; no rows and no number where the account may not ask.
+    private func entries(_ query: String, limit: Int) async throws(Failure) -> ([JSON], Int?) {
+        let call = ServiceNowCall.table(
+            "sys_journal_field",
+            [
+                ("sysparm_query", query), ("sysparm_fields", "sys_id,element_id,element,value,sys_created_on"),
+                ("sysparm_limit", String(limit)), ("sysparm_suppress_pagination_header", "true"),
+            ], expecting: .rows)
+        do throws(Failure) {
+            let reply = try await session.send(call)
+            return (reply.rows, reply.headers["X-Total-Count"].flatMap { Int($0) })
+        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
+            return ([], nil)
+        }
+    }
+
+    /// Whether any entry of our own, of any task, can be read: then the absence of one means something.
+    private func canRead(_ element: String) async throws(Failure) -> Bool {
+        try await !entries("element=\(element)^sys_created_by=javascript:gs.getUserName()", limit: 1).0.isEmpty
+    }
+
+    /// The second way: the history that the task's own field shows, newest first. Its times are in the user's zone and format, so the text
+    /// alone counts.
+    private func lookAtTask(for search: Search) async throws(Failure) -> Finding {
+        let call = ServiceNowCall.table(
+            "task/\(search.task.text)", [("sysparm_display_value", "all"), ("sysparm_fields", "comments,work_notes")],
+            expecting: .record)
+        let history: String
+        do throws(Failure) {
+            history = FieldValue(try await session.send(call).record[search.element])?.label ?? ""
+        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
+            return .unprovable
+        }
+        if history.isEmpty { return .unprovable }
+        return Self.texts(of: history).contains(where: search.text.matches) ? .written(nil) : .absent
+    }
+
+    /// The texts of a history: each follows a line such as `2022-11-21 22:50:34 - System Administrator (Additional comments)`.
+    static func texts(of history: String) -> [String] {
+        var texts: [[Substring]] = []
+        for line in history.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
+            if line.last == ")", line.first?.isNumber == true, line.contains(" - "), line.contains("(") {
+                texts.append([])
+            } else if !texts.isEmpty {
+                texts[texts.count - 1].append(line)
+            }
+        }
+        return texts.map { $0.joined(separator: "\n") }
+    }
+}

@@ -1,0 +1,36 @@
+import BellhopCore
+
+/// One thing asked of the instance.
+struct ServiceNowCall: Sendable {
+    var method = "GET"
+    /// The path with the query.
+    var target: String
+    var body: JSON?
+    var expecting: Expectation
+    /// Once this moment has passed it is not sent any more, a wait for its turn included.
+    var notAfter: Timestamp?
+    /// Nil for the connection's own.
+    var timeout: Duration?
+
+    /// Reads rows or a record of the Table API. Version 2, in which a list without rows is 200.
+    static func table(_ path: String, _ parameters: [(String, String)], expecting: Expectation) -> ServiceNowCall {
+        let query = parameters.map { "\($0.0)=\(PercentEncoding.encode($0.1, keeping: "-._~,"))" }.joined(separator: "&")
+        return ServiceNowCall(target: "/api/now/v2/table/\(path)\(query.isEmpty ? "" : "?" + query)", expecting: expecting)
+    }
+
+    static let tasks = ServiceNowCall(target: "/api/x_snc_my_work/v1/tracker/task", expecting: .listing)
+}
+
+/// A good answer.
+struct ServiceNowReply: Sendable {
+    /// The body, read; null where it is scanned.
+    var json: JSON
+    var body: [UInt8]
+    var headers: HeaderFields
+    /// How far the server's clock is ahead of ours, by this answer's `Date`; nil without one.
+    var clockLead: Duration?
+
+    var rows: [JSON] { json["result"]?.asArray ?? [] }
+    var record: JSON { json["result"] ?? .null }
+    var status: Int
+}

@@ -1,0 +1,80 @@
+import BellhopCore
+
+/// The fields of tasks, with what they hold: the built-in list, and reading them from bellhop.yaml.
+enum TaskFields {
+    /// What a source declares unless it says otherwise.
+    static let standard = [
+        "number", "short_description", "sys_class_name", "priority", "urgency", "impact", "state", "active", "assigned_to",
+        "assignment_group", "opened_by", "opened_at", "due_date", "sys_created_on", "sys_updated_on",
+    ]
+
+    private static let ints: Set<String> = [
+        "priority", "urgency", "impact", "state", "severity", "incident_state", "escalation", "order", "reassignment_count",
+        "reopen_count", "sys_mod_count",
+    ]
+    private static let bools: Set<String> = ["active", "knowledge", "made_sla", "locked_out", "vip"]
+    private static let timestamps: Set<String> = [
+        "opened_at", "closed_at", "resolved_at", "reopened_time", "due_date", "sla_due", "activity_due", "follow_up",
+        "expected_start", "work_start", "work_end", "start_date", "end_date", "approval_set", "requested_by_date",
+        "sys_created_on", "sys_updated_on",
+    ]
+
+    /// What the field at the end of a path holds; text unless it is known better.
+    static func type(of path: String) -> FieldType {
+        let name = path.split(separator: ".").last.map(String.init) ?? path
+        return ints.contains(name) ? .int : bools.contains(name) ? .bool : timestamps.contains(name) ? .timestamp : .text
+    }
+
+    /// Reads `fields: [number, {caller_name: caller_id.name}]`; the built-in list when there is none.
+    ///
+    /// Where labels are wanted in the place of values, what was a number is its label's text.
+    static func schema(_ setting: JSON?, display: Display, source: String) throws(ConnectorError) -> TaskSchema {
+        func problem(_ message: String) -> ConnectorError {
+            ConnectorError(connection: source, setting: "fields", message)
+        }
+        var fields: [TaskSchema.Field] = []
+        func add(_ name: String, _ path: String) throws(ConnectorError) {
+            guard isName(name) else { throw problem("`\(name)` is no field name: letters, digits and _ only.") }
+            guard !path.isEmpty, path.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ isName(String($0)) })
+            else {
+                throw problem("`\(path)` is no path to a field.")
+            }
+            guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is there twice.") }
+            let type = type(of: path)
+            fields.append(TaskSchema.Field(name, display == .labels && type == .int ? .text : type, path: path))
+        }
+        guard let setting else {
+            for name in standard { try add(name, name) }
+            return TaskSchema(fields)
+        }
+        for item in setting.asArray ?? [setting] {
+            switch item {
+            case .string(let name):
+                guard !name.contains(".") else {
+                    throw problem(
+                        "A field of another record needs a name of its own: {\(name.replacing(".", with: "_")): \(name)}.")
+                }
+                try add(name, name)
+            case .object(let renamed):
+                for (name, path) in renamed { try add(name, path.asString ?? "") }
+            case .null, .bool, .int, .double, .array:
+                throw problem("A field is a name, or {name: path} for a field of another record.")
+            }
+        }
+        guard !fields.isEmpty else { throw problem("A source needs at least one field.") }
+        return TaskSchema(fields)
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !ASCII.isDigit(first) else { return false }
+        return text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
+    }
+}
+
+/// Whether fields come as the database has them, as people read them, or both.
+enum Display: String, Sendable, Hashable {
+    case values, labels, both
+
+    /// What `sysparm_display_value` says. Labels alone would leave no class, no reference and no time that a program can read.
+    var parameter: String { self == .values ? "false" : "all" }
+}

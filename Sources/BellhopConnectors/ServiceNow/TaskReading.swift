@@ -1,0 +1,56 @@
+import BellhopCore
+
+/// Makes snapshots of what the Table API and the Task Tracker say of a task.
+struct TaskReading: Sendable {
+    var schema: TaskSchema
+    var display: Display
+    /// Where a person opens a task.
+    var page: @Sendable (TaskKey) -> String
+
+    /// What every row must have besides the declared fields.
+    static let own = ["sys_id", "number", "short_description", "sys_class_name", "active", "assigned_to"]
+
+    /// What to ask for.
+    var paths: [String] {
+        var seen: Set<String> = []
+        return (Self.own + schema.fields.map(\.path)).filter { seen.insert($0).inserted }
+    }
+
+    /// A task from its row; `type` is the group it stands in, in the user's language.
+    func snapshot(_ key: TaskKey, row: JSON, type: String) -> Snapshot {
+        func own(_ name: String) -> FieldValue? { FieldValue(row[name]) }
+        var snapshot = Snapshot(
+            key: key, number: own("number")?.raw ?? "", title: own("short_description")?.raw ?? "", type: type,
+            className: own("sys_class_name")?.raw ?? "", url: page(key))
+        for field in schema.fields {
+            let value = FieldValue(row[field.path])
+            let label = value?.label
+            if display == .labels, field.type == .text, let label {
+                snapshot.fields[field.name] = .string(label)
+            } else {
+                snapshot.fields[field.name] = value?.typed(field.type) ?? Self.nothing(field.type)
+            }
+            if display != .values, let label { snapshot.labels[field.name] = .string(label) }
+        }
+        return snapshot
+    }
+
+    /// A task from the little that the tracker's list says; the list has active tasks of one user only.
+    func snapshot(_ key: TaskKey, listed record: JSON, type: String, owner: String) -> Snapshot {
+        let number = record["number"]?.asString ?? ""
+        let title = record["short_desc"]?.asString ?? ""
+        let known: [String: FieldValue?] = [
+            "sys_id": FieldValue(.string(key.text)), "number": FieldValue(.string(number)),
+            "short_description": FieldValue(.string(title)), "active": FieldValue(true),
+            "assigned_to": FieldValue(.string(owner)),
+            "sys_created_on": FieldValue(record["created"]),
+        ]
+        var snapshot = Snapshot(key: key, number: number, title: title, type: type, url: page(key))
+        for field in schema.fields {
+            snapshot.fields[field.name] = (known[field.path] ?? nil)?.typed(field.type) ?? Self.nothing(field.type)
+        }
+        return snapshot
+    }
+
+    private static func nothing(_ type: FieldType) -> JSON { type == .text ? "" : .null }
+}

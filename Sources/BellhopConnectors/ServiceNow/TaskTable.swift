@@ -1,0 +1,68 @@
+import BellhopCore
+
+/// Reads tasks by their sys_ids from the Table API.
+struct TaskTable: Sendable {
+    var session: ServiceNowSession
+    var paths: [String]
+    var display: Display
+    /// How many are asked for at once; the address grows with each.
+    var batch = 100
+    var timeout: Duration?
+
+    /// What could be read.
+    struct Rows: Sendable {
+        var found: [TaskKey: JSON] = [:]
+        /// Why the rest could not: the account may not, or not all.
+        var refusal: Failure?
+    }
+
+    /// Reads them all, or says that the account may not; throws what another try may mend.
+    func read(_ keys: [TaskKey]) async throws(Failure) -> Rows {
+        var rows = Rows()
+        var pending = stride(from: 0, to: keys.count, by: batch).map { Array(keys[$0..<min($0 + batch, keys.count)]) }
+        pending.reverse()
+        while let keys = pending.popLast() {
+            do throws(Failure) {
+                try await take(keys, into: &rows)
+            } catch  where (error.reason == .quota || Self.isTooLong(error)) && keys.count > 1 {
+                let half = keys.count / 2
+                pending.append(Array(keys[half...]))
+                pending.append(Array(keys[..<half]))
+            } catch  where error.reason == .forbidden {
+                rows.refusal = error
+                return rows
+            }
+        }
+        return rows
+    }
+
+    private static func isTooLong(_ failure: Failure) -> Bool { failure.reason == .refused && failure.message.contains("(414)") }
+
+    private func take(_ keys: [TaskKey], into rows: inout Rows) async throws(Failure) {
+        let asked = Set(keys)
+        var call = ServiceNowCall.table(
+            "task",
+            [
+                ("sysparm_query", "sys_idIN" + keys.map(\.text).joined(separator: ",")),
+                ("sysparm_fields", paths.joined(separator: ",")), ("sysparm_display_value", display.parameter),
+                ("sysparm_exclude_reference_link", "true"), ("sysparm_limit", String(keys.count)),
+                ("sysparm_no_count", "true"), ("sysparm_suppress_pagination_header", "true"),
+            ], expecting: .rows)
+        call.timeout = timeout
+        let reply = try await session.send(call)
+        for row in reply.rows {
+            guard let id = FieldValue(row["sys_id"])?.raw else {
+                throw Failure(.badAnswer, .retry(after: nil), "\(session.base.place) sent a task without a sys_id.")
+            }
+            let key = TaskKey(id)
+            guard asked.contains(key) else {
+                // A server that does not understand a query drops the part and answers with every row there is.
+                throw Failure(
+                    .badAnswer, .retry(after: nil),
+                    "\(session.base.place) answered with tasks that were not asked for: it ignored the query, so nothing of it counts."
+                )
+            }
+            rows.found[key] = row
+        }
+    }
+}

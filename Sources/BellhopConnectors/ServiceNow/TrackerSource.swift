@@ -1,0 +1,115 @@
+public import BellhopCore
+
+/// The Task Tracker API as a source of kind `tracker`: the active tasks that are assigned to the connection's user.
+///
+/// Its list says little of a task, so each that is new, gone or due is read from the Table API, where the account may.
+public struct TrackerSource: Source {
+    public let name: String
+    public let scope: Scope
+    public let schema: TaskSchema
+    private let connection: ServiceNowConnection
+    private let reading: TaskReading
+    private let timeout: Duration?
+
+    /// - Parameter settings: checked against ``manifest``.
+    public init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {
+        let display = settings.text("display").flatMap(Display.init(rawValue:)) ?? .values
+        self.name = name
+        self.connection = connection
+        timeout = settings.duration("timeout")
+        schema = try TaskFields.schema(settings.values["fields"], display: display, source: name)
+        scope = Scope(instance: connection.instance, user: connection.username, kind: "tracker")
+        reading = TaskReading(schema: schema, display: display) { connection.page(of: $0) }
+    }
+
+    public func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+        var call = ServiceNowCall.tasks
+        call.timeout = timeout
+        let reply = try await connection.reading.send(call)
+        let listing: Listing
+        do {
+            listing = try Listing(reply.body, shape: .serviceNow)
+        } catch {
+            throw Failure(
+                .badAnswer, .retry(after: nil), "The task list of \(connection.base.place) cannot be read: \(error.description).")
+        }
+        if let odd = listing.entries.first(where: { !ServiceNowConnection.isSysID($0.key.text) }) {
+            throw Failure(
+                .badAnswer, .retry(after: nil),
+                "The task list of \(connection.base.place) has a task whose sys_id is none: '\(Redaction.excerpt(odd.key.text, length: 40))'."
+            )
+        }
+        return Answer(listing: listing, fingerprint: Fingerprint(content: reply.body))
+    }
+
+    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+        var details = Details()
+        if keys.isEmpty { return details }
+        let asked = Set(keys)
+        var listed: [TaskKey: Listing.Entry] = [:]
+        for entry in listing.entries where asked.contains(entry.key) { listed[entry.key] = entry }
+        let table = TaskTable(session: connection.reading, paths: reading.paths, display: reading.display, timeout: timeout)
+        let rows = try await table.read(keys)
+        let user = await connection.reading.user?.sysID ?? ""
+        var missing = 0
+        for key in keys {
+            if let entry = listed[key] {
+                let type = listing.group(of: entry) ?? ""
+                if let row = rows.found[key] {
+                    details.snapshots[key] = reading.snapshot(key, row: row, type: type)
+                } else {
+                    missing += 1
+                    details.snapshots[key] = reading.snapshot(key, listed: listing.record(of: entry), type: type, owner: user)
+                }
+            } else {
+                details.departures[key] = Self.departure(rows.found[key], refusal: rows.refusal, user: user)
+            }
+        }
+        details.notice = notice(missing: missing, of: listed.count, refusal: rows.refusal)
+        return details
+    }
+
+    /// Why a task is not in the list any more, by its record.
+    private static func departure(_ row: JSON?, refusal: Failure?, user: String) -> RemovalReason {
+        guard let row else { return refusal == nil ? .gone : .unknown }
+        let active = FieldValue(row["active"])?.typed(.bool)
+        if active == .bool(false) { return .closed }
+        // Active and still ours, as far as we can see: then something else hides it from the list.
+        let owner = FieldValue(row["assigned_to"])?.raw ?? ""
+        return active == .bool(true) && (user.isEmpty || owner != user) ? .leftQuery : .unknown
+    }
+
+    private func notice(missing: Int, of listed: Int, refusal: Failure?) -> String? {
+        guard missing > 0 else { return nil }
+        let consequence = "fields that the tracker's list does not have stay empty"
+        if let refusal {
+            return "Source \(name) may not read tasks from the Table API, so \(consequence). \(refusal.message)"
+        }
+        let tasks = missing == 1 ? "1 task" : "\(missing) tasks"
+        return
+            "Source \(name) cannot read \(tasks) of \(listed) from the Table API, though the tracker lists them, so of these \(consequence): "
+            + "the account's access rules hide the records."
+    }
+}
+
+extension TrackerSource {
+    /// What bellhop.yaml may say of a source of kind `tracker`, besides what every source has.
+    public static let manifest = SourceManifest(
+        kind: "tracker", summary: "The active tasks assigned to the connection's user, by the Task Tracker API.",
+        connections: ["servicenow"],
+        settings: [
+            Setting(
+                "fields", .list(.either([.text, .map(.text)])),
+                "The fields of each task; a field of another record with a name of its own: {caller_name: caller_id.name}."),
+            Setting(
+                "display", .oneOf(["values", "labels", "both"]), default: "values",
+                "Whether fields come as the database has them, as people read them, or both."),
+            Setting(
+                "initial", .oneOf(["baseline", "emit"]), default: "baseline",
+                "Whether the first poll is only remembered, or emits a task_created for each task."),
+            Setting(
+                "refresh", .duration,
+                "How old what is known of a task may become before it is read again; by default each poll for up to 200 tasks."),
+            Setting("timeout", .duration, "How long a request of this source may take; by default the connection's."),
+        ])
+}
