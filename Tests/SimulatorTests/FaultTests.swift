@@ -70,6 +70,18 @@ import Testing
         }
     }
 
+    @Test func `a session lost on the way is 401, and gone`() async throws {
+        try await office.open { client in
+            _ = try await client.list()
+            client.authorization = nil
+            office.simulation.faults.add(.sessionLost)
+            let answer = try await client.list()
+            #expect(answer.status == 401)
+            #expect(answer.header("X-Is-Logged-In") == "false")
+        }
+        #expect(office.instance.openSessions == 0)
+    }
+
     @Test func `a write can take effect behind an error`() async throws {
         let task = office.instance.addTask(title: "A")
         office.simulation.faults.add(FaultRule(.internalError, method: "POST", takesEffect: true))
@@ -121,5 +133,18 @@ import Testing
             request.cancel()
         }
         #expect(clock.now - start < .seconds(10))
+    }
+
+    @Test func `a port that is taken is told`() async throws {
+        try await office.open { client async throws -> Void in
+            let port = try #require(client.base.split(separator: ":").last.flatMap { Int($0) })
+            let error = await #expect(throws: SimulatorServer.Problem.self) {
+                try await SimulatorServer(office.simulation, port: port).run()
+            }
+            guard case .cannotListen(port, _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
     }
 }

@@ -14,6 +14,13 @@ import Testing
         #expect(scenario.nextTime == nil)
     }
 
+    @Test func `playing a script ends with it`() async throws {
+        let office = Office()
+        let task = NewTask(title: "A", sysID: "a")
+        try await office.simulation.play(Scenario([.init(at: 0, .opened(task)), .init(at: 1, .closed(task: "a", by: "x"))]))
+        #expect(office.instance.tasks.map(\.isActive) == [false])
+    }
+
     @Test func `the demonstration starts with two tasks and ends with a P1 closed`() throws {
         let office = Office()
         office.instance.addPeople()

@@ -129,6 +129,7 @@ import Testing
         #expect(row["sys_created_by"] == "john.doe")
         #expect(try history.result?["comments"] == "2026-01-05 09:00:05 - John Doe (Additional comments)\nHello\n\n")
         #expect(office.instance.journal(of: task.id, .comments).count == 1)
+        #expect(office.instance.task(task.id)?.updates == 1)
     }
 
     @Test func `a write of an unknown column, or by one who may not, is refused`() async throws {

@@ -75,9 +75,10 @@ struct Sessions: Sendable {
         let store = "glide_session_store=\(session.store); Max-Age=\(settings.sessionSeconds); Expires=\(expires)\(flags)"
         switch session.responses {
         case 1:
-            let gone = "Max-Age=0; Expires=Thu, 01-Jan-1970 00:00:10 GMT\(flags)"
+            // One says it by date alone, with dashes, which some parsers miss.
+            let gone = "Expires=Thu, 01-Jan-1970 00:00:10 GMT\(flags)"
             return [
-                java, "glide_user=\"\"; \(gone)", "glide_user_session=\"\"; \(gone)",
+                java, "glide_user=\"\"; \(gone)", "glide_user_session=\"\"; Max-Age=0; \(gone)",
                 "glide_user_route=\(session.route); Max-Age=2147483647; Expires=Sat, 01-Apr-2084 12:00:00 GMT\(flags)", store,
             ]
         case 2 where settings.rotatesSessions: return [java, store]

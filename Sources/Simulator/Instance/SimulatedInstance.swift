@@ -3,7 +3,7 @@ import Synchronization
 /// A ServiceNow instance to practise on: its records, sessions and APIs, without the network.
 ///
 /// A class over a lock, because the server's tasks answer from it while tests, scenarios and the admin endpoint change it.
-/// All methods are synchronous; none calls out while it holds the lock.
+/// All methods are synchronous; what they are given to run must not call the instance again.
 public final class SimulatedInstance: Sendable {
     /// What has happened at the door.
     public struct Counts: Sendable, Hashable {

@@ -24,12 +24,12 @@ extension SimulatedInstance.State {
         if !quirks.contains(.nothingWritten) {
             let written = changes.filter { writing($0.0, by: user) == .allowed }
             let values = written.filter { $0.0.kind != .journal }.map { ($0.0.name, $0.1) }
-            if !values.isEmpty {
-                world.update(id, set: Dictionary(values) { $1 }, by: user.userName, at: now)
-            }
+            let updated = world.update(id, set: Dictionary(values) { $1 }, by: user.userName, at: now)
+            var isTouched = updated?.updates != task.updates
             for (field, text) in written {
                 if !text.isEmpty, let kind = JournalEntry.Kind(rawValue: field.name) {
-                    world.note(text, kind, on: id, by: user.userName, at: now)
+                    world.note(text, kind, on: id, by: user.userName, at: now, touching: !isTouched)
+                    isTouched = true
                 }
             }
         }

@@ -52,6 +52,8 @@ final class SessionLines: Sendable {
         case .waits(let ticket):
             onQueue()
             let isRunning = await wait(ticket, for: session)
+            // A cancellation that came too late to matter leaves its mark.
+            _ = state.withLock { $0.cancelled.remove(ticket) }
             if !isRunning { throw CancellationError() }
             return true
         }

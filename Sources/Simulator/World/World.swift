@@ -123,15 +123,18 @@ struct World: Sendable {
     func journal(of task: String) -> [JournalEntry] { (journalOfTask[task] ?? []).map { journal[$0] } }
 
     /// Adds an entry and touches the task, as the journal fields do. Nil without such a task.
+    ///
+    /// - Parameter touching: false when the entry is part of an update that has touched the task already.
     @discardableResult
-    mutating func note(_ text: String, _ kind: JournalEntry.Kind, on id: String, by userName: String, at now: Int64)
-        -> JournalEntry?
-    {
+    mutating func note(
+        _ text: String, _ kind: JournalEntry.Kind, on id: String, by userName: String, at now: Int64, touching: Bool = true
+    ) -> JournalEntry? {
         guard let task = tasks[id] else { return nil }
         let entry = JournalEntry(id: makeID(), task: id, table: task.table, kind: kind, text: text, author: userName, time: now)
         journalOfTask[id, default: []].append(journal.count)
         journal.append(entry)
-        touch(id, by: userName, at: now)
+        revision += 1
+        if touching { touch(id, by: userName, at: now) }
         return entry
     }
 }
