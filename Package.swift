@@ -16,7 +16,9 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -27,6 +29,11 @@ let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+/// The rules that `bellhop init` writes and `bellhop demo` runs: links to the files of rules/.
+let shippedRules = [
+    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login", "morning-digest", "page-for-unowned-p1",
+].flatMap { ["\($0).yaml", "\($0).test.yaml"] }
 
 let package = Package(
     name: "bellhop",
@@ -43,6 +50,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
@@ -85,7 +93,8 @@ let package = Package(
                 logging, nioCore, nioPosix, serviceLifecycle, subprocess, unixSignals,
             ],
             swiftSettings: house),
-        .target(name: "Simulator", dependencies: [hummingbird, logging, nioCore, nioFoundation], swiftSettings: house),
+        .target(
+            name: "Simulator", dependencies: [httpTypes, hummingbird, hummingbirdCore, logging, nioCore], swiftSettings: house),
 
         // Virtual time and other fixtures, for every test target.
         .target(name: "BellhopTesting", dependencies: ["BellhopCore"], swiftSettings: house),
@@ -97,9 +106,12 @@ let package = Package(
                 "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "CEL",
                 "Simulator", "YAML", argumentParser, logging, serviceLifecycle, unixSignals,
             ],
+            resources: shippedRules.map { .embedInCode("Rules/\($0)") },
             swiftSettings: house),
 
         .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore", "BellhopTesting"], swiftSettings: house),
+        .testTarget(
+            name: "SimulatorTests", dependencies: ["Simulator", asyncHTTPClient, nioCore, nioHTTP1], swiftSettings: house),
         .testTarget(name: "CELTests", dependencies: ["CEL"], swiftSettings: house),
         .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: house),
     ]
