@@ -1,0 +1,159 @@
+import BellhopCore
+import CEL
+
+/// What the expressions of rules read while one event is looked at: the event, its task, the time, the snapshots.
+///
+/// A class because the language asks it for values one by one; made for one batch, used by one thread, reset for each event.
+final class EventFrame: Resolver {
+    let facts: EventFacts
+    private let events: [StoredEvent]
+    private var place = 0
+    /// When the events are routed; nil while that is not known.
+    let now: BellhopCore.Timestamp?
+    private let snapshots: [Scope.ID: [Snapshot]]
+    /// The element that is being rendered in a list.
+    var element: Value?
+
+    private var isTaskRead = false
+    private var taskMembers: JSON.Object?
+    private var taskFields: JSON.Object?
+
+    init(
+        _ facts: EventFacts, events: [StoredEvent], now: BellhopCore.Timestamp? = nil, snapshots: [Scope.ID: [Snapshot]] = [:]
+    ) {
+        self.facts = facts
+        self.events = events
+        self.now = now
+        self.snapshots = snapshots
+    }
+
+    /// The event that is being looked at.
+    var event: Event { events[place].event }
+
+    /// Goes on to another event of the batch.
+    func move(to place: Int) {
+        self.place = place
+        guard isTaskRead else { return }
+        isTaskRead = false
+        taskMembers = nil
+        taskFields = nil
+    }
+
+    /// The task of the event, as deliveries name it.
+    var reference: TaskReference? {
+        guard let json = event.data["task"], let task = Snapshot(json: json) else { return nil }
+        return TaskReference(
+            source: json["source"]?.asString ?? event.source, key: task.key, number: task.number, title: task.title,
+            className: task.className, url: task.url, subject: event.subject)
+    }
+
+    func value(of slot: Slot) -> Value? { read(facts.readers[slot.id]) }
+
+    func read(_ reader: SlotReader) -> Value? {
+        switch reader {
+        case .own(let name):
+            guard let task = task else { return nil }
+            if case .string(let text)? = task[name] { return .string(text) }
+            return .string("")
+        case .field(let name, let type):
+            guard task != nil else { return nil }
+            if let type = type ?? facts.types.type(of: name, in: event.source) { return Value(taskFields?[name], as: type) }
+            return taskFields?[name].map { Value($0) } ?? .null
+        case .label(let name):
+            guard let task else { return nil }
+            return task["labels"]?[name].map { Value($0) } ?? .null
+        case .task: return object("task")
+        case .before: return object("before")
+        case .changes:
+            let (types, source) = (facts.types, event.source)
+            let changes = ChangedFields(event.data["changes"]?.asObject ?? [:]) { types.value($0, of: $1, in: source) }
+            return .map(Value.Map(changes))
+        case .change(let field):
+            guard event.data["changes"]?[field] != nil else { return .null }
+            return nil
+        case .changeEnd(let field, let end):
+            return event.data["changes"]?[field].map { typed($0[end], field: field) } ?? .null
+        case .event: return .object(EventObject(event))
+        case .source: return .string(event.source)
+        case .user(let first): return .string(event.data["user"]?.asString ?? facts.users[event.source] ?? first)
+        case .now: return now.map { Value($0) }
+        case .rule(let name): return .string(name)
+        case .tasks(let group): return .list(Value.List(taskList(group)))
+        case .element: return element
+        case .follow: return nil
+        }
+    }
+
+    /// The members of the event's task; nil when it has none.
+    private var task: JSON.Object? {
+        if !isTaskRead {
+            isTaskRead = true
+            if case .object(let members)? = event.data["task"] {
+                if case .object(let fields)? = members["fields"] { taskFields = fields }
+                taskMembers = members
+            }
+        }
+        return taskMembers
+    }
+
+    /// A field's value as another place of the event has it, with the field's own type.
+    func typed(_ json: JSON?, field: String) -> Value { facts.types.value(json, of: field, in: event.source) }
+
+    private func object(_ name: String) -> Value {
+        guard let json = event.data[name], let snapshot = Snapshot(json: json) else { return .null }
+        return .object(TaskObject(snapshot, source: event.source, types: facts.types, type: facts.anyTask))
+    }
+
+    private func taskList(_ group: TaskGroup) -> TaskList {
+        let tasks = group.sources.flatMap { source in (snapshots[source.scope] ?? []).map { (source.name, $0) } }
+        return TaskList(tasks, types: facts.types, type: group.type)
+    }
+}
+
+/// What a frame needs beside the event, the same for all events of a rule book.
+struct EventFacts: Sendable {
+    var readers: [SlotReader]
+    var types: FieldTypes
+    /// Whose tasks a source shows.
+    var users: [String: String]
+    /// The connection that a source reads from, to which writes to its tasks go.
+    var connections: [String: String]
+    /// The type that `type(task)` shows.
+    let anyTask = ObjectType("task", fields: [], otherFields: .dyn)
+
+    /// The connection of a source; without a configuration they have the same name.
+    func connection(of source: String) -> String { connections[source] ?? source }
+}
+
+/// An event as expressions see it: the attributes of a CloudEvent, and `data` as it is.
+final class EventObject: HostObject {
+    private let event: Event
+
+    init(_ event: Event) { self.event = event }
+
+    static let type = ObjectType(
+        "an event",
+        fields: [
+            .init("specversion", .string), .init("id", .string), .init("type", .string), .init("source", .string),
+            .init("subject", .string), .init("time", .timestamp), .init("data", .map(.string, .dyn)),
+        ])
+
+    var celType: CELType { .object(Self.type) }
+    var fieldNames: [String] { Self.type.fields.map(\.name) }
+
+    func value(named name: String) -> Value? {
+        switch name {
+        case "specversion": .string("1.0")
+        case "id": .string(event.id.text)
+        case "type": .string(event.type.name)
+        case "source": .string(event.source)
+        case "subject": .string(event.subject)
+        case "time": Value(event.time)
+        case "data": .map(Value.Map(JSONMembers(event.data)))
+        default: nil
+        }
+    }
+
+    func isEqual(to other: any HostObject) -> Bool { (other as? EventObject).map { $0.event.id == event.id } ?? false }
+    func hash(into hasher: inout Hasher) { hasher.combine(event.id) }
+}

@@ -1,0 +1,50 @@
+import BellhopCore
+import CEL
+
+/// What each source declares its fields to be, for reading their values.
+struct FieldTypes: Sendable {
+    private var bySource: [String: [String: FieldType]] = [:]
+    /// The type of a field where all sources that declare it agree.
+    private var agreed: [String: FieldType] = [:]
+    private var disputed: Set<String> = []
+
+    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
+        for source in sources { add(source.schema, of: source.name) }
+        if isOpen { add(.assumed, of: "") }
+    }
+
+    private mutating func add(_ schema: TaskSchema, of source: String) {
+        var types: [String: FieldType] = [:]
+        for field in schema.fields {
+            types[field.name] = field.type
+            if let other = agreed[field.name], other != field.type { disputed.insert(field.name) }
+            agreed[field.name] = field.type
+        }
+        bySource[source] = types
+    }
+
+    /// The type of a field that does not depend on the source; nil where it does, or where nobody declares it.
+    func type(of field: String) -> FieldType? { disputed.contains(field) ? nil : agreed[field] }
+
+    /// The type of a field in a source; nil where it declares none.
+    func type(of field: String, in source: String) -> FieldType? {
+        disputed.contains(field) ? bySource[source]?[field] : agreed[field]
+    }
+
+    /// A value of a field, with the type that the source declares it to have.
+    func value(_ json: JSON?, of field: String, in source: String) -> Value {
+        if let type = type(of: field, in: source) { return Value(json, as: type) }
+        return json.map { Value($0) } ?? .null
+    }
+}
+
+extension TaskSchema {
+    /// The fields that tasks are taken to have where no configuration says anything: the default fields of a ServiceNow source.
+    static let assumed = TaskSchema([
+        Field("number", .text), Field("short_description", .text), Field("sys_class_name", .text), Field("priority", .int),
+        Field("urgency", .int), Field("impact", .int), Field("state", .int), Field("active", .bool), Field("assigned_to", .text),
+        Field("assignment_group", .text), Field("opened_by", .text), Field("opened_at", .timestamp),
+        Field("due_date", .timestamp),
+        Field("sys_created_on", .timestamp), Field("sys_updated_on", .timestamp), Field("created", .timestamp),
+    ])
+}

@@ -1,0 +1,77 @@
+import BellhopCore
+import CEL
+
+/// What the expressions of one rule may use, and what they are checked against.
+struct RuleNames {
+    var environment: Environment
+    let types: TaskTypes
+    let sources: [RuleSurroundings.SourceFacts]
+    /// The types of events the rule is for.
+    let events: [EventType]
+    /// What the rule's own values need.
+    private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]
+
+    /// - Parameter base: an environment that declares what all rules of these sources share.
+    init(_ base: SharedNames, rule: String, events: [EventType]) {
+        environment = base.environment
+        types = base.types
+        sources = base.sources
+        self.events = events
+        environment.declare(.init("rule", .string, scope: rule))
+        if events.contains(where: { $0.hasTask || $0 == .deliveryDead }) {
+            let task = CELType.object(types.task)
+            environment.declare("task", events.allSatisfy(\.hasTask) ? task : .nullable(task))
+            environment.declare("before", .nullable(task))
+            environment.declare("changes", types.changes)
+        }
+    }
+
+    /// Declares a value of `let`.
+    mutating func declare(_ name: String, _ expression: Expression, needs: RuleExpression.Needs, rule: String) {
+        environment.declare(.init(name, expression, scope: rule))
+        self.needs[name] = needs
+    }
+
+    /// Declares the name of a list's element.
+    mutating func declare(element name: String, _ type: CELType, scope: String) {
+        environment.declare(.init(name, type, scope: scope))
+        needs[name] = []
+    }
+
+    func needs(of expression: Expression) -> RuleExpression.Needs {
+        var result: RuleExpression.Needs = expression.references.functions.contains("age") ? .now : []
+        for name in expression.references.variables { result.formUnion(needs[name] ?? []) }
+        return result
+    }
+}
+
+/// What the rules of the same sources have in common; made once for all of them.
+struct SharedNames {
+    let environment: Environment
+    let types: TaskTypes
+    let sources: [RuleSurroundings.SourceFacts]
+
+    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, on base: Environment) {
+        self.sources = sources
+        let assumed = RuleSurroundings.SourceFacts(
+            name: "", kind: "", connection: "", schema: .assumed, scope: Scope.ID(text: ""), user: "")
+        types = TaskTypes(isOpen ? [assumed] : sources, isOpen: isOpen)
+        var environment = base
+        environment.declare(.init("tasks", .list(.object(types.task)), scope: Self.scope(of: sources)))
+        environment.declare(.init("user", .string, scope: Self.scope(of: sources)))
+        for function in RuleFunctions.all(types) { environment.declare(function) }
+        self.environment = environment
+    }
+
+    /// What tells the tasks of these sources from those of others.
+    static func scope(of sources: [RuleSurroundings.SourceFacts]) -> String { sources.map(\.name).joined(separator: ",") }
+
+    /// What every rule may use.
+    static func base() -> Environment {
+        var environment = Environment()
+        environment.declare("event", .object(EventObject.type))
+        environment.declare("now", .timestamp)
+        environment.declare("source", .string)
+        return environment
+    }
+}

@@ -1,0 +1,65 @@
+import BellhopCore
+import CEL
+
+/// The short way to the value of a path that expressions read, found once when the rules are loaded.
+enum SlotReader: Sendable {
+    /// What every task has: `task.number`.
+    case own(String)
+    /// A declared field: `task.priority`, `task.fields.url`. The type is nil where it depends on the source.
+    case field(String, FieldType?)
+    /// `task.labels.state`
+    case label(String)
+    /// `changes.state`, null unless it changed
+    case change(String)
+    /// `changes.state.to`
+    case changeEnd(String, String)
+    case task, before, changes, event, source, now
+    /// The user of the event, else of the rule's first source.
+    case user(String)
+    case rule(String)
+    /// The tasks of a rule's sources.
+    case tasks(TaskGroup)
+    /// The element that a list's `item` is rendered for.
+    case element
+    /// There is no short way: the fields are followed from the variable's value.
+    case follow
+
+    init(_ slot: Slot, types: FieldTypes, groups: [String: TaskGroup]) {
+        switch (slot.variable, slot.path.count) {
+        case ("task", 0): self = .task
+        case ("task", 1): self = Self.taskField(slot.path[0], types)
+        case ("task", 2) where slot.path[0] == "fields": self = .field(slot.path[1], types.type(of: slot.path[1]))
+        case ("task", 2) where slot.path[0] == "labels": self = .label(slot.path[1])
+        case ("before", 0): self = .before
+        case ("changes", 0): self = .changes
+        case ("changes", 1): self = .change(slot.path[0])
+        case ("changes", 2): self = .changeEnd(slot.path[0], slot.path[1])
+        case ("event", 0): self = .event
+        case ("source", 0): self = .source
+        case ("user", 0): self = .user(groups[slot.scope]?.user ?? "")
+        case ("now", 0): self = .now
+        case ("rule", 0): self = .rule(slot.scope)
+        case ("tasks", 0): self = groups[slot.scope].map(SlotReader.tasks) ?? .follow
+        case (_, 0) where slot.scope.hasPrefix(Self.elementScope): self = .element
+        default: self = .follow
+        }
+    }
+
+    private static func taskField(_ name: String, _ types: FieldTypes) -> SlotReader {
+        switch name {
+        case "labels", "fields": .follow
+        default: Snapshot.ownNames.contains(name) ? .own(name) : .field(name, types.type(of: name))
+        }
+    }
+
+    /// What the scopes of element variables begin with; no rule's name has a slash.
+    static let elementScope = "element/"
+}
+
+/// The sources whose tasks a rule sees as `tasks`, with the type its expressions were checked against.
+struct TaskGroup: Sendable {
+    var sources: [(name: String, scope: Scope.ID)]
+    /// The user of the first of them.
+    var user: String
+    var type: ObjectType
+}

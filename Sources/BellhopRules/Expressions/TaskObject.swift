@@ -1,0 +1,97 @@
+import BellhopCore
+import CEL
+
+/// A task as expressions see it; fields are converted when they are asked for.
+final class TaskObject: HostObject {
+    let snapshot: Snapshot
+    let source: String
+    private let types: FieldTypes
+    private let type: ObjectType
+
+    init(_ snapshot: Snapshot, source: String, types: FieldTypes, type: ObjectType) {
+        self.snapshot = snapshot
+        self.source = source
+        self.types = types
+        self.type = type
+    }
+
+    var celType: CELType { .object(type) }
+
+    func value(named name: String) -> Value? {
+        switch name {
+        case "id": .string(snapshot.key.text)
+        case "number": .string(snapshot.number)
+        case "title": .string(snapshot.title)
+        case "type": .string(snapshot.type)
+        case "class": .string(snapshot.className)
+        case "url": .string(snapshot.url)
+        case "source": .string(source)
+        case "labels": .object(LabelsObject(snapshot.labels))
+        case "fields": .object(FieldsObject(self))
+        default: field(name)
+        }
+    }
+
+    /// A declared field, or one that the task has all the same.
+    func field(_ name: String) -> Value? {
+        if let type = types.type(of: name, in: source) { return Value(snapshot.fields[name], as: type) }
+        return snapshot.fields[name].map { Value($0) }
+    }
+
+    var fieldNames: [String] {
+        Snapshot.ownNames.filter { $0 != "fields" } + snapshot.fields.keys.filter { !Snapshot.ownNames.contains($0) }
+    }
+
+    func isEqual(to other: any HostObject) -> Bool {
+        (other as? TaskObject).map { $0.snapshot == snapshot && $0.source == source } ?? false
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(snapshot.key) }
+}
+
+/// `task.fields`: declared fields by their own names, those included that a task's own names cover.
+final class FieldsObject: HostObject {
+    private let task: TaskObject
+
+    init(_ task: TaskObject) { self.task = task }
+
+    var celType: CELType { .map(.string, .dyn) }
+    func value(named name: String) -> Value? { task.field(name) ?? .null }
+    var fieldNames: [String] { task.snapshot.fields.keys }
+    func isEqual(to other: any HostObject) -> Bool {
+        (other as? FieldsObject).map { $0.task.snapshot.fields == task.snapshot.fields } ?? false
+    }
+    func hash(into hasher: inout Hasher) { hasher.combine(task.snapshot.fields) }
+}
+
+/// A JSON object as one with fields: labels, changes. What is not there is null.
+final class LabelsObject: HostObject {
+    private let members: JSON.Object
+
+    init(_ members: JSON.Object) { self.members = members }
+
+    var celType: CELType { .map(.string, .dyn) }
+    func value(named name: String) -> Value? { members[name].map { Value($0) } ?? .null }
+    var fieldNames: [String] { members.keys }
+    func isEqual(to other: any HostObject) -> Bool { (other as? LabelsObject).map { $0.members == members } ?? false }
+    func hash(into hasher: inout Hasher) { hasher.combine(members) }
+}
+
+/// The tasks of a rule's sources, each made into an object when it is asked for.
+final class TaskList: HostList {
+    private let tasks: [(source: String, snapshot: Snapshot)]
+    private let types: FieldTypes
+    private let type: ObjectType
+
+    init(_ tasks: [(source: String, snapshot: Snapshot)], types: FieldTypes, type: ObjectType) {
+        self.tasks = tasks
+        self.types = types
+        self.type = type
+    }
+
+    var count: Int { tasks.count }
+
+    func element(at index: Int) -> Value {
+        .object(TaskObject(tasks[index].snapshot, source: tasks[index].source, types: types, type: type))
+    }
+}

@@ -1,0 +1,75 @@
+import BellhopCore
+import CEL
+
+/// The types of tasks in the expressions of a rule: what every one of its sources declares, each field with the type they agree on.
+struct TaskTypes: Sendable {
+    let task: ObjectType
+    let fields: ObjectType
+    let labels: ObjectType
+    /// `changes`: each changed field with `from` and `to`.
+    let changes: CELType
+    /// The fields that may be among the changes.
+    let changeable: [String]
+    let isOpen: Bool
+
+    /// - Parameter isOpen: without a configuration nobody declares fields; those of the user's own making are then let through.
+    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
+        let declared = Self.common(sources.map(\.schema))
+        let name = Self.name(sources.map(\.name).filter { !$0.isEmpty })
+        let labelFields = declared.map { ObjectType.Field($0.name, .nullable(.string)) }
+        labels = ObjectType("the labels of " + name, fields: labelFields, otherFields: isOpen ? .dyn : nil)
+        fields = ObjectType(name, fields: declared, otherFields: isOpen ? .dyn : nil)
+        let own = Self.ownFields(labels: labels, fields: fields)
+        let rest = declared.filter { !Snapshot.ownNames.contains($0.name) }
+        task = ObjectType(name, fields: own + rest, otherFields: isOpen ? .dyn : nil)
+        let change = ObjectType("a change", fields: [.init("from", .dyn), .init("to", .dyn)])
+        changes = .map(.string, .nullable(.object(change)))
+        changeable = ["number", "title", "class"] + rest.map(\.name).filter { !Change.bookkeeping.contains($0) }
+        self.isOpen = isOpen
+    }
+
+    private static func ownFields(labels: ObjectType, fields: ObjectType) -> [ObjectType.Field] {
+        Snapshot.ownNames.map { name in
+            switch name {
+            case "labels": .init(name, .object(labels))
+            case "fields": .init(name, .object(fields))
+            default: .init(name, .string)
+            }
+        }
+    }
+
+    /// `a task of source `x``, which messages about its fields end with.
+    private static func name(_ sources: [String]) -> String {
+        switch sources.count {
+        case 0: "a task"
+        case 1: "a task of source `\(sources[0])`"
+        default: "a task of sources " + sources.map { "`\($0)`" }.joined(separator: ", ")
+        }
+    }
+
+    /// The fields that all schemas have; where they differ in type it is seen only when the expression runs.
+    private static func common(_ schemas: [TaskSchema]) -> [ObjectType.Field] {
+        guard let first = schemas.first else { return [] }
+        return first.fields.compactMap { field in
+            var type = CELType(field.type)
+            for schema in schemas.dropFirst() {
+                guard let other = schema[field.name] else { return nil }
+                if other.type != field.type { type = .dyn }
+            }
+            return ObjectType.Field(field.name, type)
+        }
+    }
+}
+
+extension CELType {
+    /// The type of a declared field. Text is never null.
+    init(_ type: FieldType) {
+        switch type {
+        case .text: self = .string
+        case .int: self = .nullable(.int)
+        case .double: self = .nullable(.double)
+        case .bool: self = .nullable(.bool)
+        case .timestamp: self = .nullable(.timestamp)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import BellhopCore
+
+/// The keys of rule files, declared once: the loader checks by them and the JSON Schema is made from them.
+enum RuleKeys {
+    static let rule: [Setting] = [
+        Setting("rule", .name, required: true, "The rule's name: letters, digits, `.`, `_` and `-`."),
+        Setting("description", .text, "What the rule is for, in a sentence."),
+        Setting(
+            "on", .json, required: true,
+            "What the rule waits for: a type of event, a list of types, a change of fields, or a schedule."),
+        Setting("from", .list(.name), "The sources (for logins the connections) whose events count; all, unless it is said."),
+        Setting("when", .expression, "A condition: the rule runs where it is true."),
+        Setting("once", .expression, "A key: the rule runs at most once for it, ever."),
+        Setting("throttle", .record(throttle), "The first run passes, others within the time do not."),
+        Setting("let", .map(.expression), "Values with names, for the rest of the rule."),
+        Setting("limit", .rate, "A budget for the rule's writes to a task, such as `20/h`."),
+        Setting(
+            "mode", .oneOf(["live", "shadow"]), default: "live", "`shadow` records what the rule would do and does nothing."),
+        Setting("do", .json, required: true, "The actions, in order."),
+    ]
+
+    static let throttle: [Setting] = [
+        Setting("every", .duration, required: true, "How long the others do not pass."),
+        Setting("by", .expression, "What is throttled on its own, such as `task.id`; all together, unless it is said."),
+    ]
+
+    static let step: [Setting] = [
+        Setting("if", .expression, "A condition: the step is left out where it is not true."),
+        Setting("name", .name, "A name for the step."),
+        Setting(
+            "retry", .either([.integer(1...1000), .record(retry)]),
+            "How often it is tried in all, or `{attempts, wait, max_wait}`."),
+        Setting("expires", .duration, "How long after it was made it is still done."),
+        Setting(
+            "on_error", .oneOf(["continue", "stop"]), default: "continue", "`stop` leaves out the steps after one that fails."),
+    ]
+
+    static let retry: [Setting] = [
+        Setting("attempts", .integer(1...1000), "Attempts in all, the first included."),
+        Setting("wait", .duration, "The wait before the second attempt; doubled for each further one."),
+        Setting("max_wait", .duration, "No wait is longer."),
+    ]
+
+    static let schedule: [Setting] = [
+        Setting("schedule", .text, required: true, "Five fields of cron, such as `30 8 * * MON-FRI`."),
+        Setting("timezone", .name, "The zone whose clocks count, such as `Europe/Berlin`."),
+        missed,
+    ]
+
+    static let every: [Setting] = [
+        Setting("every", .duration, required: true, "How long from one time to the next."),
+        missed,
+    ]
+
+    private static let missed = Setting(
+        "missed", .oneOf(RuleSchedule.Missed.allCases.map(\.rawValue)), default: "once",
+        "What becomes of times that passed while the agent was not running.")
+
+    static let change: [Setting] = [
+        Setting("from", .list(.text), "The value, or one of the values, that it changed from; raw or label."),
+        Setting("to", .list(.text), "The value, or one of the values, that it changed to; raw or label."),
+    ]
+
+    /// Keys of the contract that are refused by name until they are built.
+    static let laterInRules = ["for", "group", "count", "quiet", "escalate", "until"]
+    static let laterInTriggers = ["all", "none", "within", "by"]
+    static let laterActions = ["update", "emit", "exec", "create", "attach", "touchpoint", "adapter", "rest"]
+    /// Names of the contract that expressions do not have yet.
+    static let laterNames = ["comment", "events"]
+
+    /// Arguments under `do` whose texts are names, never templates.
+    static let literalArguments: Set<String> = ["to", "as", "level"]
+}

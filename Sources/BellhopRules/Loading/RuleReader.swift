@@ -1,0 +1,243 @@
+import BellhopCore
+import CEL
+import YAML
+
+/// Reads one rule from its mapping.
+struct RuleReader {
+    let file: String
+    let surroundings: RuleSurroundings
+    private(set) var problems = Diagnostics()
+
+    init(file: String, surroundings: RuleSurroundings) {
+        self.file = file
+        self.surroundings = surroundings
+    }
+
+    /// The name of the rule, checked first so that a rule with other faults still takes its name.
+    mutating func name(of node: YAML.Node) -> String? {
+        guard let mapping = node.mapping else {
+            report("wrong-type", "a rule is a mapping, not \(node.kind)", at: node, help: "begin with `rule: a-name`")
+            return nil
+        }
+        guard let place = mapping["rule"]?.value else {
+            report("missing-key", "this rule has no name", at: node, help: "begin with `rule: a-name`")
+            return nil
+        }
+        guard let name = place.scalarText, !name.isEmpty else {
+            report("wrong-type", "`rule` is a name, not \(place.kind)", at: place)
+            return nil
+        }
+        guard name.utf8.count <= 100, name.utf8.allSatisfy(Self.isNameByte) else {
+            report(
+                "wrong-value", "`\(name)` is no name for a rule", at: place,
+                help: "letters, digits, `.`, `_` and `-`, at most 100")
+            return nil
+        }
+        return name
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || [0x2D, 0x2E, 0x5F].contains(byte)
+    }
+
+    /// The whole rule; nil where anything is wrong with it.
+    mutating func read(_ node: YAML.Node, name: String, sharing cache: inout SharedNameCache) -> Rule? {
+        guard let mapping = node.mapping else { return nil }
+        checkKeys(mapping)
+        var reader = SettingsReader<Never>(file: file)
+        let simple = RuleKeys.rule.filter { ["rule", "description", "limit", "mode"].contains($0.name) }
+        let others = Set(mapping.names).subtracting(simple.map(\.name))
+        let settings = reader.settings(node, as: simple, of: "a rule", besides: others)
+        problems.report(reader.diagnostics)
+
+        var trigger = TriggerReader(file: file, surroundings: surroundings)
+        if let on = mapping["on"]?.value {
+            trigger.read(on)
+        } else {
+            report("missing-key", "rule `\(name)` says not what it waits for", at: node, help: "add `on: task_created`, say")
+        }
+        problems.report(trigger.problems)
+        let types = trigger.triggers.map(\.type)
+        let from = self.from(mapping["from"]?.value, types)
+        // Conditions cannot be judged before it is known what they are about.
+        guard !types.isEmpty, let from else { return nil }
+        let sources = from.isEmpty ? surroundings.sources : surroundings.sources.filter { from.contains($0.name) }
+        let names = RuleNames(cache.names(for: sources), rule: name, events: types)
+        check(trigger.fields, names.types)
+
+        var compiler = ExpressionCompiler(file: file, names: names)
+        readLet(mapping["let"]?.value, rule: name, &compiler)
+        let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
+        let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler) }
+        let throttle = mapping["throttle"].flatMap { self.throttle($0.value, &compiler) }
+        problems.all += compiler.takeProblems()
+        var steps = StepReader(surroundings: surroundings, rule: name, compiler: compiler)
+        let actions = mapping["do"].map { steps.read($0.value) } ?? []
+        if mapping["do"] == nil {
+            report("missing-key", "rule `\(name)` does nothing", at: node, help: "add `do:` and a list of actions")
+        }
+        problems.all += steps.compiler.takeProblems()
+        guard !problems.hasErrors else { return nil }
+
+        let summary = RuleSummary(
+            name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: unique(types),
+            sources: from, revision: Fingerprint(content: node.source.text(in: node.range)).hex,
+            mode: settings.text("mode").flatMap(RuleSummary.Mode.init) ?? .live, schedule: trigger.schedule?.text,
+            actions: actions.map(\.action.kind))
+        return Rule(
+            summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
+            condition: condition, once: once, throttle: throttle, limit: Self.budget(settings), steps: actions,
+            zone: trigger.schedule?.zone ?? surroundings.timeZone)
+    }
+
+    // MARK: Keys
+
+    private mutating func checkKeys(_ mapping: Mapping) {
+        let known = RuleKeys.rule.map(\.name)
+        for pair in mapping where !known.contains(pair.name) {
+            if RuleKeys.laterInRules.contains(pair.name) {
+                report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key)
+                continue
+            }
+            let help: String?
+            switch pair.name {
+            case "schedule", "every", "timezone", "missed": help = "it belongs under `on`: `on: {schedule: …}`"
+            case "if": help = "write `when`"
+            default: help = Suggestion.didYouMean(pair.name, among: known + RuleKeys.laterInRules)
+            }
+            report("unknown-key", "a rule has no setting `\(pair.name)`", at: pair.key, help: help)
+        }
+    }
+
+    private mutating func from(_ node: YAML.Node?, _ types: [EventType]) -> [String]? {
+        guard let node else { return [] }
+        var reader = SettingsReader<Never>(file: file)
+        let value = reader.read(node, as: Setting("from", .list(.name), ""))
+        problems.report(reader.diagnostics)
+        guard reader.diagnostics.all.isEmpty, let json = value?.json else { return nil }
+        let names = Settings(["from": json]).texts("from")
+        guard !surroundings.isOpen else { return names }
+        let logins = types.contains(where: \.isLogin)
+        let wantsSource = types.contains { !$0.isLogin } || types.isEmpty
+        let sources = wantsSource ? surroundings.sources.map(\.name) : []
+        let connections = logins ? surroundings.connections.map(\.name) : []
+        var isFine = true
+        for (index, name) in names.enumerated() where !sources.contains(name) && !connections.contains(name) {
+            report(
+                unknown: name, at: node.items.map { $0[index] } ?? node, wantsSource: wantsSource, among: sources + connections)
+            isFine = false
+        }
+        return isFine ? names : nil
+    }
+
+    private mutating func report(unknown name: String, at node: YAML.Node, wantsSource: Bool, among known: [String]) {
+        let reading = surroundings.sources.filter { $0.connection == name }.map { "`\($0.name)`" }
+        if wantsSource, surroundings.connections.contains(where: { $0.name == name }) {
+            let help = reading.isEmpty ? nil : "it is read by " + reading.joined(separator: ", ")
+            return report("unknown-source", "`\(name)` is a connection, and `from` names sources here", at: node, help: help)
+        }
+        if !wantsSource, let source = surroundings.sources.first(where: { $0.name == name }) {
+            return report(
+                "unknown-connection", "`\(name)` is a source, and logins are events of connections", at: node,
+                help: "write `\(source.connection)`")
+        }
+        let what = wantsSource ? "source" : "connection"
+        let listing = known.isEmpty ? "bellhop.yaml has none" : "there is " + known.map { "`\($0)`" }.joined(separator: ", ")
+        report(
+            "unknown-\(what)", "there is no \(what) `\(name)`", at: node,
+            help: Suggestion.didYouMean(name, among: known) ?? listing)
+    }
+
+    private mutating func check(_ fields: [(name: String, node: YAML.Node)], _ types: TaskTypes) {
+        for field in fields where !types.changeable.contains(field.name) {
+            let help = Suggestion.didYouMean(field.name, among: types.changeable)
+            if types.isOpen, help == nil || field.name.hasPrefix("u_") || field.name.hasPrefix("x_") { continue }
+            report("unknown-field", "no field `\(field.name)` on \(types.task.name)", at: field.node, help: help)
+        }
+    }
+
+    // MARK: Expressions
+
+    private mutating func readLet(_ node: YAML.Node?, rule: String, _ compiler: inout ExpressionCompiler) {
+        guard let node else { return }
+        guard let mapping = node.mapping else {
+            return report("wrong-type", "`let` is a mapping of names to expressions, not \(node.kind)", at: node)
+        }
+        let taken: Set<String> = [
+            "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "env", "secret",
+        ]
+        for pair in mapping {
+            if taken.contains(pair.name) || !MessageReader.isName(pair.name) {
+                let help = taken.contains(pair.name) ? "expressions have it already" : "letters, digits and `_`"
+                report("wrong-value", "`\(pair.name)` is no name for a value of `let`", at: pair.key, help: help)
+                continue
+            }
+            if let (compiled, expression) = compiler.compileFully(pair.value, "`\(pair.name)`") {
+                compiler.names.declare(pair.name, expression, needs: compiled.needs, rule: rule)
+            } else {
+                // Known by name, so that its uses are not reported on top.
+                compiler.names.declare(element: pair.name, .dyn, scope: rule)
+            }
+        }
+    }
+
+    /// An expression that is a key: a fact that is the same whenever it is asked for.
+    private mutating func key(_ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler) -> RuleExpression? {
+        guard let expression = compiler.compile(node, what) else { return nil }
+        if !expression.needs.isEmpty {
+            let (name, help) =
+                expression.needs.contains(.now)
+                ? ("the time of routing", "`event.time` is when the event was observed")
+                : ("`tasks`", "make a key of the event's task")
+            report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
+        }
+        return expression
+    }
+
+    private mutating func throttle(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Rule.Throttle? {
+        var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
+            setting.type == .expression ? .deferred(node) : .text(text)
+        }
+        let tree = reader.read(node, as: RuleKeys.throttle, of: "`throttle`")
+        problems.report(reader.diagnostics)
+        guard let every = tree["every"]?.json?.asInt else { return nil }
+        guard case .deferred(let place)? = tree["by"] else { return Rule.Throttle(every: .microseconds(every)) }
+        return key(place, "`by`", &compiler).map { Rule.Throttle(every: .microseconds(every), by: $0) }
+    }
+
+    private static func budget(_ settings: Settings) -> Budget? {
+        guard let rate = settings.record("limit"), let count = rate.integer("count"), let time = rate.duration("microseconds")
+        else { return nil }
+        return Budget(writes: count, within: time)
+    }
+
+    private func unique(_ types: [EventType]) -> [EventType] {
+        var seen: Set<EventType> = []
+        return types.filter { seen.insert($0).inserted }
+    }
+
+    private mutating func report(_ code: String, _ message: String, at node: YAML.Node, help: String? = nil) {
+        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
+    }
+}
+
+/// Names that rules of the same sources share, made when first asked for.
+struct SharedNameCache {
+    let base = SharedNames.base()
+    private let isOpen: Bool
+    private var made: [String: SharedNames] = [:]
+    /// The tasks that each scope of `tasks` stands for.
+    private(set) var groups: [String: TaskGroup] = [:]
+
+    init(isOpen: Bool) { self.isOpen = isOpen }
+
+    mutating func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {
+        let scope = SharedNames.scope(of: sources)
+        if let names = made[scope] { return names }
+        let names = SharedNames(sources, isOpen: isOpen, on: base)
+        made[scope] = names
+        groups[scope] = TaskGroup(
+            sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
+        return names
+    }
+}

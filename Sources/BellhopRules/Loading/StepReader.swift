@@ -1,0 +1,179 @@
+import BellhopCore
+import CEL
+import YAML
+
+/// Reads the steps under `do`.
+struct StepReader {
+    let surroundings: RuleSurroundings
+    let rule: String
+    var compiler: ExpressionCompiler
+
+    private var file: String { compiler.file }
+
+    init(surroundings: RuleSurroundings, rule: String, compiler: ExpressionCompiler) {
+        self.surroundings = surroundings
+        self.rule = rule
+        self.compiler = compiler
+    }
+
+    mutating func read(_ node: YAML.Node) -> [Step] {
+        guard let items = node.items else {
+            let help = node.mapping == nil ? nil : "begin each action with `- `"
+            compiler.report(code: "wrong-type", "`do` is a list of actions, not \(node.kind)", at: node, help: help)
+            return []
+        }
+        if items.isEmpty { compiler.report(code: "wrong-type", "`do` holds no action", at: node) }
+        return items.enumerated().compactMap { read($1, StepPath(index: $0)) }
+    }
+
+    private mutating func read(_ node: YAML.Node, _ path: StepPath) -> Step? {
+        guard let mapping = node.mapping else {
+            compiler.report(
+                code: "wrong-type", "an action is a mapping, not \(node.kind)", at: node, help: "such as `log: a text`")
+            return nil
+        }
+        let kinds = surroundings.actions.map(\.kind)
+        let keys = RuleKeys.step.map(\.name)
+        let actions = mapping.filter { kinds.contains($0.name) || RuleKeys.laterActions.contains($0.name) }
+        for pair in mapping where !keys.contains(pair.name) && !actions.contains(where: { $0.name == pair.name }) {
+            let message =
+                actions.isEmpty ? "there is no action `\(pair.name)`" : "an action has no setting `\(pair.name)` beside it"
+            let help = Suggestion.didYouMean(pair.name, among: (actions.isEmpty ? kinds : []) + keys)
+            compiler.report(code: actions.isEmpty ? "unknown-action" : "unknown-key", message, at: pair.key, help: help)
+            if actions.isEmpty { return nil }
+        }
+        guard let pair = actions.first else {
+            compiler.report(
+                code: "missing-key", "this names no action", at: node, help: "there is " + kinds.joined(separator: ", "))
+            return nil
+        }
+        if actions.count > 1 {
+            compiler.report(
+                code: "two-actions", "`\(pair.name)` and `\(actions[1].name)` are two actions", at: actions[1].key,
+                help: "begin each with `- `")
+        }
+        guard let action = surroundings.actions.first(where: { $0.kind == pair.name }) else {
+            compiler.report(code: "not-built-yet", "the action `\(pair.name)` is not built yet", at: pair.key)
+            return nil
+        }
+        return step(action, pair, node, mapping, path)
+    }
+
+    private mutating func step(
+        _ action: ActionManifest, _ pair: Mapping.Pair, _ node: YAML.Node, _ mapping: Mapping, _ path: StepPath
+    ) -> Step? {
+        let condition = mapping["if"].map { compiler.compile($0.value, "`if`", expecting: .bool) }
+        let others = Set(mapping.names).subtracting(RuleKeys.step.map(\.name)).union(["if"])
+        var reader = SettingsReader<Never>(file: file)
+        let settings = reader.settings(node, as: RuleKeys.step, of: "a step", besides: others)
+        compiler.report(reader.diagnostics)
+        let tree = arguments(pair.value, of: action)
+        let receivers = receivers(of: action, tree, pair)
+        let task = tree["task"].flatMap { action.writesTask ? ArgumentCompiler.compile($0, with: &compiler) : nil }
+        if let task, !task.needs.isEmpty, let place = pair.value["task"] {
+            compiler.report(
+                code: "not-known-yet", "`task` can use neither `tasks` nor `now`", at: place,
+                help: "which task is written to is known from the event")
+        }
+        if action.writesTask, task == nil, !compiler.names.events.contains(where: \.hasTask) {
+            compiler.report(
+                code: "no-task", "`\(action.kind)` writes to a task, and the rule's events have none", at: pair.key,
+                help: "name one: `task: …`")
+        }
+        guard let content = content(action, tree, pair), let receivers, condition.map({ $0 != nil }) ?? true else { return nil }
+        return Step(
+            path: path, name: settings.text("name"), action: action, condition: condition ?? nil, receivers: receivers,
+            content: content, task: task, retry: Self.retry(settings), expires: settings.duration("expires") ?? action.expires,
+            stopsOnError: settings.text("on_error") == "stop")
+    }
+
+    private mutating func arguments(_ node: YAML.Node, of action: ActionManifest) -> ArgumentCompiler.Tree {
+        var reader = SettingsReader<RawArgument>(file: file, hook: ArgumentCompiler.hook(file: file))
+        defer { compiler.report(reader.diagnostics) }
+        guard node.scalar != nil, let name = action.shorthand,
+            let setting = action.arguments.first(where: { $0.name == name })
+        else { return reader.read(node, as: action.arguments, of: "`\(action.kind)`") }
+        let value = reader.read(node, as: setting)
+        for other in action.arguments where other.required && other.name != name {
+            reader.report(code: "missing-key", "`\(action.kind)` needs `\(other.name)`", at: node, help: other.summary)
+        }
+        var members = value.map { [(name: name, value: $0)] } ?? []
+        for other in action.arguments where other.name != name {
+            if let text = other.fallback, let value = try? other.type.value(of: text) {
+                members.append((other.name, .value(value)))
+            }
+        }
+        return .members(members)
+    }
+
+    private mutating func receivers(
+        of action: ActionManifest, _ tree: ArgumentCompiler.Tree, _ pair: Mapping.Pair
+    ) -> Step.Receivers? {
+        let names = tree["to"]?.json.map { Settings(["to": $0]).texts("to") } ?? []
+        switch action.receiver {
+        case .taskConnection: return .taskConnection
+        case .local(let argument): return .argument(argument)
+        case .namedOrAddress where names.isEmpty:
+            if pair.value["to"] == nil, tree["url"] == nil {
+                compiler.report(code: "missing-key", "`\(action.kind)` needs `to` or `url`", at: pair.key)
+                return nil
+            }
+            return .argument("url")
+        case .named, .namedOrAddress:
+            guard let node = pair.value["to"] else { return nil }
+            return check(names, node) ? .named(names) : nil
+        }
+    }
+
+    /// Whether all of these are connections that take messages.
+    private mutating func check(_ names: [String], _ node: YAML.Node) -> Bool {
+        guard !surroundings.isOpen else { return true }
+        let receivers = surroundings.connections.filter { $0.role == .receiver }.map(\.name)
+        var isFine = true
+        for (index, name) in names.enumerated() where !receivers.contains(name) {
+            let place = node.items.map { $0[index] } ?? node
+            let isSystem = surroundings.connections.contains { $0.name == name }
+            let message = isSystem ? "connection `\(name)` takes no messages" : "there is no connection `\(name)`"
+            let listing =
+                receivers.isEmpty
+                ? "bellhop.yaml has no receivers" : "there is " + receivers.map { "`\($0)`" }.joined(separator: ", ")
+            compiler.report(
+                code: isSystem ? "wrong-connection" : "unknown-connection", message, at: place,
+                help: Suggestion.didYouMean(name, among: receivers) ?? listing)
+            isFine = false
+        }
+        return isFine
+    }
+
+    private mutating func content(
+        _ action: ActionManifest, _ tree: ArgumentCompiler.Tree, _ pair: Mapping.Pair
+    ) -> Step.Content? {
+        if action.isMessage {
+            var reader = MessageReader(rule: rule, compiler: compiler)
+            defer { compiler = reader.compiler }
+            return reader.read(tree, pair.value).map(Step.Content.message)
+        }
+        guard case .members(let members) = tree else { return .values([]) }
+        var values: [(name: String, value: ArgumentTemplate)] = []
+        var isWhole = true
+        for member in members where member.name != "to" && !(member.name == "task" && action.writesTask) {
+            if let value = ArgumentCompiler.compile(member.value, with: &compiler) {
+                values.append((member.name, value))
+            } else {
+                isWhole = false
+            }
+        }
+        return isWhole ? .values(values) : nil
+    }
+
+    private static func retry(_ settings: Settings) -> RetryPolicy {
+        var policy = RetryPolicy.standard
+        if let attempts = settings.integer("retry") { policy.attempts = attempts }
+        if let record = settings.record("retry") {
+            policy.attempts = record.integer("attempts") ?? policy.attempts
+            policy.base = record.duration("wait") ?? policy.base
+            policy.cap = record.duration("max_wait") ?? policy.cap
+        }
+        return policy
+    }
+}

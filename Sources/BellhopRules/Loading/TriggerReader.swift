@@ -1,0 +1,188 @@
+import BellhopCore
+import YAML
+
+/// Reads `on`: types of events, changes of fields, a schedule.
+struct TriggerReader {
+    let file: String
+    let surroundings: RuleSurroundings
+    private(set) var triggers: [Trigger] = []
+    private(set) var schedule: RuleSchedule?
+    /// Fields that triggers name, with their places; checked once it is known which sources the rule has.
+    private(set) var fields: [(name: String, node: Node)] = []
+    private(set) var problems = Diagnostics()
+
+    init(file: String, surroundings: RuleSurroundings) {
+        self.file = file
+        self.surroundings = surroundings
+    }
+
+    mutating func read(_ node: Node) {
+        if let items = node.items {
+            if items.isEmpty { report("wrong-type", "`on` names no event", at: node) }
+            for item in items { read(one: item) }
+        } else {
+            read(one: node)
+        }
+    }
+
+    private mutating func read(one node: Node) {
+        switch node.content {
+        case .scalar(let scalar): readType(scalar.text, node)
+        case .mapping(let mapping): read(mapping, node)
+        case .sequence: report("wrong-type", "`on` holds types of events, not lists in a list", at: node)
+        }
+    }
+
+    private mutating func readType(_ text: String, _ node: Node) {
+        let type = EventType(text)
+        if type == .scheduleDue {
+            report("wrong-value", "a schedule is written out", at: node, help: "write `on: {schedule: \"30 8 * * MON-FRI\"}`")
+        } else if EventType.builtIn.contains(type) {
+            if triggers.contains(where: { $0.type == type && $0.changes.isEmpty }) {
+                report("duplicate-event", "`\(text)` is named twice", at: node)
+            } else {
+                triggers.append(Trigger(type: type))
+            }
+        } else if EventType.later.contains(type) {
+            report("not-built-yet", "events of type `\(text)` are not built yet", at: node)
+        } else if text.isEmpty {
+            report("wrong-type", "`on` names no event", at: node, help: Self.listing)
+        } else {
+            let names = EventType.builtIn.map(\.name) + EventType.later.map(\.name)
+            report(
+                "unknown-event", "there is no event `\(text)`", at: node,
+                help: Suggestion.didYouMean(text, among: names) ?? Self.listing)
+        }
+    }
+
+    private static let listing =
+        "there is " + EventType.builtIn.filter { $0 != .scheduleDue }.map { "`\($0.name)`" }.joined(separator: ", ")
+
+    private mutating func read(_ mapping: Mapping, _ node: Node) {
+        for pair in mapping where RuleKeys.laterInTriggers.contains(pair.name) {
+            report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key)
+            return
+        }
+        if mapping["schedule"] != nil {
+            readSchedule(node)
+        } else if mapping["every"] != nil {
+            readEvery(node)
+        } else if let pair = mapping.pairs.first, mapping.count == 1 {
+            readChanges(pair, node)
+        } else {
+            report(
+                "wrong-type", "this is no event", at: node,
+                help: "write a type, `{task_changed: {field: {to: …}}}`, `{schedule: …}` or `{every: …}`")
+        }
+    }
+
+    // MARK: Changes
+
+    private mutating func readChanges(_ pair: Mapping.Pair, _ node: Node) {
+        guard pair.name == EventType.taskChanged.name else {
+            if (EventType.builtIn + EventType.later).contains(EventType(pair.name)) {
+                report(
+                    "wrong-type", "only `task_changed` takes conditions here", at: pair.key,
+                    help: "write `on: \(pair.name)` and `when: …`")
+            } else {
+                let names = ["task_changed", "schedule", "every"] + RuleKeys.laterInTriggers
+                report(
+                    "unknown-key", "`on` has no setting `\(pair.name)`", at: pair.key,
+                    help: Suggestion.didYouMean(pair.name, among: names))
+            }
+            return
+        }
+        guard let fields = pair.value.mapping, !fields.isEmpty else {
+            report(
+                "wrong-type", "`task_changed` is a mapping of fields here, not \(pair.value.kind)", at: pair.value,
+                help: "write `{task_changed: {state: {to: Resolved}}}`")
+            return
+        }
+        triggers.append(Trigger(type: .taskChanged, changes: fields.map { read(change: $0) }))
+    }
+
+    private mutating func read(change pair: Mapping.Pair) -> ChangeFilter {
+        fields.append((pair.name, pair.key))
+        var reader = SettingsReader<Never>(file: file) { node, text, _ in .text(text) }
+        // `{to: }` is the empty value, so that the ends are read here and not as settings, which would miss a value.
+        func values(_ name: String) -> [String]? {
+            guard let node = pair.value[name] else { return nil }
+            if node.isNull { return [""] }
+            if let items = node.items, items.allSatisfy({ $0.scalar != nil }) {
+                return items.map { $0.isNull ? "" : $0.scalarText ?? "" }
+            }
+            if let text = node.scalarText { return [text] }
+            reader.report(code: "wrong-type", "`\(name)` is a value or a list of values, not \(node.kind)", at: node)
+            return nil
+        }
+        let filter = ChangeFilter(field: pair.name, from: values("from"), to: values("to"))
+        if let mapping = pair.value.mapping {
+            for other in mapping where other.name != "from" && other.name != "to" {
+                reader.report(
+                    code: "unknown-key", "a change has no setting `\(other.name)`", at: other.key,
+                    help: "there is `from` and `to`")
+            }
+        } else if !pair.value.isNull {
+            reader.report(
+                code: "wrong-type", "the change of `\(pair.name)` is a mapping, not \(pair.value.kind)", at: pair.value,
+                help: "write `{from: …, to: …}`")
+        }
+        problems.report(reader.diagnostics)
+        return filter
+    }
+
+    // MARK: Schedules
+
+    private mutating func readSchedule(_ node: Node) {
+        let settings = self.settings(node, RuleKeys.schedule, of: "a schedule")
+        guard let text = settings.text("schedule"), let written = node["schedule"] else { return }
+        var zone = surroundings.timeZone
+        var zoneName = surroundings.timeZoneName
+        if let name = settings.text("timezone"), let place = node["timezone"] {
+            if let found = surroundings.zone(name) {
+                zone = found
+                zoneName = name
+            } else {
+                report("unknown-zone", "there is no time zone `\(name)`", at: place, help: "such as `Europe/Berlin`")
+            }
+        }
+        do throws(TimeTextError) {
+            set(.cron(try CronSchedule(text)), zone, zoneName, settings, node)
+        } catch {
+            let range = error.offset..<error.offset + error.length
+            problems.report(
+                Diagnostic(
+                    code: "bad-schedule", error.message, at: Diagnostic.Place(written, utf8: range, file: file), help: error.help)
+            )
+        }
+    }
+
+    private mutating func readEvery(_ node: Node) {
+        let settings = self.settings(node, RuleKeys.every, of: "`every`")
+        guard let interval = settings.duration("every"), let written = node["every"] else { return }
+        guard interval >= .seconds(1) else {
+            return report("wrong-value", "a rule comes due at most once a second", at: written)
+        }
+        set(.every(interval), surroundings.timeZone, surroundings.timeZoneName, settings, node)
+    }
+
+    private mutating func set(
+        _ recurrence: RuleSchedule.Recurrence, _ zone: TimeZoneTable, _ zoneName: String, _ settings: Settings, _ node: Node
+    ) {
+        if schedule != nil { report("duplicate-event", "a rule has one schedule", at: node, help: "make two rules of it") }
+        let missed = settings.text("missed").flatMap(RuleSchedule.Missed.init) ?? .once
+        schedule = RuleSchedule(recurrence: recurrence, zone: zone, zoneName: zoneName, missed: missed)
+        triggers.append(Trigger(type: .scheduleDue))
+    }
+
+    private mutating func settings(_ node: Node, _ declared: [Setting], of subject: String) -> Settings {
+        var reader = SettingsReader<Never>(file: file)
+        let settings = reader.settings(node, as: declared, of: subject)
+        problems.report(reader.diagnostics)
+        return settings
+    }
+
+    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
+    }
+}

@@ -1,0 +1,57 @@
+public import BellhopCore
+public import YAML
+
+extension Diagnostic.Place {
+    /// The place of a stretch of a text; of one that goes on to another line, the part on its first.
+    public init(_ range: SourceRange, in source: SourceText, file: String) {
+        let line = source.line(range.start.line)
+        let rest = line.unicodeScalars.count - (range.start.column - 1)
+        self.init(
+            file: file, line: range.start.line, column: range.start.column, length: range.columnsOnOneLine ?? max(1, rest),
+            excerpt: line)
+    }
+
+    /// The place of a node: of a list or a mapping, its first line.
+    public init(_ node: Node, file: String) { self.init(node.range, in: node.source, file: file) }
+
+    /// The place of a stretch of a scalar's own characters, given in UTF-8 bytes, wherever escapes, folds and a block's indentation
+    /// have put it.
+    public init(_ node: Node, utf8 range: Range<Int>, file: String) {
+        self.init(node.range(ofUTF8: range), in: node.source, file: file)
+    }
+}
+
+extension Diagnostics {
+    /// What is wrong with a text as YAML, with the mended line where there is one.
+    public init(_ errors: YAMLErrors, in source: SourceText, file: String) {
+        self.init()
+        for error in errors.errors { report(Diagnostic(error, in: source, file: file)) }
+    }
+}
+
+extension Diagnostic {
+    /// A fault of a YAML text.
+    public init(_ error: YAMLError, in source: SourceText, file: String) {
+        var message = error.message
+        if let note = error.note { message += " (\(note.message) in line \(note.range.start.line))" }
+        let mended = error.mended.map { "write: \($0.trimmedBlanks)" }
+        self.init(
+            code: error.code.rawValue, message, at: Place(error.range, in: source, file: file),
+            help: [error.help, mended].compactMap(\.self).joined(separator: "; ").nonEmpty)
+    }
+}
+
+extension String {
+    /// The text, or nil when it is empty.
+    var nonEmpty: String? { isEmpty ? nil : self }
+
+    /// The text without blanks and line breaks at its ends.
+    var trimmedBlanks: String {
+        var rest = Substring(self)
+        while let first = rest.unicodeScalars.first, " \t\r\n".unicodeScalars.contains(first) {
+            rest.unicodeScalars.removeFirst()
+        }
+        while let last = rest.unicodeScalars.last, " \t\r\n".unicodeScalars.contains(last) { rest.unicodeScalars.removeLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,127 @@
+import BellhopCore
+
+extension SettingType {
+    /// What the type wants, as words that complete "this is not …".
+    var wanted: String {
+        switch self {
+        case .text, .secret, .markdown: "a text"
+        case .name: "a name"
+        case .integer(let range):
+            range == Int.min...Int.max ? "a whole number" : "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .boolean: "`true` or `false`"
+        case .duration: "a duration such as `15m`"
+        case .size: "a size such as `64MB`"
+        case .rate: "a rate such as `60/m`"
+        case .oneOf(let names): names.map { "`\($0)`" }.joined(separator: names.count == 2 ? " or " : ", ")
+        case .address: "an http or https address"
+        case .path: "a path"
+        case .list(let element): "\(element.wanted), or a list of such"
+        case .map: "a mapping of names to values"
+        case .record: "a mapping"
+        case .json: "a value"
+        case .either(let types): types.map(\.wanted).joined(separator: ", or ")
+        case .expression: "an expression"
+        }
+    }
+
+    /// The value that a scalar's text stands for, as ``Settings`` holds it.
+    func value(of text: String) throws(SettingProblem) -> JSON {
+        switch self {
+        case .text, .secret, .markdown, .expression: return .string(text)
+        case .name, .path:
+            if text.isEmpty { throw SettingProblem("this is empty") }
+            return .string(text)
+        case .integer(let range):
+            guard let number = Int(text), range.contains(number) else { throw mismatch(text) }
+            return .int(Int64(number))
+        case .boolean:
+            switch text {
+            case "true", "True", "TRUE": return .bool(true)
+            case "false", "False", "FALSE": return .bool(false)
+            case "yes", "on", "Yes", "On", "YES", "ON", "y": throw mismatch(text, help: "write `true`")
+            case "no", "off", "No", "Off", "NO", "OFF", "n": throw mismatch(text, help: "write `false`")
+            default: throw mismatch(text)
+            }
+        case .duration:
+            return .int(try Self.duration(text).wholeMicroseconds)
+        case .size:
+            guard let bytes = Self.bytes(text) else {
+                throw mismatch(text, help: "a whole number with B, KB, MB, GB, KiB, MiB or GiB")
+            }
+            return .int(bytes)
+        case .rate:
+            return try Self.rate(text)
+        case .oneOf(let names):
+            if names.contains(text) { return .string(text) }
+            throw mismatch(text, help: Suggestion.didYouMean(text, among: names))
+        case .address:
+            try Self.checkAddress(text)
+            return .string(text)
+        case .json: return .string(text)
+        case .list(let element): return .array([try element.value(of: text)])
+        case .either(let types):
+            var first: SettingProblem?
+            for type in types {
+                do throws(SettingProblem) { return try type.value(of: text) } catch { first = first ?? error }
+            }
+            throw first ?? mismatch(text)
+        case .map, .record: throw mismatch(text)
+        }
+    }
+
+    private func mismatch(_ text: String, help: String? = nil) -> SettingProblem {
+        let shown = text.utf8.count > 40 ? "this" : "`\(text)`"
+        return SettingProblem("\(text.isEmpty ? "an empty text" : shown) is not \(wanted)", code: "wrong-value", help: help)
+    }
+
+    private static func duration(_ text: String) throws(SettingProblem) -> Duration {
+        do throws(TimeTextError) {
+            return try DurationText.parse(text)
+        } catch {
+            throw SettingProblem(
+                error.message, code: "bad-duration", help: error.help, range: error.offset..<error.offset + error.length)
+        }
+    }
+
+    /// `64MB`: powers of 1000, or of 1024 with an `i`.
+    static func bytes(_ text: String) -> Int64? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let unit = text.dropFirst(digits.count).drop { $0 == " " }
+        let scales: [String: Int64] = [
+            "b": 1, "kb": 1000, "mb": 1_000_000, "gb": 1_000_000_000, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30,
+        ]
+        guard let number = Int64(digits), let scale = scales[unit.lowercased()] else { return nil }
+        let (bytes, overflow) = number.multipliedReportingOverflow(by: scale)
+        return overflow ? nil : bytes
+    }
+
+    /// `60/m`, `20/h`, `5/10s`: so many in each stretch of time.
+    static func rate(_ text: String) throws(SettingProblem) -> JSON {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { String($0).trimmedBlanks }
+        guard parts.count == 2, let count = Int64(parts[0]), count > 0 else {
+            throw SettingProblem(
+                "`\(text)` is not \(SettingType.rate.wanted)", help: "how many, a slash, and in what time: `20/h`")
+        }
+        let isUnit = parts[1].utf8.first.map { $0 > UInt8(ascii: "9") } ?? false
+        let time = try duration(isUnit ? "1" + parts[1] : parts[1])
+        if time <= .zero { throw SettingProblem("a rate needs a time above zero") }
+        return .object(["count": .int(count), "microseconds": .int(time.wholeMicroseconds)])
+    }
+
+    private static func checkAddress(_ text: String) throws(SettingProblem) {
+        let lower = text.lowercased()
+        guard lower.hasPrefix("https://") || lower.hasPrefix("http://") else {
+            throw SettingProblem(
+                "an address begins with `https://` or `http://`", code: "bad-address",
+                help: text.contains("://") ? nil : "write `https://\(text)`")
+        }
+        let host = lower.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst(2).first ?? ""
+        if host.prefix(while: { $0 != "/" && $0 != "?" && $0 != "#" }).isEmpty {
+            throw SettingProblem("the address names no host", code: "bad-address")
+        }
+        if let place = text.utf8.firstIndex(where: { $0 <= 0x20 || $0 == 0x7F }) {
+            let offset = text.utf8.distance(from: text.utf8.startIndex, to: place)
+            throw SettingProblem("an address has no blanks", code: "bad-address", range: offset..<offset + 1)
+        }
+    }
+}

@@ -1,0 +1,257 @@
+public import BellhopCore
+public import YAML
+
+/// Reads YAML nodes by the settings that a connector or an action declares: every problem at once, each with its place.
+///
+/// Each scalar first goes through a hook, which may give another text for it (with `${{ env.NAME }}` replaced, say), or put its
+/// reading off (a template that has a value only when an event is routed).
+public struct SettingsReader<Deferred: Sendable> {
+    /// What becomes of a scalar.
+    public enum Reading {
+        /// This text counts.
+        case text(String)
+        case deferred(Deferred)
+        case refused([Diagnostic])
+    }
+
+    /// Gets the scalar, its own characters (a block's trailing newline dropped), and the setting it is for.
+    public typealias Hook = (_ node: Node, _ text: String, _ setting: Setting) -> Reading
+
+    public private(set) var diagnostics = Diagnostics()
+
+    let file: String
+    private let hook: Hook
+    /// Lines that hold a secret, which no diagnostic may show.
+    private var secretLines: Set<Int> = []
+
+    public init(file: String, hook: @escaping Hook) {
+        self.file = file
+        self.hook = hook
+    }
+
+    /// Reads a mapping. `subject` is what the settings are of, for messages: ``connection `snow` ``. Keys in `others` are somebody
+    /// else's and are passed over.
+    public mutating func read(
+        _ node: Node, as settings: [Setting], of subject: String, besides others: Set<String> = []
+    ) -> SettingsTree<Deferred> {
+        let result = record(node, settings, of: subject, besides: others)
+        hideSecrets()
+        return result
+    }
+
+    /// Reads the value of one setting.
+    public mutating func read(_ node: Node, as setting: Setting) -> SettingsTree<Deferred>? {
+        let result = value(node, setting.type, setting)
+        hideSecrets()
+        return result
+    }
+
+    /// Adds a problem found elsewhere, so that all are told together.
+    public mutating func report(_ diagnostic: Diagnostic) { diagnostics.report(diagnostic) }
+
+    /// Reports a problem of a node.
+    public mutating func report(code: String, _ message: String, at node: Node, help: String? = nil) {
+        diagnostics.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
+    }
+
+    private mutating func record(
+        _ node: Node, _ settings: [Setting], of subject: String, besides others: Set<String>
+    ) -> SettingsTree<Deferred> {
+        guard let mapping = node.mapping else {
+            if !(node.isNull && settings.allSatisfy { !$0.required }) {
+                report(code: "wrong-type", "\(subject) is a mapping, not \(node.kind)", at: node)
+            }
+            return .members([])
+        }
+        let names = settings.map(\.name)
+        let holdsSecrets = settings.contains { $0.type.holdsSecret }
+        var members: [(name: String, value: SettingsTree<Deferred>)] = []
+        for pair in mapping where !others.contains(pair.name) {
+            guard let setting = settings.first(where: { $0.name == pair.name }) else {
+                let help = Suggestion.didYouMean(pair.name, among: names + others) ?? Self.listing(names)
+                report(code: "unknown-key", "\(subject) has no setting `\(pair.name)`", at: pair.key, help: help)
+                if holdsSecrets { hide(pair.key, pair.value) }
+                continue
+            }
+            if let value = value(pair.value, setting.type, setting) { members.append((pair.name, value)) }
+        }
+        for setting in settings where setting.required && mapping[setting.name] == nil {
+            report(code: "missing-key", "\(subject) needs `\(setting.name)`", at: node, help: setting.summary)
+        }
+        for setting in settings where setting.fallback != nil && mapping[setting.name] == nil {
+            if let text = setting.fallback, let value = try? setting.type.value(of: text) {
+                members.append((setting.name, .value(value)))
+            }
+        }
+        return .members(members)
+    }
+
+    private mutating func value(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
+        switch type {
+        case .record(let settings):
+            if let later = putOff(node, type, setting) { return later }
+            guard node.mapping != nil else { return mismatch(node, type, setting) }
+            return record(node, settings, of: "`\(setting.name)`", besides: [])
+        case .map(let element):
+            if let later = putOff(node, type, setting) { return later }
+            guard let mapping = node.mapping else { return mismatch(node, type, setting) }
+            return .members(mapping.compactMap { pair in value(pair.value, element, setting).map { (pair.name, $0) } })
+        case .list(let element):
+            if let later = putOff(node, type, setting) { return later }
+            guard let items = node.items else { return value(node, element, setting).map { .list([$0]) } }
+            return .list(items.compactMap { value($0, element, setting) })
+        case .either(let types):
+            return either(node, types, setting)
+        case .json:
+            return json(node, setting)
+        default:
+            guard let scalar = node.scalar else { return mismatch(node, type, setting) }
+            if type == .secret { hide(node, node) }
+            if scalar.isAbsent { return mismatch(node, type, setting, "`\(setting.name)` has no value") }
+            return read(scalar, node, type, setting)
+        }
+    }
+
+    /// A text that stands for a whole list or mapping, where the hook takes it.
+    private func putOff(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
+        guard let scalar = node.scalar, !scalar.isAbsent else { return nil }
+        var whole = setting
+        whole.type = type
+        guard case .deferred(let value) = hook(node, scalar.meantText, whole) else { return nil }
+        return .deferred(value)
+    }
+
+    private mutating func either(_ node: Node, _ types: [SettingType], _ setting: Setting) -> SettingsTree<Deferred>? {
+        let fitting = types.filter { $0.fits(node) }
+        guard let last = fitting.last else { return mismatch(node, .either(types), setting) }
+        for type in fitting.dropLast() {
+            var trial = SettingsReader(file: file, hook: hook)
+            let result = trial.value(node, type, setting)
+            secretLines.formUnion(trial.secretLines)
+            if result != nil, trial.diagnostics.all.isEmpty { return result }
+        }
+        return value(node, last, setting)
+    }
+
+    private mutating func json(_ node: Node, _ setting: Setting) -> SettingsTree<Deferred>? {
+        switch node.content {
+        case .sequence(let items): return .list(items.compactMap { json($0, setting) })
+        case .mapping(let mapping):
+            return .members(mapping.compactMap { pair in json(pair.value, setting).map { (pair.name, $0) } })
+        case .scalar(let scalar):
+            switch scalar.value {
+            case .null: return .value(.null)
+            case .bool(let value): return .value(.bool(value))
+            case .int(let value): return .value(.int(value))
+            case .float(let value): return .value(.double(value))
+            case .string: return read(scalar, node, .json, setting)
+            }
+        }
+    }
+
+    private mutating func read(
+        _ scalar: Scalar, _ node: Node, _ type: SettingType, _ setting: Setting
+    ) -> SettingsTree<Deferred>? {
+        var leaf = setting
+        leaf.type = type
+        switch hook(node, scalar.meantText, leaf) {
+        case .deferred(let value): return .deferred(value)
+        case .refused(let problems):
+            diagnostics.all += problems
+            return nil
+        case .text(let text):
+            do throws(SettingProblem) {
+                return .value(try type.value(of: text))
+            } catch {
+                // A range is of the text as written; after a replacement by the hook it says nothing.
+                let range = text == scalar.text ? error.range : nil
+                let place = range.map { Diagnostic.Place(node, utf8: $0, file: file) } ?? Diagnostic.Place(node, file: file)
+                diagnostics.report(Diagnostic(code: error.code, error.message, at: place, help: error.help))
+                return nil
+            }
+        }
+    }
+
+    private mutating func mismatch(
+        _ node: Node, _ type: SettingType, _ setting: Setting, _ message: String? = nil
+    ) -> SettingsTree<Deferred>? {
+        if type.holdsSecret { hide(node, node) }
+        report(code: "wrong-type", message ?? "`\(setting.name)` is \(type.wanted), not \(node.kind)", at: node)
+        return nil
+    }
+
+    private mutating func hide(_ first: Node, _ last: Node) {
+        secretLines.formUnion(first.range.start.line...max(first.range.start.line, last.range.end.line))
+    }
+
+    /// Takes the excerpt from each diagnostic on a line that holds a secret.
+    private mutating func hideSecrets() {
+        for index in diagnostics.all.indices {
+            guard let place = diagnostics.all[index].place, secretLines.contains(place.line) else { continue }
+            diagnostics.all[index].place?.excerpt = nil
+        }
+    }
+
+    private static func listing(_ names: [String]) -> String? {
+        names.isEmpty ? nil : "there is " + names.map { "`\($0)`" }.joined(separator: ", ")
+    }
+}
+
+extension SettingsReader where Deferred == Never {
+    /// A reader that puts nothing off: `text` gives each scalar's text as it counts, or what is wrong with it.
+    public init(file: String, text: @escaping (_ node: Node, _ text: String, _ setting: Setting) throws(Diagnostics) -> String) {
+        self.init(file: file) { node, written, setting in
+            do throws(Diagnostics) {
+                return .text(try text(node, written, setting))
+            } catch {
+                return .refused(error.all)
+            }
+        }
+    }
+
+    /// A reader that takes every scalar as it is written.
+    public init(file: String) { self.init(file: file) { _, text, _ in .text(text) } }
+
+    /// Reads a mapping to settings; see ``read(_:as:of:besides:)``.
+    public mutating func settings(
+        _ node: Node, as settings: [Setting], of subject: String, besides others: Set<String> = []
+    ) -> Settings {
+        Settings(read(node, as: settings, of: subject, besides: others).json?.asObject ?? [:])
+    }
+}
+
+extension SettingType {
+    /// Whether a node has the shape of this type.
+    fileprivate func fits(_ node: Node) -> Bool {
+        switch self {
+        case .map, .record: node.mapping != nil
+        case .list(let element): node.items != nil || element.fits(node)
+        case .either(let types): types.contains { $0.fits(node) }
+        case .json: true
+        default: node.scalar.map { !$0.isAbsent } ?? false
+        }
+    }
+
+    fileprivate var holdsSecret: Bool {
+        switch self {
+        case .secret: true
+        case .list(let element), .map(let element): element.holdsSecret
+        case .record(let settings): settings.contains { $0.type.holdsSecret }
+        case .either(let types): types.contains(where: \.holdsSecret)
+        default: false
+        }
+    }
+}
+
+extension Scalar {
+    /// Nothing was written at all.
+    var isAbsent: Bool { style == .plain && text.isEmpty }
+
+    /// The scalar's characters; of a block, without its trailing newline.
+    var meantText: String {
+        switch style {
+        case .literal, .folded: text.hasSuffix("\n") ? String(text.dropLast()) : text
+        case .plain, .singleQuoted, .doubleQuoted: text
+        }
+    }
+}

@@ -1,0 +1,40 @@
+public import BellhopCore
+
+/// Settings as they were read: values, and in between what can only be known later, such as templates.
+public indirect enum SettingsTree<Deferred: Sendable>: Sendable {
+    case value(JSON)
+    case deferred(Deferred)
+    case list([SettingsTree])
+    case members([(name: String, value: SettingsTree)])
+
+    /// The value, when nothing in it was put off.
+    public var json: JSON? {
+        switch self {
+        case .value(let value): return value
+        case .deferred: return nil
+        case .list(let items):
+            var values: [JSON] = []
+            for item in items {
+                guard let value = item.json else { return nil }
+                values.append(value)
+            }
+            return .array(values)
+        case .members(let members):
+            var object = JSON.Object()
+            for member in members {
+                guard let value = member.value.json else { return nil }
+                object[member.name] = value
+            }
+            return .object(object)
+        }
+    }
+
+    /// The member of this name.
+    public subscript(name: String) -> SettingsTree? {
+        switch self {
+        case .members(let members): members.first { $0.name == name }?.value
+        case .value(let value): value[name].map(SettingsTree.value)
+        case .deferred, .list: nil
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import BellhopCore
+import CEL
+
+/// The work of deciding a batch: what one run of a rule leaves behind counts for the next.
+struct Decision {
+    /// Events that this many of our own writes led to make no rule write any more.
+    static let lastHop = 5
+
+    private let book: RuleBook
+    private let matches: Matches
+    private let known: [StateKey: JSON]
+    private let now: BellhopCore.Timestamp
+    private let frame: EventFrame
+    private let activation: Activation
+    private var place = -1
+    private var deliveries: [Delivery] = []
+    private var writes: [StateKey: StateWrite] = [:]
+    private var events: [Event] = []
+    private var tallies: [Int: RuleTally] = [:]
+
+    init(
+        _ book: RuleBook, _ matches: Matches, state: [StateKey: JSON], tasks: [Scope.ID: [Snapshot]],
+        at now: BellhopCore.Timestamp
+    ) {
+        self.book = book
+        self.matches = matches
+        known = state
+        self.now = now
+        frame = EventFrame(book.facts, events: matches.events, now: now, snapshots: tasks)
+        activation = Activation(book.slots)
+    }
+
+    func routing(_ routed: [Int64]) -> Routing {
+        Routing(
+            routed: routed, deliveries: deliveries,
+            state: writes.values.sorted {
+                ($0.key.rule, $0.key.kind.rawValue, $0.key.key) < ($1.key.rule, $1.key.kind.rawValue, $1.key.key)
+            },
+            events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value))
+    }
+
+    mutating func run(_ run: Matches.Run) {
+        let rule = book.compiled[run.rule]
+        if run.event != place {
+            place = run.event
+            frame.move(to: place)
+            activation.begin(frame)
+        }
+        if !run.isCertain, let condition = rule.condition {
+            switch condition.program.verdict(activation) {
+            case .yes: break
+            case .no, .unknown: return
+            case .failed(let error): return count(error: "`when` failed: \(error.message)", of: run.rule)
+            }
+        }
+        if let failure = run.failure { return count(error: failure, of: run.rule) }
+        if rule.writesTasks, frame.event.hop >= Self.lastHop {
+            return count(
+                error: "stopped: \(Self.lastHop) writes of rules, one after another, led to this event; rules set each other off",
+                of: run.rule)
+        }
+        guard pass(run, rule) else { return }
+        tally(run.rule) { $0.runs += 1 }
+        perform(rule, run.rule)
+    }
+
+    // MARK: What rules remember
+
+    private func state(_ key: StateKey) -> JSON? { writes[key]?.value ?? known[key] }
+
+    /// Whether `throttle` and `once` let the run through; both remember it then.
+    private mutating func pass(_ run: Matches.Run, _ rule: Rule) -> Bool {
+        var kept: [StateWrite] = []
+        if let throttle = rule.throttle, let text = run.throttle {
+            let key = rule.stateKey(.throttle, text)
+            if case .int(let last)? = state(key) {
+                let since = now - Timestamp(microseconds: last)
+                // A clock that was put back must not close the gate for longer than was asked for.
+                if since >= .zero, since < throttle.every { return false }
+            }
+            kept.append(StateWrite(key: key, value: .int(now.microseconds), expires: now + throttle.every))
+        }
+        if let text = run.once {
+            let key = rule.stateKey(.once, text)
+            if state(key) != nil { return false }
+            kept.append(StateWrite(key: key, value: true))
+        }
+        for write in kept { writes[write.key] = write }
+        return true
+    }
+
+    /// Takes one write to a task from its budget; says why not when that is used up.
+    private mutating func spend(_ target: WriteTarget, _ rule: Rule) -> Failure? {
+        let budget = rule.limit ?? .standard
+        let key = rule.budgetKey(target)
+        let start = (now - budget.within).microseconds
+        var times = state(key)?.asArray?.compactMap(\.asInt).filter { $0 > start && $0 <= now.microseconds } ?? []
+        guard times.count < budget.writes else {
+            let time = DurationText.format(budget.within)
+            let whose = rule.limit == nil ? "rules" : "this rule"
+            return Failure(
+                .budget, .giveUp,
+                "\(target.reference.number.isEmpty ? target.key.text : target.reference.number) was written to \(times.count) times by "
+                    + "\(whose) within \(time); `limit` in the rule changes how often it may be")
+        }
+        times.append(now.microseconds)
+        writes[key] = StateWrite(key: key, value: .array(times.map(JSON.int)), expires: now + budget.within)
+        return nil
+    }
+
+    // MARK: Steps
+
+    private mutating func perform(_ rule: Rule, _ number: Int) {
+        let owner = frame.reference
+        for step in rule.steps {
+            var isFine = true
+            do throws(RenderFailure) {
+                guard try applies(step) else { continue }
+                isFine = try make(step, rule, owner)
+            } catch {
+                isFine = false
+                count(error: "step \(step.path.text) (\(step.action.kind)): \(error.message)", of: number)
+                fail(step, rule, owner, error)
+            }
+            if !isFine, step.stopsOnError { return }
+        }
+    }
+
+    private func applies(_ step: Step) throws(RenderFailure) -> Bool {
+        guard let condition = step.condition else { return true }
+        switch condition.program.verdict(activation) {
+        case .yes: return true
+        case .no, .unknown: return false
+        case .failed(let error): throw RenderFailure("`if` failed: \(error.message)")
+        }
+    }
+
+    /// Makes the deliveries of a step; false when one is dead from the start.
+    private mutating func make(_ step: Step, _ rule: Rule, _ owner: TaskReference?) throws(RenderFailure) -> Bool {
+        let renderer = Renderer(frame: frame, activation: activation, zone: rule.zone)
+        var target: WriteTarget?
+        if step.action.writesTask {
+            target = try WriteTargets(frame: frame, activation: activation, zone: rule.zone).target(of: step)
+        }
+        let arguments: Arguments
+        switch step.content {
+        case .message(let template): arguments = .message(try renderer.message(template))
+        case .values(let templates):
+            var values = JSON.Object()
+            for template in templates { values[template.name] = try renderer.value(template.value) }
+            arguments = .values(values)
+        }
+        var isFine = true
+        for receiver in receivers(step, arguments, target) {
+            var state = Delivery.InitialState.available
+            if rule.isShadow {
+                state = .shadow
+            } else if let target, let failure = spend(target, rule) {
+                state = .dead(failure)
+                isFine = false
+            }
+            add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state))
+        }
+        return isFine
+    }
+
+    private func receivers(_ step: Step, _ arguments: Arguments, _ target: WriteTarget?) -> [String] {
+        switch step.receivers {
+        case .taskConnection:
+            if let target { return [target.connection] }
+            return [frame.facts.connection(of: frame.event.source)]
+        case .named(let names): return names
+        case .argument(let name):
+            if case .values(let values) = arguments, let text = values[name]?.plainText.nonEmpty { return [text] }
+            return [step.action.kind]
+        }
+    }
+
+    /// What becomes of a step that cannot be rendered: a message is sent plainly and says so, anything else is dead and visible.
+    private mutating func fail(_ step: Step, _ rule: Rule, _ owner: TaskReference?, _ error: RenderFailure) {
+        var arguments = Arguments.values([:])
+        var state = Delivery.InitialState.dead(Failure(.unrenderable, .giveUp, error.message))
+        if step.action.isMessage {
+            arguments = .message(Message.fallback(rule: rule.name, task: owner, error: error.message))
+            state = .available
+        }
+        if rule.isShadow { state = .shadow }
+        for receiver in receivers(step, arguments, nil) {
+            add(delivery(step, rule, receiver, arguments, owner, nil, state))
+        }
+    }
+
+    private func delivery(
+        _ step: Step, _ rule: Rule, _ receiver: String, _ arguments: Arguments, _ task: TaskReference?, _ target: WriteTarget?,
+        _ state: Delivery.InitialState
+    ) -> Delivery {
+        let event = frame.event
+        let lane =
+            target.map { "task/\($0.connection)/\($0.key.text)" } ?? "\(rule.name)/\(receiver)/\(task?.subject ?? event.subject)"
+        return Delivery(
+            id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: rule.name, step: step.path, receiver: receiver),
+            revision: rule.summary.revision, action: step.action.kind, arguments: arguments, task: task, lane: lane,
+            createdAt: now,
+            expires: step.expires.map { now + $0 }, retry: step.retry, hop: event.hop, initial: state)
+    }
+
+    private mutating func add(_ delivery: Delivery) {
+        deliveries.append(delivery)
+        // A rule for `delivery_dead` whose own delivery dies would go round for ever.
+        if case .dead(let failure) = delivery.initial, delivery.hop < Self.lastHop {
+            events.append(delivery.deathNotice(failure, at: now))
+        }
+    }
+
+    // MARK: Counting
+
+    mutating func count(error message: String, of rule: Int) {
+        tally(rule) {
+            $0.errors += 1
+            $0.lastError = message
+        }
+    }
+
+    private mutating func tally(_ rule: Int, _ change: (inout RuleTally) -> Void) {
+        change(&tallies[rule, default: RuleTally(rule: book.compiled[rule].name, runs: 0, errors: 0, at: now)])
+    }
+}
+
+extension Message {
+    /// What is sent when a rule's own message cannot be made: the task, and that something is wrong.
+    static func fallback(rule: String, task: TaskReference?, error: String) -> Message {
+        let note: [Inline] = [
+            .text("The message of rule "), .value(rule), .text(" could not be made: "), .value(error),
+        ]
+        guard let task else { return Message(title: [.text("Rule "), .value(rule)], text: [.paragraph(note)], isFallback: true) }
+        let link = task.url.isEmpty ? nil : Link(label: task.number.nonEmpty ?? "Open", address: task.url)
+        return Message(
+            title: [.value(task.number), .text(" "), .value(task.title)], text: [.paragraph(note)], link: link, isFallback: true)
+    }
+}

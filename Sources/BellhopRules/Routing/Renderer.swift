@@ -1,0 +1,137 @@
+import BellhopCore
+import CEL
+
+/// Makes arguments and messages from a step's templates for one event.
+struct Renderer {
+    let frame: EventFrame
+    let activation: Activation
+    let zone: TimeZoneTable
+
+    /// A list in a message holds at most so many lines, whatever the rule says.
+    static let mostItems = 1000
+
+    /// The value of an expression. What is computed from a null is unknown, and is inserted as nothing, like null itself.
+    private func evaluate(_ expression: RuleExpression) throws(RenderFailure) -> Value {
+        do throws(EvaluationError) {
+            return try expression.program.evaluate(activation)
+        } catch {
+            if error.code == .nullOperand { return .null }
+            throw RenderFailure(error)
+        }
+    }
+
+    func text(_ template: TextTemplate) throws(RenderFailure) -> String {
+        var text = ""
+        for piece in template.pieces {
+            switch piece {
+            case .text(let own): text += own
+            case .value(let expression): text += try evaluate(expression).rendered(in: zone)
+            }
+        }
+        return text
+    }
+
+    func value(_ template: ArgumentTemplate) throws(RenderFailure) -> JSON {
+        switch template {
+        case .constant(let value): return value
+        case .text(let text, let type): return try read(try self.text(text), as: type)
+        case .whole(let expression, let type): return try read(try evaluate(expression), as: type)
+        case .list(let items):
+            var values: [JSON] = []
+            for item in items { values.append(try value(item)) }
+            return .array(values)
+        case .members(let members):
+            var object = JSON.Object()
+            for member in members { object[member.name] = try value(member.value) }
+            return .object(object)
+        }
+    }
+
+    private func read(_ text: String, as type: SettingType) throws(RenderFailure) -> JSON {
+        do throws(SettingProblem) {
+            return try type.value(of: text)
+        } catch {
+            throw RenderFailure(error.message)
+        }
+    }
+
+    /// A whole value as an argument of this type: of any type where the argument takes any, else by its text.
+    private func read(_ value: Value, as type: SettingType) throws(RenderFailure) -> JSON {
+        switch type {
+        case .json, .map, .record: return value.asJSON(in: zone)
+        case .list(let element):
+            guard case .list(let list) = value else { return .array([try read(value, as: element)]) }
+            var items: [JSON] = []
+            for index in 0..<list.count { items.append(try read(list[index], as: element)) }
+            return .array(items)
+        case .either(let types):
+            if types.contains(.json) { return value.asJSON(in: zone) }
+            return try read(value.rendered(in: zone), as: type)
+        default:
+            if case .duration(let duration) = value, type == .duration { return .int(duration.wholeMicroseconds) }
+            return try read(value.rendered(in: zone), as: type)
+        }
+    }
+
+    // MARK: Messages
+
+    func message(_ template: MessageTemplate) throws(RenderFailure) -> Message {
+        var message = Message(title: try inlines(template.title))
+        if let text = template.text { message.text = text.markdown.filled(try texts(text.values)) }
+        for field in template.fields {
+            message.fields.append(Message.Field(name: [.text(field.name)], value: try inlines(field.value)))
+        }
+        if let severity = template.severity {
+            let text = try value(severity).plainText
+            guard let level = Message.Severity(rawValue: text) else { throw RenderFailure("`\(text)` is no severity") }
+            message.severity = level
+        }
+        if let link = template.link {
+            let address = try text(link.address)
+            let label = try link.label.map { label throws(RenderFailure) in try text(label) }
+            if !address.isEmpty { message.link = Message.Link(label: label ?? address, address: address) }
+        }
+        message.thread = try template.thread.map { thread throws(RenderFailure) in try text(thread) }
+        if let list = template.list { message.list = try render(list) }
+        return message
+    }
+
+    private func inlines(_ template: TextTemplate) throws(RenderFailure) -> [Message.Inline] {
+        var inlines: [Message.Inline] = []
+        for piece in template.pieces {
+            switch piece {
+            case .text(let text): inlines.append(.text(text))
+            case .value(let expression): inlines.append(.value(try evaluate(expression).rendered(in: zone)))
+            }
+        }
+        return inlines
+    }
+
+    private func texts(_ expressions: [RuleExpression]) throws(RenderFailure) -> [String] {
+        var texts: [String] = []
+        for expression in expressions { texts.append(try evaluate(expression).rendered(in: zone)) }
+        return texts
+    }
+
+    private func render(_ list: MessageTemplate.List) throws(RenderFailure) -> Message.List {
+        let empty = try list.empty.map { text throws(RenderFailure) in text.markdown.filledInline(try texts(text.values)) } ?? []
+        let elements: Value.List
+        switch try evaluate(list.elements) {
+        case .list(let found): elements = found
+        case .null: elements = Value.List([])
+        case let other: throw RenderFailure("`of` is a list, and this is \(other.typeName)")
+        }
+        // An element's own values must not outlive it: the activation starts anew for each, and once more for what follows.
+        defer {
+            frame.element = nil
+            activation.begin(frame)
+        }
+        var items: [[Message.Inline]] = []
+        for index in 0..<min(elements.count, list.most ?? Self.mostItems, Self.mostItems) {
+            frame.element = elements[index]
+            activation.begin(frame)
+            items.append(list.item.markdown.filledInline(try texts(list.item.values)))
+        }
+        return Message.List(items: items, more: elements.count - items.count, empty: empty)
+    }
+}

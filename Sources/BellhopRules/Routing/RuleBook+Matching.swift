@@ -1,0 +1,125 @@
+public import BellhopCore
+import CEL
+
+extension RuleBook {
+    /// Finds the rules that run for each event. Pure; says which state and which snapshots deciding needs.
+    ///
+    /// - Parameter since: for each rule the place on the bus after which it sees events.
+    public func match(_ events: [StoredEvent], since: [String: Int64]) -> Matches {
+        var matcher = Matcher(self, events, since: since)
+        matcher.run()
+        return matcher.matches
+    }
+}
+
+/// The work of finding the rules for a batch of events.
+private struct Matcher {
+    private let book: RuleBook
+    private let since: [String: Int64]
+    private let frame: EventFrame
+    private let activation: Activation
+    private(set) var matches: Matches
+    private var keys: Set<StateKey> = []
+    private var scopes: Set<Scope.ID> = []
+
+    init(_ book: RuleBook, _ events: [StoredEvent], since: [String: Int64]) {
+        self.book = book
+        self.since = since
+        matches = Matches(events: events)
+        frame = EventFrame(book.facts, events: events)
+        activation = Activation(book.slots)
+    }
+
+    mutating func run() {
+        let count = matches.events.count
+        var type: EventType?
+        var rules: RuleIndex.ByType?
+        var candidates: [Int] = []
+        for place in 0..<count {
+            if matches.events[place].event.type != type {
+                type = matches.events[place].event.type
+                rules = type.flatMap { book.index[$0] }
+            }
+            guard let rules else { continue }
+            frame.move(to: place)
+            candidates.removeAll(keepingCapacity: true)
+            candidates += rules.always
+            for path in rules.paths {
+                if let value = frame.read(path.reader), let found = path.rules[value] { candidates += found }
+            }
+            if candidates.isEmpty { continue }
+            if candidates.count > 1 { candidates.sort() }
+            activation.begin(frame)
+            for rule in candidates { judge(rule, at: place) }
+        }
+        matches.stateKeys = Array(keys)
+        matches.scopesNeeded = Array(scopes)
+    }
+
+    private mutating func judge(_ number: Int, at place: Int) {
+        let rule = book.compiled[number]
+        let stored = matches.events[place]
+        guard rule.trigger(for: stored.event) != nil, stored.sequence > since[rule.name] ?? .min else { return }
+        var isCertain = true
+        if let condition = rule.condition {
+            if condition.needs.isEmpty {
+                switch condition.program.verdict(activation) {
+                case .yes: break
+                case .no, .unknown: return
+                case .failed(let error):
+                    matches.errors.append(.init(rule: number, message: "`when` failed: \(error.message)"))
+                    return
+                }
+            } else {
+                isCertain = false
+            }
+        }
+        var run = Matches.Run(event: place, rule: number, isCertain: isCertain)
+        if let once = rule.once { run.once = key(once, "`once`", .once, rule, &run) }
+        if let throttle = rule.throttle {
+            if let by = throttle.by {
+                run.throttle = key(by, "`by`", .throttle, rule, &run)
+            } else {
+                run.throttle = ""
+                keys.insert(rule.stateKey(.throttle, ""))
+            }
+        }
+        if !rule.isShadow {
+            let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
+            for step in rule.steps where step.action.writesTask {
+                if let target = try? targets.target(of: step) { keys.insert(rule.budgetKey(target)) }
+            }
+        }
+        let needsTasks = rule.stepsNeedTasks || (!isCertain && rule.condition?.needs.contains(.tasks) == true)
+        if needsTasks { scopes.formUnion(rule.scopes) }
+        matches.runs.append(run)
+    }
+
+    private mutating func key(
+        _ expression: RuleExpression, _ what: String, _ kind: StateKey.Kind, _ rule: Rule, _ run: inout Matches.Run
+    ) -> String? {
+        do throws(EvaluationError) {
+            if let text = try expression.program.evaluate(activation).keyText {
+                keys.insert(rule.stateKey(kind, text))
+                return text
+            }
+            run.failure = "\(what) has no value"
+        } catch {
+            run.failure = "\(what) failed: \(error.message)"
+        }
+        return nil
+    }
+}
+
+extension Rule {
+    /// The name of a piece of the rule's memory. A rule in shadow mode has a memory of its own, so that nothing it would have done
+    /// keeps the rule from doing it once it is live.
+    func stateKey(_ kind: StateKey.Kind, _ key: String) -> StateKey {
+        StateKey(rule: isShadow ? "shadow/" + name : name, kind: kind, key: key)
+    }
+
+    /// Where the writes to a task are counted: over all rules, or on its own for a rule with a limit.
+    func budgetKey(_ target: WriteTarget) -> StateKey {
+        StateKey(rule: limit == nil ? "" : name, kind: .budget, key: "\(target.connection)/\(target.key.text)")
+    }
+}

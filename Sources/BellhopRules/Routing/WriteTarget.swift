@@ -1,0 +1,40 @@
+import BellhopCore
+import CEL
+
+/// The task that a step writes to.
+struct WriteTarget: Sendable, Hashable {
+    var connection: String
+    var key: TaskKey
+    var reference: TaskReference
+}
+
+/// Finds out which task a step writes to.
+struct WriteTargets {
+    let frame: EventFrame
+    let activation: Activation
+    let zone: TimeZoneTable
+
+    /// The event's task, or the one that the step's `task` names.
+    func target(of step: Step) throws(RenderFailure) -> WriteTarget {
+        let event = frame.event
+        let own = frame.reference
+        guard let template = step.task else {
+            guard let own else { throw RenderFailure("the event has no task to write to") }
+            return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
+        }
+        let renderer = Renderer(frame: frame, activation: activation, zone: zone)
+        var value = try renderer.value(template)
+        if case .object(let task) = value { value = task["id"] ?? .null }
+        let text = value.plainText
+        if text.isEmpty { throw RenderFailure("`task` names no task") }
+        if let own, own.key.text == text || own.number == text {
+            return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
+        }
+        let source = own?.source ?? event.source
+        let instance = event.subject.split(separator: "/").dropLast().joined(separator: "/")
+        let reference = TaskReference(
+            source: source, key: TaskKey(text), number: "", title: "", className: "", url: "",
+            subject: instance.isEmpty ? text : "\(instance)/\(text)")
+        return WriteTarget(connection: frame.facts.connection(of: source), key: reference.key, reference: reference)
+    }
+}

@@ -1,0 +1,58 @@
+public import BellhopCore
+import CEL
+
+/// All rules, checked together and compiled. Reloading swaps the value whole.
+public struct RuleBook: Sendable {
+    let compiled: [Rule]
+    let index: RuleIndex
+    let facts: EventFacts
+    let slots: SlotTable
+    private let byName: [String: Int]
+
+    /// The rules, in the order of the files.
+    public let rules: [RuleSummary]
+    /// What is worth a second look, though the rules work.
+    public let warnings: [Diagnostic]
+
+    /// Reads and checks all rules of all files together; every problem at once. Files of tests are passed over.
+    public static func load(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
+        var loader = RuleLoader(surroundings)
+        return try loader.load(files)
+    }
+
+    init(_ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic]) {
+        let types = FieldTypes(surroundings.sources, isOpen: surroundings.isOpen)
+        slots = cache.base.slots
+        facts = EventFacts(
+            readers: slots.all.map { SlotReader($0, types: types, groups: cache.groups) }, types: types,
+            users: Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first },
+            connections: Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first })
+        compiled = rules
+        index = RuleIndex(rules, readers: facts.readers)
+        byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
+        self.rules = rules.map(\.summary)
+        self.warnings = warnings
+    }
+
+    /// The rules as the store is told of them: their revisions, and when their schedules next come due.
+    public func registrations(at now: BellhopCore.Timestamp) -> [RuleRegistration] {
+        compiled.map { rule in
+            let schedule = rule.schedule.flatMap { schedule in
+                schedule.first(after: now).map { RuleRegistration.Schedule(text: schedule.text, next: $0) }
+            }
+            return RuleRegistration(name: rule.name, revision: rule.summary.revision, schedule: schedule)
+        }
+    }
+
+    /// What a due timer leads to: events for the times that passed, as the rule's `missed` has it, and the next time.
+    ///
+    /// A timer of a rule that is not there any more leads to nothing and ends.
+    public func fire(_ timer: RuleTimer, at now: BellhopCore.Timestamp) -> TimerFiring {
+        guard let index = byName[timer.rule], let schedule = compiled[index].schedule else {
+            return TimerFiring(timer: timer, next: nil, events: [])
+        }
+        let (occurrences, next) = schedule.fire(due: timer.due, at: now)
+        return TimerFiring(
+            timer: timer, next: next, events: occurrences.map { Event.scheduleDue(rule: timer.rule, $0, at: now) })
+    }
+}

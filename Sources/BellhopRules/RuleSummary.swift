@@ -1,0 +1,38 @@
+public import BellhopCore
+
+/// What there is to say of a rule without running it.
+public struct RuleSummary: Sendable, Hashable {
+    public enum Mode: String, Sendable, Hashable, CaseIterable { case live, shadow }
+
+    public var name: String
+    public var file: String
+    public var line: Int
+    public var description: String?
+    /// The types of events it is for.
+    public var types: [EventType]
+    /// What `from` names; empty for all.
+    public var sources: [String]
+    /// Changes with the rule's own text.
+    public var revision: String
+    public var mode: Mode
+    /// Its schedule in words, such as `30 8 * * MON-FRI Europe/Berlin`; nil without one.
+    public var schedule: String?
+    /// The kinds of its actions, in order.
+    public var actions: [String]
+
+    public init(
+        name: String, file: String, line: Int, description: String?, types: [EventType], sources: [String], revision: String,
+        mode: Mode, schedule: String?, actions: [String]
+    ) {
+        self.name = name
+        self.file = file
+        self.line = line
+        self.description = description
+        self.types = types
+        self.sources = sources
+        self.revision = revision
+        self.mode = mode
+        self.schedule = schedule
+        self.actions = actions
+    }
+}

@@ -1,0 +1,79 @@
+import BellhopCore
+
+/// An argument of a step: fixed, or made anew for each event.
+indirect enum ArgumentTemplate: Sendable {
+    case constant(JSON)
+    /// A text with values inserted, read as the argument's type.
+    case text(TextTemplate, SettingType)
+    /// One `${{ … }}` and nothing else: the value keeps its type.
+    case whole(RuleExpression, SettingType)
+    case list([ArgumentTemplate])
+    case members([(name: String, value: ArgumentTemplate)])
+
+    /// What its expressions need that is known only when the event is routed.
+    var needs: RuleExpression.Needs {
+        switch self {
+        case .constant: []
+        case .text(let text, _): text.needs
+        case .whole(let expression, _): expression.needs
+        case .list(let items): items.reduce(into: []) { $0.formUnion($1.needs) }
+        case .members(let members): members.reduce(into: []) { $0.formUnion($1.value.needs) }
+        }
+    }
+}
+
+/// A plain text with values inserted.
+struct TextTemplate: Sendable {
+    enum Piece: Sendable {
+        case text(String)
+        case value(RuleExpression)
+    }
+
+    var pieces: [Piece]
+
+    var needs: RuleExpression.Needs {
+        pieces.reduce(into: []) { needs, piece in
+            if case .value(let expression) = piece { needs.formUnion(expression.needs) }
+        }
+    }
+}
+
+/// A Markdown text with values inserted.
+struct MarkdownText: Sendable {
+    var markdown: MarkdownTemplate
+    var values: [RuleExpression]
+
+    var needs: RuleExpression.Needs { values.reduce(into: []) { $0.formUnion($1.needs) } }
+}
+
+/// A message of a `notify`.
+struct MessageTemplate: Sendable {
+    var title: TextTemplate
+    var text: MarkdownText?
+    var list: List?
+    var fields: [(name: String, value: TextTemplate)] = []
+    var severity: ArgumentTemplate?
+    var link: Link?
+    var thread: TextTemplate?
+
+    struct List: Sendable {
+        var elements: RuleExpression
+        var item: MarkdownText
+        var most: Int?
+        var empty: MarkdownText?
+    }
+
+    struct Link: Sendable {
+        var label: TextTemplate?
+        var address: TextTemplate
+    }
+
+    var needs: RuleExpression.Needs {
+        var needs = title.needs
+        for part in [text, list?.item, list?.empty] { needs.formUnion(part?.needs ?? []) }
+        needs.formUnion(list?.elements.needs ?? [])
+        for field in fields { needs.formUnion(field.value.needs) }
+        for part in [link?.label, link?.address, thread] { needs.formUnion(part?.needs ?? []) }
+        return needs.union(severity?.needs ?? [])
+    }
+}

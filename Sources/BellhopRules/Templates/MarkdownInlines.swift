@@ -1,0 +1,175 @@
+/// Reads bold, italic, code and links out of a paragraph. What opens and is not closed is text.
+struct MarkdownInlines {
+    typealias Unit = MarkdownTemplate.Unit
+    typealias Inline = MarkdownTemplate.Inline
+
+    private let units: [Unit]
+    /// Markup within markup beyond this depth is text.
+    private static let deepest = 16
+
+    static func read(_ units: [Unit]) -> [Inline] {
+        MarkdownInlines(units: units).read(0..<units.count, depth: 0)
+    }
+
+    private func read(_ range: Range<Int>, depth: Int) -> [Inline] {
+        var out: [Inline] = []
+        var text = String.UnicodeScalarView()
+        func flush() {
+            if !text.isEmpty { out.append(.text(String(text))) }
+            text = String.UnicodeScalarView()
+        }
+        var at = range.lowerBound
+        while at < range.upperBound {
+            switch units[at] {
+            case .hole(let number):
+                flush()
+                out.append(.hole(number))
+                at += 1
+            case .scalar("\n"):
+                flush()
+                out.append(.lineBreak)
+                at += 1
+            case .scalar("\\") where at + 1 < range.upperBound && units[at + 1].isPunctuation:
+                if case .scalar(let escaped) = units[at + 1] { text.append(escaped) }
+                at += 2
+            case .scalar(let scalar):
+                if depth < Self.deepest, let (inline, end) = markup(at, range, depth: depth) {
+                    flush()
+                    out.append(inline)
+                    at = end
+                } else {
+                    let length = "`*_".unicodeScalars.contains(scalar) ? run(at, range) : 1
+                    for _ in 0..<length { text.append(scalar) }
+                    at += length
+                }
+            }
+        }
+        flush()
+        return out
+    }
+
+    private func markup(_ at: Int, _ range: Range<Int>, depth: Int) -> (Inline, end: Int)? {
+        switch units[at] {
+        case .scalar("`"):
+            guard let inner = codeSpan(at, range) else { return nil }
+            return (.code(code(inner)), inner.upperBound + run(at, range))
+        case .scalar("["):
+            return link(at, range, depth: depth)
+        case .scalar("*"), .scalar("_"):
+            let length = run(at, range)
+            guard opens(at, length, range) else { return nil }
+            for width in [2, 1] where width <= length {
+                if let close = closing(of: at, width: width, range) {
+                    let inner = read(at + width..<close, depth: depth + 1)
+                    return (width == 2 ? .strong(inner) : .emphasis(inner), close + width)
+                }
+            }
+            return nil
+        default: return nil
+        }
+    }
+
+    /// How many of the same character stand here in a row.
+    private func run(_ at: Int, _ range: Range<Int>) -> Int {
+        var end = at + 1
+        while end < range.upperBound, units[end] == units[at] { end += 1 }
+        return end - at
+    }
+
+    private func opens(_ at: Int, _ length: Int, _ range: Range<Int>) -> Bool {
+        let after = at + length
+        guard after < range.upperBound, !units[after].isSpace else { return false }
+        return units[at] == .scalar("*") || at == 0 || !units[at - 1].isWord
+    }
+
+    private func closes(_ at: Int, _ length: Int) -> Bool {
+        guard !units[at - 1].isSpace else { return false }
+        return units[at] == .scalar("*") || at + length == units.count || !units[at + length].isWord
+    }
+
+    /// Where the run stands that closes markup of this width; within a longer run, its end closes.
+    private func closing(of open: Int, width: Int, _ range: Range<Int>) -> Int? {
+        var at = open + width
+        while at < range.upperBound {
+            if units[at] == units[open] {
+                let length = run(at, range)
+                let fits = width == 2 ? length >= 2 : length == 1 || length > 2
+                if fits, at > open + width, closes(at, length) { return at + length - width }
+                at += length
+            } else {
+                at = skip(at, range)
+            }
+        }
+        return nil
+    }
+
+    /// The next place behind an escape, a code span, or one unit.
+    private func skip(_ at: Int, _ range: Range<Int>) -> Int {
+        if units[at] == .scalar("\\"), at + 1 < range.upperBound { return at + 2 }
+        if units[at] == .scalar("`") { return (codeSpan(at, range)?.upperBound ?? at) + run(at, range) }
+        return at + 1
+    }
+
+    /// What stands between this run of backticks and the next one of the same length.
+    private func codeSpan(_ at: Int, _ range: Range<Int>) -> Range<Int>? {
+        let length = run(at, range)
+        var close = at + length
+        while close < range.upperBound {
+            if units[close] == .scalar("`") {
+                let found = run(close, range)
+                if found == length { return at + length..<close }
+                close += found
+            } else {
+                close += 1
+            }
+        }
+        return nil
+    }
+
+    private func code(_ range: Range<Int>) -> [Inline] {
+        var inner = units[range].map { $0.isNewline ? .scalar(" ") : $0 }[...]
+        let isPadded = inner.count > 2 && inner.first == .scalar(" ") && inner.last == .scalar(" ")
+        if isPadded, inner.contains(where: { !$0.isBlank }) { inner = inner.dropFirst().dropLast() }
+        return Self.literal(inner)
+    }
+
+    private func link(_ at: Int, _ range: Range<Int>, depth: Int) -> (Inline, end: Int)? {
+        guard let close = matching(at, open: "[", close: "]", range), close + 1 < range.upperBound,
+            units[close + 1] == .scalar("("), let end = matching(close + 1, open: "(", close: ")", range)
+        else { return nil }
+        let address = units[close + 2..<end]
+        guard !address.isEmpty, !address.contains(where: \.isSpace) else { return nil }
+        return (.link(label: read(at + 1..<close, depth: depth + 1), address: Self.literal(address)), end + 1)
+    }
+
+    private func matching(_ start: Int, open: Unicode.Scalar, close: Unicode.Scalar, _ range: Range<Int>) -> Int? {
+        var depth = 0
+        var at = start
+        while at < range.upperBound {
+            if units[at] == .scalar(open) { depth += 1 }
+            if units[at] == .scalar(close) {
+                depth -= 1
+                if depth == 0 { return at }
+            }
+            at = skip(at, range)
+        }
+        return nil
+    }
+
+    /// Units as text and values, without a look for markup.
+    private static func literal(_ units: some Sequence<Unit>) -> [Inline] {
+        var out: [Inline] = []
+        var text = String.UnicodeScalarView()
+        for unit in units {
+            switch unit {
+            case .scalar(let scalar): text.append(scalar)
+            case .hole(let number):
+                if !text.isEmpty { out.append(.text(String(text))) }
+                text = String.UnicodeScalarView()
+                out.append(.hole(number))
+            }
+        }
+        if !text.isEmpty { out.append(.text(String(text))) }
+        return out
+    }
+}
