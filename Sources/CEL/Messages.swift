@@ -1,8 +1,48 @@
 /// Every sentence that the language says to its users stands in this file: first what is wrong with an expression's text, then what
 /// can go wrong when it runs. Each has a code that stays the same over versions.
 
+/// What functions say of their arguments.
 enum Messages {
     static let patternHelp = "the syntax is RE2's: no look-around, no back-references"
+    static let severalGroups = "the pattern has several groups in parentheses; make all but one of them (?:…)"
+    static func badReplacement(_ text: String) -> String {
+        "\(Value.quoted(text)) is no replacement: behind a backslash stands a backslash or the number of a group"
+    }
+
+    static func emptyList(_ name: String) -> String { "\(name)() of an empty list" }
+    static func numbersOnly(_ name: String) -> String { "\(name)() compares numbers" }
+    static func negativeShift(_ name: String) -> String { "\(name)(): negative offset" }
+    static let negativeDepth = "flatten(): the depth is negative"
+    static let notBase64 = "the text is not base 64"
+
+    static let unfinishedClause = "could not parse formatting clause: the text ends after `%`"
+    static let badPrecision = "could not parse formatting clause: a precision is a number from 0 to 1000 and a letter, as in `%.2f`"
+    static func missingArgument(_ index: Int) -> String { "format(): there is no argument for place \(index)" }
+    static func unknownClause(_ clause: UnicodeScalar) -> String {
+        "could not parse formatting clause: unrecognized formatting clause \"\(clause)\""
+    }
+    static func wrongClause(_ clause: UnicodeScalar, _ value: Value) -> String {
+        let takes: [UnicodeScalar: String] = [
+            "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
+            "d": "decimal clause can only be used on integers", "f": "fixed-point clause can only be used on doubles",
+            "e": "scientific clause can only be used on doubles", "b": "only integers and bools can be formatted as binary",
+            "o": "octal clause can only be used on integers",
+        ]
+        let reason = takes[clause] ?? "only integers, byte buffers, and strings can be formatted as hex"
+        return "error during formatting: \(reason), was given \(value.typeName)"
+    }
+    static let tooNested = "error during formatting: the value is nested too deep"
+
+    static let timePatternHelp = "such as \"yyyy-MM-dd HH:mm\"; text between single quotes stands as it is"
+    static let openQuote = "the pattern has a quote that is not closed"
+    static func unknownTimeField(_ letter: UnicodeScalar, _ count: Int) -> String {
+        "`\(String(repeating: String(letter), count: count))` is no part of a time pattern"
+    }
+
+    static func zoneNotAllowed(_ what: String) -> String { "\(what) with zone value is not allowed" }
+    static let mappedNotAllowed = "IPv4-mapped IPv6 address is not allowed"
+    static func notAnAddress(_ text: String) -> String { "IP Address '\(text)' parse error during conversion from string" }
+    static func notABlock(_ text: String) -> String { "CIDR '\(text)' parse error during conversion from string" }
 }
 
 // MARK: Syntax

@@ -84,6 +84,14 @@ extension CELType {
         }
     }
 
+    /// Whether the type, or a part of it, is only seen when the expression runs.
+    var isOpen: Bool {
+        switch self {
+        case .dyn, .parameter: true
+        default: parts.contains(where: \.isOpen)
+        }
+    }
+
     /// The inner type of a nullable one, else the type itself.
     var unwrapped: CELType {
         if case .nullable(let inner) = self { return inner }

@@ -46,6 +46,8 @@ extension Checker {
             } else {
                 result = type
             }
+            // Types that are known leave one choice; others are kept for what is met when the expression runs.
+            if !types.contains(where: \.isOpen) { break }
         }
         guard let result else {
             return report(mismatch(name, node, isMember: isMember, nodes: nodes, types: types.map(resolved), all: all))
@@ -113,7 +115,7 @@ extension Checker {
         let text = source(node)
         switch (node.kind, wanted.unwrapped) {
         case (.literal(.string(let value)), .int): return Int64(value).map(String.init)
-        case (.literal(.string(let value)), .double): return Double(value).map(Numbers.text)
+        case (.literal(.string(let value)), .double): return Double(value).map { Numbers.text($0) }
         case (.literal(.string(let value)), .bool): return ["true", "false"].contains(value) ? value : nil
         case (.literal(.string), .timestamp): return "timestamp(\(text))"
         case (.literal(.string), .duration): return "duration(\(text))"

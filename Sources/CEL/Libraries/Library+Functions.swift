@@ -3,8 +3,15 @@ extension Library {
     var functions: [Function] {
         switch self {
         case .strings: Strings.functions
+        case .math: MathFunctions.functions
         case .lists: Lists.functions
-        default: []
+        case .sets: Sets.functions
+        case .encoders: Encoders.functions
+        case .optionals: Optionals.functions
+        case .regex: RegexFunctions.functions
+        case .network: Network.functions
+        case .times: Times.functions
+        case .twoVariableComprehensions, .bindings, .block: []
         }
     }
 
@@ -12,6 +19,7 @@ extension Library {
     var types: [CELType] {
         switch self {
         case .optionals: [.optional(.dyn)]
+        case .network: [Network.ipType, Network.cidrType]
         default: []
         }
     }

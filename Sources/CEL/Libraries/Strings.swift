@@ -1,6 +1,6 @@
 /// The `strings` library: texts by their code points.
 enum Strings {
-    static let functions: [Function] = searching + changing + splitting
+    static let functions: [Function] = searching + changing + splitting + formatting
 
     // MARK: Positions
 

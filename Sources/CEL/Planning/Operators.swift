@@ -93,6 +93,11 @@ enum Operators {
         left.isNull || right.isNull ? .nullOperand("`\(symbol)`") : .noOverload(symbol, [left, right])
     }
 
+    /// Why a function takes none of the values.
+    static func overload(_ name: String, _ values: [Value]) -> EvaluationError {
+        values.contains(where: \.isNull) ? .nullOperand("\(name)()") : .noOverload(name, values)
+    }
+
     private static func whole(_ result: (partialValue: Int64, overflow: Bool)) throws(EvaluationError) -> Value {
         if result.overflow { throw .overflow }
         return .int(result.partialValue)

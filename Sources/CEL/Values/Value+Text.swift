@@ -74,7 +74,8 @@ extension Value: CustomStringConvertible {
 
 extension Numbers {
     /// The shortest text that reads back as the same double: plain digits between 1e-6 and 1e21, else with an exponent.
-    static func text(_ value: Double) -> String {
+    /// - Parameter plain: never with an exponent.
+    static func text(_ value: Double, plain: Bool = false) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Infinity" : "Infinity" }
         if value == 0 { return value.sign == .minus ? "-0" : "0" }
@@ -88,7 +89,7 @@ extension Numbers {
         point -= leading
         while digits.last == "0" { digits.removeLast() }
         let sign = value < 0 ? "-" : ""
-        if point > 21 || point < -5 {
+        if !plain, point > 21 || point < -5 {
             let exponent = point - 1
             let tail = digits.count > 1 ? "." + digits.dropFirst() : ""
             return "\(sign)\(digits.prefix(1))\(tail)e\(exponent < 0 ? "-" : "+")\(abs(exponent) < 10 ? "0" : "")\(abs(exponent))"

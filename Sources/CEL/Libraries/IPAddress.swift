@@ -1,0 +1,155 @@
+/// An address of version 4 or 6, as a value of the language.
+final class IPAddress: HostObject {
+    /// Four or sixteen bytes.
+    let bytes: [UInt8]
+    /// Whether the text was a version 4 address inside a version 6 one, such as `::ffff:10.0.0.1`.
+    let isDottedMapped: Bool
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+        isDottedMapped = false
+    }
+
+    /// Reads the forms of RFC 4291 §2.2 and dotted decimals without leading zeros.
+    init?(_ text: String) {
+        if text.utf8.contains(UInt8(ascii: ":")) {
+            guard let (bytes, dotted) = Self.version6(text) else { return nil }
+            self.bytes = bytes
+            isDottedMapped = dotted && Self.isMapped(bytes)
+        } else {
+            guard let bytes = Self.version4(text[...]) else { return nil }
+            self.bytes = bytes
+            isDottedMapped = false
+        }
+    }
+
+    var celType: CELType { Network.ipType }
+    func value(named name: String) -> Value? { nil }
+    func isEqual(to other: any HostObject) -> Bool { (other as? IPAddress)?.bytes == bytes }
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+
+    var isV4: Bool { bytes.count == 4 }
+    var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+    var isLoopback: Bool { isV4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
+    var isMulticast: Bool { isV4 ? bytes[0] & 0xF0 == 224 : bytes[0] == 0xFF }
+    var isLinkLocalMulticast: Bool {
+        isV4 ? bytes[0] == 224 && bytes[1] == 0 && bytes[2] == 0 : bytes[0] == 0xFF && bytes[1] & 0x0F == 2
+    }
+    var isLinkLocalUnicast: Bool { isV4 ? bytes[0] == 169 && bytes[1] == 254 : bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80 }
+    var isGlobalUnicast: Bool {
+        !(isUnspecified || isMulticast || isLoopback || isLinkLocalUnicast || (isV4 && bytes.allSatisfy { $0 == 255 }))
+    }
+
+    /// The canonical text (RFC 5952).
+    var text: String? {
+        if isV4 { return bytes.map(String.init).joined(separator: ".") }
+        let groups = stride(from: 0, to: 16, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+        if Self.isMapped(bytes) { return "::ffff:" + bytes[12...].map(String.init).joined(separator: ".") }
+        // The longest run of two zero groups or more, the first of equal ones, becomes `::`.
+        var best = 0..<0
+        var start = 0
+        while start < 8 {
+            var end = start
+            while end < 8, groups[end] == 0 { end += 1 }
+            if end - start > max(1, best.count) { best = start..<end }
+            start = max(end, start + 1)
+        }
+        let hex = { (part: ArraySlice<UInt16>) in part.map { String($0, radix: 16) }.joined(separator: ":") }
+        return best.isEmpty ? hex(groups[...]) : hex(groups[..<best.lowerBound]) + "::" + hex(groups[best.upperBound...])
+    }
+
+    private static func isMapped(_ bytes: [UInt8]) -> Bool {
+        bytes.count == 16 && bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+    }
+
+    private static func version4(_ text: Substring) -> [UInt8]? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        let bytes = parts.compactMap { part -> UInt8? in
+            guard part.utf8.allSatisfy(\.isDigit), part == "0" || part.first != "0" else { return nil }
+            return UInt8(part)
+        }
+        return parts.count == 4 && bytes.count == 4 ? bytes : nil
+    }
+
+    private static func version6(_ text: String) -> (bytes: [UInt8], dotted: Bool)? {
+        let halves = halves(of: text)
+        guard halves.count <= 2 else { return nil }
+        var sides: [[UInt8]] = []
+        var dotted = false
+        for (index, half) in halves.enumerated() {
+            var bytes: [UInt8] = []
+            let groups = half.isEmpty ? [] : half.split(separator: ":", omittingEmptySubsequences: false)
+            for (place, group) in groups.enumerated() {
+                if group.contains("."), index == halves.count - 1, place == groups.count - 1 {
+                    guard let four = version4(group) else { return nil }
+                    bytes += four
+                    dotted = true
+                } else {
+                    guard (1...4).contains(group.utf8.count), group.utf8.allSatisfy({ $0.hexadecimalDigit != nil }),
+                        let number = UInt16(group, radix: 16)
+                    else { return nil }
+                    bytes += [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)]
+                }
+            }
+            sides.append(bytes)
+        }
+        if sides.count == 1 { return sides[0].count == 16 ? (sides[0], dotted) : nil }
+        let missing = 16 - sides[0].count - sides[1].count
+        return missing >= 2 ? (sides[0] + Array(repeating: 0, count: missing) + sides[1], dotted) : nil
+    }
+
+    /// The parts before and behind each `::`.
+    private static func halves(of text: String) -> [Substring] {
+        var parts: [Substring] = []
+        var rest = text[...]
+        while let gap = rest.utf8.indices.first(where: { rest.utf8[$0...].starts(with: "::".utf8) }) {
+            parts.append(rest[..<gap])
+            rest = rest[rest.utf8.index(gap, offsetBy: 2)...]
+        }
+        return parts + [rest]
+    }
+}
+
+/// A block of addresses: an address and the number of its leading bits that count.
+final class AddressBlock: HostObject {
+    let address: IPAddress
+    let bits: Int
+
+    init(_ address: IPAddress, bits: Int) {
+        self.address = address
+        self.bits = bits
+    }
+
+    init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let address = IPAddress(String(parts[0])), parts[1].utf8.allSatisfy(\.isDigit),
+            parts[1] == "0" || parts[1].first != "0", let bits = Int(parts[1]), bits <= address.bytes.count * 8
+        else { return nil }
+        self.address = address
+        self.bits = bits
+    }
+
+    var celType: CELType { Network.cidrType }
+    func value(named name: String) -> Value? { nil }
+    func isEqual(to other: any HostObject) -> Bool {
+        (other as? AddressBlock).map { $0.address.bytes == address.bytes && $0.bits == bits } ?? false
+    }
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(address.bytes)
+        hasher.combine(bits)
+    }
+    var text: String? { "\(address.text ?? "")/\(bits)" }
+
+    var masked: AddressBlock { AddressBlock(IPAddress(bytes: Self.mask(address.bytes, bits)), bits: bits) }
+
+    func contains(_ other: IPAddress) -> Bool {
+        other.bytes.count == address.bytes.count && Self.mask(other.bytes, bits) == Self.mask(address.bytes, bits)
+    }
+
+    private static func mask(_ bytes: [UInt8], _ bits: Int) -> [UInt8] {
+        bytes.enumerated().map { index, byte in
+            let left = bits - index * 8
+            return left >= 8 ? byte : left <= 0 ? 0 : byte & ~(0xFF >> UInt8(left))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+/// The `regex` library, on RE2.
+enum RegexFunctions {
+    static let functions: [Function] = [
+        Function("regex.replace", [replace(counted: false), replace(counted: true)]),
+        Function("regex.extract", [
+            .pure(.string, .string, .optional(.string), check: oneGroup) { activation, text, pattern throws(EvaluationError) in
+                guard case .string(let text) = text, case .string(let source) = pattern else { return .optional(nil) }
+                try activation.spend(bytes: text.utf8.count)
+                let pattern = try patternWithOneGroup(source, activation)
+                guard let match = pattern.match(in: text, from: 0) else { return .optional(nil) }
+                return .optional(match[match.count - 1].map { .string(text.slice($0)) })
+            }
+        ]),
+        Function("regex.extractAll", [
+            .pure(.string, .string, .list(.string), check: oneGroup) { activation, text, pattern throws(EvaluationError) in
+                guard case .string(let text) = text, case .string(let source) = pattern else { return .list([]) }
+                try activation.spend(bytes: text.utf8.count)
+                let pattern = try patternWithOneGroup(source, activation)
+                var made: [Value] = []
+                var matches = Matches(pattern, text)
+                while let match = matches.next() {
+                    try activation.spend(elements: 1)
+                    if let range = match[match.count - 1] { made.append(.string(text.slice(range))) }
+                }
+                return .list(made)
+            }
+        ]),
+    ]
+
+    private static func replace(counted: Bool) -> Overload {
+        Overload(
+            counted ? [.string, .string, .string, .int] : [.string, .string, .string], .string, pure: true,
+            check: Standard.patternCheck(argument: 1),
+            .any { activation, values throws(EvaluationError) in
+                guard case .string(let text) = values[0], case .string(let source) = values[1], case .string(let new) = values[2] else {
+                    throw .noOverload("regex.replace", values)
+                }
+                var left = Int64.max
+                if counted, case .int(let most) = values[3], most >= 0 { left = most }
+                try activation.spend(bytes: text.utf8.count)
+                let pattern = try activation.pattern(source)
+                let parts = try template(new, groups: pattern.groups)
+                var result = ""
+                var at = 0
+                var matches = Matches(pattern, text)
+                while left > 0, let match = matches.next(), let whole = match[0] {
+                    result += text.slice(at..<whole.lowerBound)
+                    for part in parts {
+                        let added: String
+                        switch part {
+                        case .text(let plain): added = plain
+                        case .group(let group): added = match[group].map { text.slice($0) } ?? ""
+                        }
+                        try activation.spend(bytes: added.utf8.count)
+                        result += added
+                    }
+                    at = whole.upperBound
+                    left -= 1
+                }
+                return .string(result + text.slice(at..<text.utf8.count))
+            })
+    }
+
+    private enum Part {
+        case text(String)
+        case group(Int)
+    }
+
+    /// A replacement: `\1` stands for a group, `\0` for the whole match, `\\` for a backslash.
+    private static func template(_ text: String, groups: Int) throws(EvaluationError) -> [Part] {
+        var parts: [Part] = []
+        var plain = String.UnicodeScalarView()
+        var rest = text.unicodeScalars[...]
+        while let next = rest.popFirst() {
+            guard next == "\\" else {
+                plain.append(next)
+                continue
+            }
+            guard let escaped = rest.popFirst() else { throw .invalid(Messages.badReplacement(text)) }
+            if escaped == "\\" {
+                plain.append("\\")
+            } else {
+                guard let digit = Int(String(escaped)), digit <= groups else { throw .invalid(Messages.badReplacement(text)) }
+                parts += [.text(String(plain)), .group(digit)]
+                plain = .init()
+            }
+        }
+        return parts + [.text(String(plain))]
+    }
+
+    private static func patternWithOneGroup(_ source: String, _ activation: Activation) throws(EvaluationError) -> Pattern {
+        let pattern = try activation.pattern(source)
+        guard pattern.groups <= 1 else { throw .invalid(Messages.severalGroups) }
+        return pattern
+    }
+
+    private static let oneGroup: Overload.ArgumentCheck = { constants in
+        if let problem = Standard.patternCheck(argument: 1)(constants) { return problem }
+        guard constants.count > 1, case .string(let source)? = constants[1] else { return nil }
+        do throws(EvaluationError) {
+            return try Pattern(source).groups <= 1 ? nil : Overload.ArgumentProblem(Messages.severalGroups, argument: 1)
+        } catch {
+            return Overload.ArgumentProblem(error.message, argument: 1)
+        }
+    }
+
+    /// The matches of a pattern that do not overlap, from the left; behind an empty one the search goes on a code point further.
+    private struct Matches {
+        let pattern: Pattern
+        let text: String
+        var at: Int? = 0
+
+        init(_ pattern: Pattern, _ text: String) {
+            self.pattern = pattern
+            self.text = text
+        }
+
+        mutating func next() -> [Range<Int>?]? {
+            guard let start = at, let match = pattern.match(in: text, from: start), let whole = match[0] else { return nil }
+            if whole.isEmpty {
+                at = whole.upperBound < text.utf8.count ? text.nextCodePoint(after: whole.upperBound) : nil
+            } else {
+                at = whole.upperBound
+            }
+            return match
+        }
+    }
+}
