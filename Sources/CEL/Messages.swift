@@ -16,14 +16,16 @@ enum Messages {
     static let notBase64 = "the text is not base 64"
 
     static let unfinishedClause = "could not parse formatting clause: the text ends after `%`"
-    static let badPrecision = "could not parse formatting clause: a precision is a number from 0 to 1000 and a letter, as in `%.2f`"
+    static let badPrecision =
+        "could not parse formatting clause: a precision is a number from 0 to 1000 and a letter, as in `%.2f`"
     static func missingArgument(_ index: Int) -> String { "format(): there is no argument for place \(index)" }
     static func unknownClause(_ clause: UnicodeScalar) -> String {
         "could not parse formatting clause: unrecognized formatting clause \"\(clause)\""
     }
     static func wrongClause(_ clause: UnicodeScalar, _ value: Value) -> String {
         let takes: [UnicodeScalar: String] = [
-            "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
+            "s":
+                "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
             "d": "decimal clause can only be used on integers", "f": "fixed-point clause can only be used on doubles",
             "e": "scientific clause can only be used on doubles", "b": "only integers and bools can be formatted as binary",
             "o": "octal clause can only be used on integers",

@@ -12,48 +12,69 @@ enum Lists {
                     return list.elements.filter { seen.insert($0).inserted }
                 }
             ]),
-        Function("reverse", [change { activation, list throws(EvaluationError) in
-            try activation.spend(elements: list.count)
-            return list.elements.reversed()
-        }]),
-        Function("sort", [change { activation, list throws(EvaluationError) in
-            try activation.spend(elements: list.count)
-            let elements = list.elements
-            if let odd = elements.first(where: { Value.order($0, $0) == nil && !$0.isNull }) { throw .noOverload("sort", [odd]) }
-            return try Sorting.order(of: elements, activation).map { elements[$0] }
-        }]),
-        Function("flatten", [
-            .pure(member: true, .list(.list(a)), .list(a)) { activation, value throws(EvaluationError) in
-                try flatten(value, depth: 1, activation)
-            },
-            .pure(member: true, .list(.dyn), .int, .list(.dyn)) { activation, value, depth throws(EvaluationError) in
-                guard case .int(let depth) = depth, depth >= 0 else { throw .invalid(Messages.negativeDepth) }
-                return try flatten(value, depth: depth, activation)
-            },
-        ]),
-        Function("slice", [
-            Overload(member: true, [.list(a), .int, .int], .list(a), pure: true, .any { activation, values throws(EvaluationError) in
-                guard case .list(let list) = values[0], case .int(let start) = values[1], case .int(let end) = values[2] else {
-                    throw .noOverload("slice", values)
+        Function(
+            "reverse",
+            [
+                change { activation, list throws(EvaluationError) in
+                    try activation.spend(elements: list.count)
+                    return list.elements.reversed()
                 }
-                guard start >= 0, start <= end else { throw .badRange(start, end) }
-                guard end <= list.count else { throw .indexOutOfRange(values[2]) }
-                try activation.spend(elements: Int(end - start))
-                return .list((Int(start)..<Int(end)).map { list[$0] })
-            })
-        ]),
-        Function("lists.range", [
-            .pure(.int, .list(.int)) { activation, value throws(EvaluationError) in
-                guard case .int(let count) = value, count > 0 else { return .list([]) }
-                try activation.spend(elements: Int(count))
-                return .list((0..<count).map { .int($0) })
-            }
-        ]),
+            ]),
+        Function(
+            "sort",
+            [
+                change { activation, list throws(EvaluationError) in
+                    try activation.spend(elements: list.count)
+                    let elements = list.elements
+                    if let odd = elements.first(where: { Value.order($0, $0) == nil && !$0.isNull }) {
+                        throw .noOverload("sort", [odd])
+                    }
+                    return try Sorting.order(of: elements, activation).map { elements[$0] }
+                }
+            ]),
+        Function(
+            "flatten",
+            [
+                .pure(member: true, .list(.list(a)), .list(a)) { activation, value throws(EvaluationError) in
+                    try flatten(value, depth: 1, activation)
+                },
+                .pure(member: true, .list(.dyn), .int, .list(.dyn)) { activation, value, depth throws(EvaluationError) in
+                    guard case .int(let depth) = depth, depth >= 0 else { throw .invalid(Messages.negativeDepth) }
+                    return try flatten(value, depth: depth, activation)
+                },
+            ]),
+        Function(
+            "slice",
+            [
+                Overload(
+                    member: true, [.list(a), .int, .int], .list(a), pure: true,
+                    .any { activation, values throws(EvaluationError) in
+                        guard case .list(let list) = values[0], case .int(let start) = values[1], case .int(let end) = values[2]
+                        else {
+                            throw .noOverload("slice", values)
+                        }
+                        guard start >= 0, start <= end else { throw .badRange(start, end) }
+                        guard end <= list.count else { throw .indexOutOfRange(values[2]) }
+                        try activation.spend(elements: Int(end - start))
+                        return .list((Int(start)..<Int(end)).map { list[$0] })
+                    })
+            ]),
+        Function(
+            "lists.range",
+            [
+                .pure(.int, .list(.int)) { activation, value throws(EvaluationError) in
+                    guard case .int(let count) = value, count > 0 else { return .list([]) }
+                    try activation.spend(elements: Int(count))
+                    return .list((0..<count).map { .int($0) })
+                }
+            ]),
         Function("first", [end { $0.count == 0 ? nil : $0[0] }]),
         Function("last", [end { $0.count == 0 ? nil : $0[$0.count - 1] }]),
     ]
 
-    private static func change(_ body: @escaping @Sendable (Activation, Value.List) throws(EvaluationError) -> [Value]) -> Overload {
+    private static func change(_ body: @escaping @Sendable (Activation, Value.List) throws(EvaluationError) -> [Value])
+        -> Overload
+    {
         .pure(member: true, .list(a), .list(a)) { activation, value throws(EvaluationError) in
             guard case .list(let list) = value else { return value }
             return .list(try body(activation, list))

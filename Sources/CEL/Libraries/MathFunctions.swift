@@ -68,7 +68,9 @@ enum MathFunctions {
             }),
     ]
 
-    private static func double(_ name: String, _ result: CELType = .double, _ body: @escaping @Sendable (Double) -> Value) -> Function {
+    private static func double(_ name: String, _ result: CELType = .double, _ body: @escaping @Sendable (Double) -> Value)
+        -> Function
+    {
         Function(
             name,
             [
@@ -131,9 +133,11 @@ enum MathFunctions {
     ]
 
     private static func bitwise(
-        _ name: String, _ ints: @escaping @Sendable (Int64, Int64) -> Int64, _ uints: @escaping @Sendable (UInt64, UInt64) -> UInt64
+        _ name: String, _ ints: @escaping @Sendable (Int64, Int64) -> Int64,
+        _ uints: @escaping @Sendable (UInt64, UInt64) -> UInt64
     ) -> Function {
-        let body: @Sendable (Activation, Value, Value) throws(EvaluationError) -> Value = { _, left, right throws(EvaluationError) in
+        let body: @Sendable (Activation, Value, Value) throws(EvaluationError) -> Value = {
+            _, left, right throws(EvaluationError) in
             switch (left, right) {
             case (.int(let a), .int(let b)): return .int(ints(a, b))
             case (.uint(let a), .uint(let b)): return .uint(uints(a, b))
@@ -145,7 +149,8 @@ enum MathFunctions {
 
     /// A right shift brings in zeros, of negative ints too.
     private static func shift(_ name: String, isLeft: Bool) -> Function {
-        let body: @Sendable (Activation, Value, Value) throws(EvaluationError) -> Value = { _, value, distance throws(EvaluationError) in
+        let body: @Sendable (Activation, Value, Value) throws(EvaluationError) -> Value = {
+            _, value, distance throws(EvaluationError) in
             guard case .int(let distance) = distance else { throw .noOverload(name, [value, distance]) }
             guard distance >= 0 else { throw .invalid(Messages.negativeShift(name)) }
             switch value {

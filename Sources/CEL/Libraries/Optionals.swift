@@ -8,33 +8,42 @@ enum Optionals {
         Function("optional.none", [Overload([], .optional(a), pure: true, .nullary { _ in .optional(nil) })]),
         Function("optional.unwrap", [.pure(.list(.optional(a)), .list(a), unwrap)]),
         Function("unwrapOpt", [.pure(member: true, .list(.optional(a)), .list(a), unwrap)]),
-        Function("hasValue", [
-            .pure(member: true, .optional(a), .bool) { _, value throws(EvaluationError) in
-                guard case .optional(let inner) = value else { throw .noOverload("hasValue", [value]) }
-                return .bool(inner != nil)
-            }
-        ]),
-        Function("value", [
-            .pure(member: true, .optional(a), a) { _, value throws(EvaluationError) in
-                guard case .optional(let inner?) = value else { throw .emptyOptional }
-                return inner
-            }
-        ]),
-        Function("or", [
-            .pure(member: true, .optional(a), .optional(a), .optional(a)) { _, value, other throws(EvaluationError) in
-                if case .optional(nil) = value { return other }
-                return value
-            }
-        ]),
-        Function("orValue", [
-            .pure(member: true, .optional(a), a, a) { _, value, other throws(EvaluationError) in
-                if case .optional(let inner?) = value { return inner }
-                return other
-            }
-        ]),
+        Function(
+            "hasValue",
+            [
+                .pure(member: true, .optional(a), .bool) { _, value throws(EvaluationError) in
+                    guard case .optional(let inner) = value else { throw .noOverload("hasValue", [value]) }
+                    return .bool(inner != nil)
+                }
+            ]),
+        Function(
+            "value",
+            [
+                .pure(member: true, .optional(a), a) { _, value throws(EvaluationError) in
+                    guard case .optional(let inner?) = value else { throw .emptyOptional }
+                    return inner
+                }
+            ]),
+        Function(
+            "or",
+            [
+                .pure(member: true, .optional(a), .optional(a), .optional(a)) { _, value, other throws(EvaluationError) in
+                    if case .optional(nil) = value { return other }
+                    return value
+                }
+            ]),
+        Function(
+            "orValue",
+            [
+                .pure(member: true, .optional(a), a, a) { _, value, other throws(EvaluationError) in
+                    if case .optional(let inner?) = value { return inner }
+                    return other
+                }
+            ]),
     ]
 
-    private static let unwrap: @Sendable (Activation, Value) throws(EvaluationError) -> Value = { activation, value throws(EvaluationError) in
+    private static let unwrap: @Sendable (Activation, Value) throws(EvaluationError) -> Value = {
+        activation, value throws(EvaluationError) in
         guard case .list(let list) = value else { throw .noOverload("unwrap", [value]) }
         try activation.spend(elements: list.count)
         var made: [Value] = []

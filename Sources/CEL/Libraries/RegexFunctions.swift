@@ -2,29 +2,34 @@
 enum RegexFunctions {
     static let functions: [Function] = [
         Function("regex.replace", [replace(counted: false), replace(counted: true)]),
-        Function("regex.extract", [
-            .pure(.string, .string, .optional(.string), check: oneGroup) { activation, text, pattern throws(EvaluationError) in
-                guard case .string(let text) = text, case .string(let source) = pattern else { return .optional(nil) }
-                try activation.spend(bytes: text.utf8.count)
-                let pattern = try patternWithOneGroup(source, activation)
-                guard let match = pattern.match(in: text, from: 0) else { return .optional(nil) }
-                return .optional(match[match.count - 1].map { .string(text.slice($0)) })
-            }
-        ]),
-        Function("regex.extractAll", [
-            .pure(.string, .string, .list(.string), check: oneGroup) { activation, text, pattern throws(EvaluationError) in
-                guard case .string(let text) = text, case .string(let source) = pattern else { return .list([]) }
-                try activation.spend(bytes: text.utf8.count)
-                let pattern = try patternWithOneGroup(source, activation)
-                var made: [Value] = []
-                var matches = Matches(pattern, text)
-                while let match = matches.next() {
-                    try activation.spend(elements: 1)
-                    if let range = match[match.count - 1] { made.append(.string(text.slice(range))) }
+        Function(
+            "regex.extract",
+            [
+                .pure(.string, .string, .optional(.string), check: oneGroup) {
+                    activation, text, pattern throws(EvaluationError) in
+                    guard case .string(let text) = text, case .string(let source) = pattern else { return .optional(nil) }
+                    try activation.spend(bytes: text.utf8.count)
+                    let pattern = try patternWithOneGroup(source, activation)
+                    guard let match = pattern.match(in: text, from: 0) else { return .optional(nil) }
+                    return .optional(match[match.count - 1].map { .string(text.slice($0)) })
                 }
-                return .list(made)
-            }
-        ]),
+            ]),
+        Function(
+            "regex.extractAll",
+            [
+                .pure(.string, .string, .list(.string), check: oneGroup) { activation, text, pattern throws(EvaluationError) in
+                    guard case .string(let text) = text, case .string(let source) = pattern else { return .list([]) }
+                    try activation.spend(bytes: text.utf8.count)
+                    let pattern = try patternWithOneGroup(source, activation)
+                    var made: [Value] = []
+                    var matches = Matches(pattern, text)
+                    while let match = matches.next() {
+                        try activation.spend(elements: 1)
+                        if let range = match[match.count - 1] { made.append(.string(text.slice(range))) }
+                    }
+                    return .list(made)
+                }
+            ]),
     ]
 
     private static func replace(counted: Bool) -> Overload {
@@ -32,7 +37,8 @@ enum RegexFunctions {
             counted ? [.string, .string, .string, .int] : [.string, .string, .string], .string, pure: true,
             check: Standard.patternCheck(argument: 1),
             .any { activation, values throws(EvaluationError) in
-                guard case .string(let text) = values[0], case .string(let source) = values[1], case .string(let new) = values[2] else {
+                guard case .string(let text) = values[0], case .string(let source) = values[1], case .string(let new) = values[2]
+                else {
                     throw .noOverload("regex.replace", values)
                 }
                 var left = Int64.max

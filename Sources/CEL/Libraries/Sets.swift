@@ -3,12 +3,14 @@ enum Sets {
     static let functions: [Function] = [
         test("sets.contains") { known, wanted in wanted.allSatisfy(known.contains) },
         test("sets.intersects") { known, wanted in wanted.contains(where: known.contains) },
-        Function("sets.equivalent", [
-            overload { activation, a, b throws(EvaluationError) in
-                let (first, second) = (Set(a), Set(b))
-                return a.allSatisfy(second.contains) && b.allSatisfy(first.contains)
-            }
-        ]),
+        Function(
+            "sets.equivalent",
+            [
+                overload { activation, a, b throws(EvaluationError) in
+                    let (first, second) = (Set(a), Set(b))
+                    return a.allSatisfy(second.contains) && b.allSatisfy(first.contains)
+                }
+            ]),
     ]
 
     private static func test(_ name: String, _ body: @escaping @Sendable (Set<Value>, [Value]) -> Bool) -> Function {

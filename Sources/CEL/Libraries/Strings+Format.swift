@@ -2,12 +2,16 @@ import Glibc
 
 extension Strings {
     static let formatting: [Function] = [
-        Function("format", [
-            .pure(member: true, .string, .list(.dyn), .string) { activation, text, values throws(EvaluationError) in
-                guard case .string(let text) = text, case .list(let values) = values else { throw .noOverload("format", [text, values]) }
-                return .string(try format(text, values, activation))
-            }
-        ])
+        Function(
+            "format",
+            [
+                .pure(member: true, .string, .list(.dyn), .string) { activation, text, values throws(EvaluationError) in
+                    guard case .string(let text) = text, case .list(let values) = values else {
+                        throw .noOverload("format", [text, values])
+                    }
+                    return .string(try format(text, values, activation))
+                }
+            ])
     ]
 
     private static let mostDigits = 1000
@@ -87,7 +91,9 @@ extension Strings {
     }
 
     /// A number with that many digits behind the point, rounded from its exact value.
-    private static func printed(_ value: Value, _ precision: Int, _ form: String, _ clause: UnicodeScalar) throws(EvaluationError) -> String {
+    private static func printed(_ value: Value, _ precision: Int, _ form: String, _ clause: UnicodeScalar) throws(EvaluationError)
+        -> String
+    {
         let number: Double
         switch value {
         case .int(let whole): number = Double(whole)
@@ -114,7 +120,9 @@ extension Strings {
             return "[\(parts.joined(separator: ", "))]"
         case .map(let map):
             var parts: [(key: String, text: String)] = []
-            for (key, value) in map.entries { parts.append((try string(key, depth: depth + 1), try string(value, depth: depth + 1))) }
+            for (key, value) in map.entries {
+                parts.append((try string(key, depth: depth + 1), try string(value, depth: depth + 1)))
+            }
             parts.sort { $0.key.compareBytes(with: $1.key) < 0 }
             return "{\(parts.map { "\($0.key): \($0.text)" }.joined(separator: ", "))}"
         default:

@@ -1,16 +1,21 @@
 /// The `times` library: `timestamp.format(pattern)` and `timestamp.format(pattern, zone)`.
 enum Times {
     static let functions: [Function] = [
-        Function("format", [
-            .pure(member: true, .timestamp, .string, .string, check: patternCheck) { activation, time, pattern throws(EvaluationError) in
-                try format(activation, time, pattern, "UTC")
-            },
-            Overload(member: true, [.timestamp, .string, .string], .string, pure: true, check: patternCheck, .any {
-                activation, values throws(EvaluationError) in
-                guard case .string(let zone) = values[2] else { throw .noOverload("format", values) }
-                return try format(activation, values[0], values[1], zone)
-            }),
-        ])
+        Function(
+            "format",
+            [
+                .pure(member: true, .timestamp, .string, .string, check: patternCheck) {
+                    activation, time, pattern throws(EvaluationError) in
+                    try format(activation, time, pattern, "UTC")
+                },
+                Overload(
+                    member: true, [.timestamp, .string, .string], .string, pure: true, check: patternCheck,
+                    .any {
+                        activation, values throws(EvaluationError) in
+                        guard case .string(let zone) = values[2] else { throw .noOverload("format", values) }
+                        return try format(activation, values[0], values[1], zone)
+                    }),
+            ])
     ]
 
     private static let patternCheck: Overload.ArgumentCheck = { constants in
@@ -26,7 +31,9 @@ enum Times {
     private static func format(
         _ activation: Activation, _ time: Value, _ pattern: Value, _ zone: String
     ) throws(EvaluationError) -> Value {
-        guard case .timestamp(let time) = time, case .string(let pattern) = pattern else { throw .noOverload("format", [time, pattern]) }
+        guard case .timestamp(let time) = time, case .string(let pattern) = pattern else {
+            throw .noOverload("format", [time, pattern])
+        }
         try activation.spend(bytes: pattern.utf8.count * 4)
         let offset = try TimeZones.offset(zone, at: time.seconds)
         let civil = CivilTime(seconds: time.seconds, offset: offset)
@@ -65,7 +72,9 @@ enum Times {
             } else if next.properties.isAlphabetic, next.isASCII {
                 let more = rest.prefix { $0 == next }
                 rest = rest[more.endIndex...]
-                guard let most = known[next], more.count < most else { throw .invalid(Messages.unknownTimeField(next, more.count + 1)) }
+                guard let most = known[next], more.count < most else {
+                    throw .invalid(Messages.unknownTimeField(next, more.count + 1))
+                }
                 fields.append(.letter(next, more.count + 1))
             } else {
                 fields.append(.text(String(next)))

@@ -45,8 +45,8 @@ extension Value: Hashable {
         switch self {
         case .null: hasher.combine(0)
         case .bool(let value): hasher.combine(value)
-        case .int(let value): hasher.combine(value)
-        case .uint(let value): Int64(exactly: value).map { hasher.combine($0) } ?? hasher.combine(value)
+        case .int(let value): Numbers.hash(Double(value), into: &hasher)
+        case .uint(let value): Numbers.hash(Double(value), into: &hasher)
         case .double(let value): Numbers.hash(value, into: &hasher)
         case .string(let value): value.hashBytes(into: &hasher)
         case .bytes(let value): hasher.combine(value)

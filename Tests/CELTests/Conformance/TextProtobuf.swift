@@ -1,6 +1,8 @@
 /// A message in the text form of protocol buffers, as the language's conformance suite is written: fields by name, without a schema.
-struct TextMessage {
-    indirect enum Field {
+///
+/// A class because a message holds messages.
+final class TextMessage {
+    enum Field {
         /// A number, an enumerator or a bool, as it stands.
         case word(String)
         /// A string or bytes, unescaped.
@@ -19,11 +21,9 @@ struct TextMessage {
 
     struct Malformed: Error { let offset: Int }
 
-    init() {}
-
-    init(parsing bytes: [UInt8]) throws {
+    static func parse(_ bytes: [UInt8]) throws -> TextMessage {
         var reader = Reader(bytes: bytes)
-        self = try reader.message(until: nil)
+        return try reader.message(until: nil)
     }
 }
 
@@ -49,7 +49,7 @@ private struct Reader {
     init(bytes: [UInt8]) { self.bytes = bytes }
 
     mutating func message(until end: UInt8?) throws -> TextMessage {
-        var message = TextMessage()
+        let message = TextMessage()
         while true {
             skip()
             guard at < bytes.count else {
