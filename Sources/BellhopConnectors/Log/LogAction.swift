@@ -1,0 +1,50 @@
+public import BellhopCore
+
+/// Writes a line to standard output or to a file.
+///
+/// A delivery is done once its line is written. Lines carry the delivery's name in JSON, so that a line that an ended process left behind
+/// can be told from its repetition.
+public struct LogAction: Action {
+    /// What a rule may say of a step of kind `log`.
+    public static let manifest = ActionManifest(
+        kind: "log", summary: "Writes a line to standard output or to a file.", receiver: .local("file"), shorthand: "text",
+        arguments: [
+            Setting("text", .text, required: true, "What it says."),
+            Setting("level", .oneOf(LogEntry.Level.allCases.map(\.rawValue)), default: "info", "How important it is."),
+            Setting("file", .path, "The file it is appended to, made where it is not there; by default standard output."),
+            Setting(
+                "format", .oneOf(LogEntry.Format.allCases.map(\.rawValue)), default: "text",
+                "Whether it is a line of text or of JSON."),
+            Setting("fields", .map(.json), "Further facts, by name."),
+        ])
+
+    private let sink: LogSink
+    private let files: LogFiles
+
+    /// - Parameters:
+    ///   - baseFolder: what the names of files are relative to; empty for the current folder.
+    ///   - sink: takes the lines for standard output.
+    public init(baseFolder: String, rotation: LogRotation = LogRotation(), sink: @escaping LogSink) {
+        self.sink = sink
+        files = LogFiles(baseFolder: baseFolder, rotation: rotation)
+    }
+
+    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        guard case .values(let arguments) = delivery.arguments else {
+            throw Failure(.badArguments, .giveUp, "This delivery holds no text; it was made by another version of Bellhop.")
+        }
+        let format = arguments["format"]?.asString.flatMap(LogEntry.Format.init(rawValue:)) ?? .text
+        let line = LogEntry(arguments, delivery: delivery, at: attempt.now).line(format)
+        guard let name = arguments["file"]?.asString else {
+            do {
+                try sink(line)
+            } catch {
+                throw Failure(.fileSystem, .retry(after: nil), "Standard output cannot be written: \(error).")
+            }
+            return Receipt("printed")
+        }
+        let file = try files.file(name)
+        try file.append(Array((line + "\n").utf8))
+        return Receipt("appended to \(DisplayText.line(name))")
+    }
+}

@@ -1,0 +1,97 @@
+import BellhopCore
+
+/// What one step of kind `log` says, and how it is written.
+struct LogEntry: Sendable, Hashable {
+    enum Level: String, Sendable, Hashable, CaseIterable { case debug, info, warning, error }
+    enum Format: String, Sendable, Hashable, CaseIterable { case text, json }
+
+    var time: Timestamp
+    var level: Level
+    var rule: String
+    /// The task's number, if there is a task.
+    var task: String?
+    /// The event's id, or the whole name of another occasion.
+    var event: String
+    var delivery: String
+    var text: String
+    var fields: JSON.Object
+
+    init(_ arguments: JSON.Object, delivery: Delivery, at now: Timestamp) {
+        let settings = Settings(arguments)
+        time = now
+        level = settings.text("level").flatMap(Level.init(rawValue:)) ?? .info
+        rule = delivery.id.rule
+        task = delivery.task.map { $0.number.isEmpty ? $0.key.text : $0.number }
+        let occasion = delivery.id.occasion.text
+        event = occasion.hasPrefix("event/") ? String(occasion.dropFirst(6)) : occasion
+        self.delivery = delivery.id.text
+        text = Self.words(arguments["text"] ?? .null)
+        fields = arguments["fields"]?.asObject ?? [:]
+    }
+
+    /// The entry on one line without its newline.
+    func line(_ format: Format) -> String {
+        switch format {
+        case .text: textLine
+        case .json: jsonLine
+        }
+    }
+
+    /// `2026-01-05T09:00:00.000000Z warning [page-for-p1] INC0010021: the text key=value`
+    private var textLine: String {
+        var line = "\(time.rfc3339) \(level.rawValue) [\(rule)] "
+        if let task { line += task + ": " }
+        line += text
+        for (name, value) in fields { line += " \(name)=" + Self.quoted(Self.words(value)) }
+        return Self.visible(line)
+    }
+
+    /// One JSON object; what a terminal would obey is escaped, so that the line can be looked at.
+    private var jsonLine: String {
+        var entry: JSON.Object = ["time": .string(time.rfc3339), "level": .string(level.rawValue), "rule": .string(rule)]
+        if let task { entry["task"] = .string(task) }
+        entry["event"] = .string(event)
+        entry["delivery"] = .string(delivery)
+        entry["text"] = .string(text)
+        if !fields.isEmpty { entry["fields"] = .object(fields) }
+        // Control characters below U+0020 are escaped by the encoder; the others stand inside of strings only.
+        return Self.escaping(JSON.object(entry).text) { scalar in
+            let digits = String(scalar.value, radix: 16)
+            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+    }
+
+    private static func words(_ value: JSON) -> String {
+        switch value {
+        case .string(let text): text
+        case .null: ""
+        default: value.text
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && !"\"=".utf8.contains($0) }
+        return isPlain ? text : "\"" + text.replacing("\"", with: "\\\"") + "\""
+    }
+
+    /// The text on one line, each control character as one would write it in a string: `\n`, `\u{1b}`.
+    static func visible(_ text: String) -> String {
+        escaping(text) { scalar in
+            switch scalar {
+            case "\n": "\\n"
+            case "\r": "\\r"
+            case "\t": "\\t"
+            default: "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+    }
+
+    private static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
+        guard text.unicodeScalars.contains(where: DisplayText.isHidden) else { return text }
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            if DisplayText.isHidden(scalar) { shown += escape(scalar) } else { shown.unicodeScalars.append(scalar) }
+        }
+        return shown
+    }
+}

@@ -1,0 +1,43 @@
+import BellhopCore
+import Glibc
+
+/// When a log file is put aside, and how many of those are kept: `pages.log.1` is the latest.
+public struct LogRotation: Sendable, Hashable {
+    /// In bytes; a file does not grow beyond it, unless a single line is larger.
+    public var size: Int
+    public var keep: Int
+
+    public init(size: Int = 10_000_000, keep: Int = 5) {
+        self.size = size
+        self.keep = keep
+    }
+
+    /// Makes the path free for a new file.
+    func rotate(_ path: String) throws(Failure) {
+        if keep < 1 {
+            guard unlink(path) == 0 || errno == ENOENT else { throw Self.trouble(path, "cannot be put aside") }
+            return
+        }
+        for number in stride(from: keep, to: 0, by: -1) {
+            let older = "\(path).\(number)"
+            let newer = number == 1 ? path : "\(path).\(number - 1)"
+            guard rename(newer, older) == 0 || errno == ENOENT else { throw Self.trouble(path, "cannot be put aside") }
+        }
+    }
+
+    /// What `errno` says of a file. A person can mend all of it, so it is tried again.
+    static func trouble(_ path: String, _ what: String) -> Failure {
+        let code = errno
+        let reason: String
+        switch code {
+        case ENOSPC: reason = "the disk is full; make room, and the line will be written"
+        case EDQUOT: reason = "the quota of this user is used up"
+        case EACCES, EPERM: reason = "this user may not write there"
+        case EROFS: reason = "the disk is mounted to be read only"
+        case EISDIR: reason = "it is a folder"
+        case ENXIO: reason = "nobody reads this pipe"
+        default: reason = String(cString: strerror(code))
+        }
+        return Failure(.fileSystem, .retry(after: nil), "The log file \(DisplayText.line(path)) \(what): \(reason).")
+    }
+}

@@ -1,0 +1,52 @@
+/// Texts made fit to be shown: without what would act on the place that shows them.
+enum DisplayText {
+    static let ellipsis = "…"
+
+    /// The text without control characters (but tabs and line breaks, all of which become newlines) and without the directional
+    /// embeddings, overrides and isolates of Unicode, which would turn the words around them. Marks of direction stay.
+    static func clean(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
+        var clean = String.UnicodeScalarView()
+        var last: Unicode.Scalar = " "
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\r", "\u{2028}", "\u{2029}", "\u{85}": clean.append("\n")
+            case "\n": if last != "\r" { clean.append("\n") }
+            case "\t": clean.append(scalar)
+            default: if !isHidden(scalar) { clean.append(scalar) }
+            }
+            last = scalar
+        }
+        return String(clean)
+    }
+
+    /// The clean text on one line: breaks and tabs are blanks.
+    static func line(_ text: String) -> String {
+        let clean = clean(text)
+        guard clean.utf8.contains(where: { $0 == 0x0a || $0 == 0x09 }) else { return clean }
+        return clean.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
+    }
+
+    /// At most so many code points of the text; what is cut ends in an ellipsis, which counts. Cuts between characters as people see
+    /// them, so that no accent or part of an emoji is torn off.
+    static func cut(_ text: String, to limit: Int) -> String {
+        if text.utf8.count <= limit || text.unicodeScalars.count <= limit { return text }
+        guard limit > 1 else { return limit == 1 ? ellipsis : "" }
+        var room = limit - 1
+        var end = text.startIndex
+        while end < text.endIndex {
+            room -= text[end].unicodeScalars.count
+            guard room >= 0 else { break }
+            end = text.index(after: end)
+        }
+        return text[..<end] + ellipsis
+    }
+
+    /// True for what shows nothing by itself and acts on its surroundings.
+    static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}

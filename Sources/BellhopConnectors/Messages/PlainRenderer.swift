@@ -1,0 +1,61 @@
+public import BellhopCore
+
+/// Writes a message in words alone: for logs, notifications of devices, screen readers, and receivers that know no markup.
+public struct PlainRenderer: Sendable {
+    public init() {}
+
+    /// The whole message, its parts separated by empty lines.
+    public func text(_ message: Message) -> String {
+        var parts = [title(message)]
+        parts.append(body(message))
+        parts.append(message.fields.map(field).joined(separator: "\n"))
+        if let list = message.list { parts.append(lines(list)) }
+        if let link = message.link {
+            let label = DisplayText.line(link.label)
+            let address = DisplayText.line(link.address)
+            parts.append(label.isEmpty || label == address ? address : "\(label): \(address)")
+        }
+        if message.isFallback { parts.append(Self.fallbackNote) }
+        return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    /// The title on one line, after the severity where it is above `info`.
+    public func title(_ message: Message) -> String {
+        let title = DisplayText.line(message.title.plainText)
+        return switch message.severity {
+        case .info: title
+        case .warning: "Warning: " + title
+        case .error: "Error: " + title
+        case .critical: "Critical: " + title
+        }
+    }
+
+    /// The message's text: paragraphs separated by empty lines, lists a line an item.
+    public func body(_ message: Message) -> String {
+        message.text.map { block in
+            switch block {
+            case .paragraph(let inlines): DisplayText.clean(inlines.plainText)
+            case .list(let isOrdered, let items):
+                items.enumerated().map { place, item in
+                    (isOrdered ? "\(place + 1). " : "- ") + DisplayText.line(item.plainText)
+                }.joined(separator: "\n")
+            }
+        }.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    func lines(_ list: Message.List) -> String {
+        if list.items.isEmpty, list.more == 0 { return DisplayText.line(list.empty.plainText) }
+        var lines = list.items.map { "- " + DisplayText.line($0.plainText) }
+        if list.more > 0 { lines.append(Self.more(list.more)) }
+        return lines.joined(separator: "\n")
+    }
+
+    private func field(_ field: Message.Field) -> String {
+        DisplayText.line(field.name.plainText) + ": " + DisplayText.line(field.value.plainText)
+    }
+
+    /// The line that ends a list which is longer than what is shown.
+    static func more(_ count: Int) -> String { "and \(count) more" }
+
+    static let fallbackNote = "The rule's own message could not be rendered; this one stands in for it."
+}

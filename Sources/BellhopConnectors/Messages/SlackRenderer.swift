@@ -1,0 +1,193 @@
+public import BellhopCore
+
+/// Writes a message as what an incoming webhook of Slack takes (Block Kit).
+///
+/// No inserted value can be markup, a link or a mention. Titles, labels and the last line are `plain_text`, in which Slack knows no
+/// markup. Texts, fields and lists are `rich_text`, whose elements say their style beside their words. The other way, `mrkdwn`, has
+/// no escape for its asterisks, underscores, tildes and backticks; breaking them with invisible characters would follow every number
+/// and path that somebody copies out of a message. Only the `text` for notifications is parsed by Slack: there `&`, `<` and `>` are escaped,
+/// which is what mentions and links are made of, and markup and names are turned off.
+public struct SlackRenderer: Sendable {
+    public init() {}
+
+    public func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        .object([
+            "text": .string(Self.escape(fallback(message, origin))), "mrkdwn": false, "parse": "none", "link_names": false,
+            "unfurl_links": false, "unfurl_media": false, "blocks": .array(blocks(message, origin)),
+        ])
+    }
+
+    private func blocks(_ message: Message, _ origin: MessageOrigin) -> [JSON] {
+        var left = SlackLimits.total
+        var blocks: [JSON] = []
+        func add(_ block: JSON, _ cost: Int) {
+            left -= cost + SlackLimits.element
+            blocks.append(block)
+        }
+        let title = title(message, origin)
+        let head = DisplayText.cut(title, to: SlackLimits.header)
+        add(Self.block("header", ["text": Self.plain(head)]), head.unicodeScalars.count)
+        let last = DisplayText.cut(context(message, origin), to: SlackLimits.context)
+        left -= last.unicodeScalars.count + SlackLimits.element
+        let button = button(message.link)
+        if let button { left -= button.cost }
+
+        if head != title {
+            var whole = SlackRichText(room: min(SlackLimits.section, left))
+            whole.add(title, .init(bold: true))
+            add(Self.richText([whole.section]), whole.cost)
+        }
+        if let text = text(message.text, room: min(SlackLimits.section, left)) { add(text.block, text.cost) }
+        if !message.fields.isEmpty {
+            let fields = fields(message.fields, room: min(SlackLimits.section, left))
+            add(Self.richText([fields.section]), fields.cost)
+        }
+        if let list = message.list, let block = self.list(list, room: left) { add(block, 0) }
+        if let button { blocks.append(button.block) }
+        blocks.append(Self.block("context", ["elements": .array([Self.plain(last)])]))
+        return Array(blocks.prefix(SlackLimits.blocks))
+    }
+
+    /// The title on one line, after a sign of the severity where that is above `info`.
+    private func title(_ message: Message, _ origin: MessageOrigin) -> String {
+        let words = DisplayText.line(message.title.plainText)
+        let sign =
+            switch message.severity {
+            case .info: ""
+            case .warning: "⚠️ "
+            case .error: "❌ "
+            case .critical: "🚨 "
+            }
+        let isBlank = words.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+        return sign + (isBlank ? DisplayText.line(origin.rule) : words)
+    }
+
+    private func text(_ parts: [Message.Block], room: Int) -> (block: JSON, cost: Int)? {
+        var elements: [JSON] = []
+        var room = room
+        var cost = 0
+        var prose: SlackRichText?
+        func endProse() {
+            guard let ended = prose else { return }
+            if !ended.runs.isEmpty { elements.append(ended.section) }
+            room = ended.room
+            cost += ended.cost
+            prose = nil
+        }
+        for part in parts where room > 0 {
+            switch part {
+            case .paragraph(let inlines):
+                var section = prose ?? SlackRichText(room: room)
+                if prose != nil { section.add("\n\n") }
+                section.add(inlines)
+                prose = section
+            case .list(let isOrdered, let items):
+                endProse()
+                var sections: [JSON] = []
+                for item in items where room > 0 {
+                    var section = SlackRichText(room: room, oneLine: true)
+                    section.add(item)
+                    sections.append(section.section)
+                    room = section.room - SlackLimits.element
+                    cost += section.cost + SlackLimits.element
+                }
+                if !sections.isEmpty { elements.append(Self.richList(sections, ordered: isOrdered)) }
+            }
+        }
+        endProse()
+        return elements.isEmpty ? nil : (Self.richText(elements), cost)
+    }
+
+    /// A line a field, its name in bold.
+    private func fields(_ fields: [Message.Field], room: Int) -> SlackRichText {
+        var section = SlackRichText(room: room)
+        for (place, field) in fields.enumerated() where section.room > 0 {
+            if place > 0 { section.add("\n") }
+            let name = DisplayText.cut(DisplayText.line(field.name.plainText), to: SlackLimits.fieldName)
+            section.add(name + ": ", .init(bold: true))
+            var value = SlackRichText(room: min(section.room, SlackLimits.fieldValue), oneLine: true)
+            value.add(field.value)
+            section.append(value)
+        }
+        return section
+    }
+
+    /// A line an item; those that do not fit any more are counted in the line after them.
+    private func list(_ list: Message.List, room: Int) -> JSON? {
+        if list.items.isEmpty, list.more == 0 {
+            var section = SlackRichText(room: SlackLimits.item)
+            section.add(list.empty)
+            return section.runs.isEmpty ? nil : Self.richText([section.section])
+        }
+        var left = room - 4 * SlackLimits.element
+        var sections: [JSON] = []
+        for item in list.items {
+            var section = SlackRichText(room: SlackLimits.item, oneLine: true)
+            section.add(item)
+            left -= section.cost + SlackLimits.element
+            guard left >= 0 else { break }
+            sections.append(section.section)
+        }
+        var elements = sections.isEmpty ? [] : [Self.richList(sections, ordered: false)]
+        let more = list.more + list.items.count - sections.count
+        if more > 0 {
+            var section = SlackRichText(room: SlackLimits.item)
+            section.add(PlainRenderer.more(more), .init(italic: true))
+            elements.append(section.section)
+        }
+        return Self.richText(elements)
+    }
+
+    private func button(_ link: Message.Link?) -> (block: JSON, cost: Int)? {
+        guard let link, let address = LinkAddress(link.address, limit: SlackLimits.address) else { return nil }
+        let words = DisplayText.line(link.label)
+        let label = DisplayText.cut(words.isEmpty ? "Open" : words, to: SlackLimits.buttonLabel)
+        let button: JSON = .object(["type": "button", "text": Self.plain(label), "url": .string(address.text)])
+        let cost = label.unicodeScalars.count + address.text.utf8.count + 2 * SlackLimits.element
+        return (Self.block("actions", ["elements": .array([button])]), cost)
+    }
+
+    private func context(_ message: Message, _ origin: MessageOrigin) -> String {
+        var parts = message.isFallback ? [PlainRenderer.fallbackNote] : []
+        if message.severity != .info { parts.append(message.severity.rawValue) }
+        parts.append("rule \(DisplayText.line(origin.rule))")
+        parts.append("delivery \(origin.delivery)")
+        return parts.joined(separator: " · ")
+    }
+
+    private func fallback(_ message: Message, _ origin: MessageOrigin) -> String {
+        let text = DisplayText.cut(PlainRenderer().text(message), to: SlackLimits.fallback)
+        return text.isEmpty ? origin.rule : text
+    }
+
+    /// What Slack asks to be escaped in texts that it parses, and nothing else.
+    static func escape(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 32)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
+            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
+            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func block(_ type: JSON, _ members: JSON.Object) -> JSON {
+        var block: JSON.Object = ["type": type]
+        for (key, value) in members { block[key] = value }
+        return .object(block)
+    }
+
+    private static func plain(_ text: String) -> JSON {
+        .object(["type": "plain_text", "text": .string(text), "emoji": false])
+    }
+
+    private static func richText(_ elements: [JSON]) -> JSON { block("rich_text", ["elements": .array(elements)]) }
+
+    private static func richList(_ sections: [JSON], ordered: Bool) -> JSON {
+        block("rich_text_list", ["style": ordered ? "ordered" : "bullet", "elements": .array(sections)])
+    }
+}

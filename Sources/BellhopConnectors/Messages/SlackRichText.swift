@@ -1,0 +1,125 @@
+import BellhopCore
+
+/// Words with their style, as elements of a `rich_text_section`.
+///
+/// Rich text says what is bold or a link beside the words instead of in them, so no value can be markup and none needs escaping:
+/// `<!channel>` in an element of type `text` is ten characters.
+struct SlackRichText: Sendable, Hashable {
+    struct Style: Sendable, Hashable {
+        var bold = false
+        var italic = false
+        var code = false
+    }
+
+    enum Run: Sendable, Hashable {
+        case text(String, Style)
+        case link(LinkAddress, label: String, Style)
+    }
+
+    private(set) var runs: [Run] = []
+    /// What may still be added: code points, those of addresses and ``SlackLimits/element`` for each run included.
+    private(set) var room: Int
+    /// What the runs count for.
+    private(set) var cost = 0
+    /// Whether breaks become blanks.
+    private let isOneLine: Bool
+
+    init(room: Int, oneLine: Bool = false) {
+        self.room = room
+        isOneLine = oneLine
+    }
+
+    /// Appends what fits; what does not ends in an ellipsis, and nothing more is taken.
+    mutating func add(_ inlines: [Message.Inline], _ style: Style = Style()) {
+        for inline in inlines where room > 0 {
+            switch inline {
+            case .text(let words), .value(let words): add(words, style)
+            case .lineBreak: add(isOneLine ? " " : "\n", style)
+            case .strong(let inner):
+                var style = style
+                style.bold = true
+                add(inner, style)
+            case .emphasis(let inner):
+                var style = style
+                style.italic = true
+                add(inner, style)
+            case .code(let inner):
+                var style = style
+                style.code = true
+                add(inner, style)
+            case .link(let label, let address): add(label.plainText, to: address.plainText, style)
+            }
+        }
+    }
+
+    mutating func add(_ words: String, _ style: Style = Style()) {
+        if case .text(let before, style)? = runs.last {
+            guard let fitting = fit(words, besides: 0) else { return }
+            runs[runs.count - 1] = .text(before + fitting, style)
+        } else if let fitting = fit(words, besides: SlackLimits.element) {
+            runs.append(.text(fitting, style))
+        }
+    }
+
+    /// Appends what another text has already cleaned and cut to the room there is.
+    mutating func append(_ other: SlackRichText) {
+        runs += other.runs
+        take(other.cost)
+    }
+
+    /// An address that is none, or for which there is no room, is shown beside its label as words.
+    private mutating func add(_ label: String, to address: String, _ style: Style) {
+        let link = LinkAddress(address, limit: min(SlackLimits.address, room))
+        if let link, let shown = fit(label.isEmpty ? address : label, besides: link.text.utf8.count + SlackLimits.element) {
+            runs.append(.link(link, label: shown, style))
+        } else {
+            add([Message.Inline.link(label: [.value(label)], address: [.value(address)])].plainText, style)
+        }
+    }
+
+    /// The words as they may be shown, cut to the room that is left besides something else; nil when there are none. Takes the room.
+    private mutating func fit(_ words: String, besides other: Int) -> String? {
+        let clean = isOneLine ? DisplayText.line(words) : DisplayText.clean(words)
+        let fitting = DisplayText.cut(clean, to: room - other)
+        guard !fitting.isEmpty else {
+            if !clean.isEmpty, other <= SlackLimits.element { room = 0 }
+            return nil
+        }
+        take(fitting.unicodeScalars.count + other)
+        if fitting.utf8.count != clean.utf8.count { room = 0 }
+        return fitting
+    }
+
+    private mutating func take(_ amount: Int) {
+        cost += amount
+        room -= amount
+    }
+
+    /// The section; Slack refuses one without elements, so there is a blank at least.
+    var section: JSON {
+        let elements = runs.isEmpty ? [Run.text(" ", Style())] : runs
+        return .object(["type": "rich_text_section", "elements": .array(elements.map(\.json))])
+    }
+}
+
+extension SlackRichText.Run {
+    fileprivate var json: JSON {
+        switch self {
+        case .text(let words, let style): .object(style.added(to: ["type": "text", "text": .string(words)]))
+        case .link(let address, let label, let style):
+            .object(style.added(to: ["type": "link", "url": .string(address.text), "text": .string(label)]))
+        }
+    }
+}
+
+extension SlackRichText.Style {
+    fileprivate func added(to element: JSON.Object) -> JSON.Object {
+        var style: JSON.Object = [:]
+        if bold { style["bold"] = true }
+        if italic { style["italic"] = true }
+        if code { style["code"] = true }
+        var element = element
+        if !style.isEmpty { element["style"] = .object(style) }
+        return element
+    }
+}

@@ -1,0 +1,13 @@
+public import BellhopCore
+
+/// Somebody who takes the messages of `notify`: one connection of a receiver's kind.
+public protocol MessageReceiver: Sendable {
+    /// The connection's name in bellhop.yaml.
+    var name: String { get }
+
+    /// Sends one message, at least once over all attempts of the delivery.
+    func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt
+
+    /// Closes what is open; must be called once.
+    func shutdown() async throws
+}

@@ -1,0 +1,50 @@
+public import BellhopCore
+
+/// An incoming webhook of Slack, as a connection of kind `slack` in bellhop.yaml. Who speaks its format (Mattermost, say) is served too.
+public struct SlackConnection: MessageReceiver {
+    /// What bellhop.yaml may say of a connection of kind `slack`.
+    public static let manifest = ConnectionManifest(
+        kind: "slack", role: .receiver, summary: "A channel of Slack, through an incoming webhook.",
+        settings: [
+            Setting(
+                "url", .secret, required: true, "The address of the incoming webhook; whoever has it can post, so keep it secret."
+            )
+        ] + HTTPConnection.Configuration.settings)
+
+    public let name: String
+    private let hook: Hook
+    private let http: HTTPConnection
+
+    /// - Parameter settings: checked against ``manifest``.
+    public init(name: String, settings: Settings, clock: any AgentClock) throws(ConnectorError) {
+        let configuration = try HTTPConnection.Configuration(name: name, settings)
+        let address = try Hook.address(settings, connection: name, plainHTTP: configuration.plainHTTP)
+        let http = try HTTPConnection(configuration, clock: clock)
+        self.name = name
+        self.http = http
+        hook = Hook(name: name, address: address, exchange: http, secrets: configuration.headers.fields.map(\.value))
+    }
+
+    /// Slack says plain `ok` when it has taken a message; anything else under status 200 is none of its.
+    public func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        let body = SlackRenderer().render(message, from: MessageOrigin(delivery)).encoded()
+        let request = HTTPRequest(
+            "POST", hook.address, headers: ["Content-Type": "application/json; charset=utf-8"], body: body,
+            notAfter: delivery.expires)
+        let response = try await hook.send(request, expecting: .success, at: attempt.now)
+        guard response.body.filter({ $0 > 0x20 }) == Array("ok".utf8) else {
+            if ReceiverAnswer.isPage(response) {
+                throw Failure(
+                    .unexpectedPage, .retry(after: nil),
+                    "\(hook.label) answered with a page instead of `ok`: something in between spoke for it.")
+            }
+            throw Failure(
+                .badAnswer, .giveUp,
+                "\(hook.label) answered \(response.status) but not `ok`, as an incoming webhook of Slack does\(hook.words(of: response))"
+            )
+        }
+        return Receipt("\(response.status) from \(hook.label)")
+    }
+
+    public func shutdown() async throws { try await http.shutdown() }
+}

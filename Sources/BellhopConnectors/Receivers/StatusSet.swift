@@ -1,0 +1,35 @@
+import BellhopCore
+
+/// The statuses that count as success, as `expect:` says them: `204`, `2xx`, or a list of these.
+struct StatusSet: Sendable, Hashable {
+    private var ranges: [ClosedRange<Int>]
+
+    /// 200 to 299.
+    static let success = StatusSet(ranges: [200...299])
+
+    private init(ranges: [ClosedRange<Int>]) { self.ranges = ranges }
+
+    /// Nil when something in it is neither a status nor a class of them.
+    init?(_ value: JSON) {
+        ranges = []
+        for item in value.asArray ?? [value] {
+            guard let range = Self.range(item) else { return nil }
+            ranges.append(range)
+        }
+        if ranges.isEmpty { return nil }
+    }
+
+    func contains(_ status: Int) -> Bool { ranges.contains { $0.contains(status) } }
+
+    static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
+
+    private static func range(_ value: JSON) -> ClosedRange<Int>? {
+        if let text = value.asString, let place = classes.firstIndex(of: ASCII.lowercased(text)) {
+            return (place + 1) * 100...(place + 1) * 100 + 99
+        }
+        guard let number = value.asInt.map(Int.init) ?? value.asString.flatMap({ Int($0) }), 100...599 ~= number else {
+            return nil
+        }
+        return number...number
+    }
+}

@@ -1,0 +1,73 @@
+public import BellhopCore
+
+/// Sends a request that a rule describes, to a connection of kind `webhook` or to an address of the rule's own.
+///
+/// Each request carries `webhook-id`, the delivery's name, which is the same at every attempt: a receiver that remembers it takes nothing
+/// twice.
+public struct WebhookAction: Action {
+    /// What a rule may say of a step of kind `webhook`.
+    public static let manifest = ActionManifest(
+        kind: "webhook", summary: "Sends an HTTP request.", receiver: .namedOrAddress,
+        arguments: [
+            Setting("url", .address, "Where it goes; or else `to`."),
+            Setting("to", .list(.name), "The connections of kind webhook that get it."),
+            Setting("method", .oneOf(WebhookCall.methods), default: "POST", "The request's method."),
+            Setting("headers", .map(.text), "Header fields, besides those of the connection."),
+            Setting("query", .map(.json), "Parameters that are added to the address; a list gives one each."),
+            Setting("form", .map(.json), "A body as HTML forms send it."),
+            Setting("json", .json, "A body in JSON; templates in it keep their types."),
+            Setting("text", .text, "A body of plain text."),
+            Setting("sign", .boolean, "Whether it is signed with the connection's `secret`; by default where there is one."),
+            Setting(
+                "timeout", .duration,
+                "How long it may take, its answer included; by default as long as the connection says (30s)."),
+            Setting(
+                "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
+                "The statuses that are success, such as 204 or 2xx; by default 2xx."),
+        ])
+
+    /// Where requests go.
+    public enum Target: Sendable {
+        case connection(WebhookConnection)
+        /// To the rule's own `url`, by this way.
+        case direct(HTTPConnection)
+    }
+
+    private let target: Target
+
+    public init(_ target: Target) { self.target = target }
+
+    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        guard case .values(let arguments) = delivery.arguments else {
+            throw Failure(.badArguments, .giveUp, "This delivery holds no request; it was made by another version of Bellhop.")
+        }
+        let (hook, signer) = try place(arguments)
+        var call = try WebhookCall(arguments, to: hook.address, delivery: delivery)
+        if call.sign ?? (signer != nil) {
+            guard let signer else {
+                throw Failure(
+                    .badArguments, .giveUp,
+                    "`sign` needs a connection of kind webhook with a `secret`; there is none for \(hook.label).")
+            }
+            let signed = signer.headers(id: delivery.id.text, body: call.request.body ?? [], at: attempt.now)
+            call.request.headers = call.request.headers.with(signed)
+        }
+        let response = try await hook.send(call.request, expecting: call.expected, at: attempt.now)
+        return Receipt("\(response.status) from \(hook.label)")
+    }
+
+    private func place(_ arguments: JSON.Object) throws(Failure) -> (Hook, WebhookSigner?) {
+        let url = arguments["url"]?.asString
+        switch target {
+        case .connection(let connection):
+            guard url == nil else { throw Failure(.badArguments, .giveUp, "Give either `url` or `to`, not both.") }
+            return (connection.hook, connection.signer)
+        case .direct(let http):
+            do throws(HTTPAddress.Problem) {
+                return (Hook(name: nil, address: try HTTPAddress(ASCII.trimmed(url ?? "")), exchange: http), nil)
+            } catch {
+                throw Failure(.badArguments, .giveUp, error.message)
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+public import BellhopCore
+
+/// Somebody's own HTTP endpoint, as a connection of kind `webhook` in bellhop.yaml.
+///
+/// `notify` sends it the document of ``WebhookMessageRenderer``; the action `webhook` whatever the rule says. With a `secret` its requests
+/// are signed (``WebhookSigner``).
+public struct WebhookConnection: MessageReceiver {
+    /// What bellhop.yaml may say of a connection of kind `webhook`.
+    public static let manifest = ConnectionManifest(
+        kind: "webhook", role: .receiver, summary: "Your own HTTP endpoint.",
+        settings: [
+            Setting("url", .secret, required: true, "The address that requests go to."),
+            Setting(
+                "secret", .secret,
+                "Signs each request as Standard Webhooks has it: whsec_ and the Base64 of 24 to 64 random bytes."),
+        ] + HTTPConnection.Configuration.settings)
+
+    public let name: String
+    let hook: Hook
+    let signer: WebhookSigner?
+    private let http: HTTPConnection
+
+    /// - Parameter settings: checked against ``manifest``.
+    public init(name: String, settings: Settings, clock: any AgentClock) throws(ConnectorError) {
+        let configuration = try HTTPConnection.Configuration(name: name, settings)
+        let address = try Hook.address(settings, connection: name, plainHTTP: configuration.plainHTTP)
+        do throws(WebhookSigner.Problem) {
+            signer = try settings.text("secret").map { secret throws(WebhookSigner.Problem) in try WebhookSigner(secret: secret) }
+        } catch {
+            throw ConnectorError(connection: name, setting: "secret", error.message)
+        }
+        let http = try HTTPConnection(configuration, clock: clock)
+        self.name = name
+        self.http = http
+        hook = Hook(
+            name: name, address: address, exchange: http,
+            secrets: configuration.headers.fields.map(\.value) + (settings.text("secret").map { [$0] } ?? []))
+    }
+
+    public func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        let body = WebhookMessageRenderer().render(message, from: MessageOrigin(delivery)).encoded()
+        var headers: HeaderFields = ["Content-Type": "application/json", "webhook-id": delivery.id.text]
+        if let signer { headers = headers.with(signer.headers(id: delivery.id.text, body: body, at: attempt.now)) }
+        let request = HTTPRequest("POST", hook.address, headers: headers, body: body, notAfter: delivery.expires)
+        let response = try await hook.send(request, expecting: .success, at: attempt.now)
+        return Receipt("\(response.status) from \(hook.label)")
+    }
+
+    public func shutdown() async throws { try await http.shutdown() }
+}
+
+extension HeaderFields {
+    /// These fields, with those of another in their place where both have them.
+    func with(_ other: HeaderFields) -> HeaderFields {
+        var all = self
+        for field in other.fields { all[field.name] = field.value }
+        return all
+    }
+}
