@@ -1,6 +1,6 @@
 public import BellhopCore
 import GRDB
-import GRDBSQLite
+import Synchronization
 
 /// The store in a SQLite file, in write-ahead mode with every commit on disk before it is answered.
 ///
@@ -12,6 +12,8 @@ public final class SQLiteStore: Sendable {
     let writing: GroupCommit
     private let lock: StoreLock?
     private let isReadOnly: Bool
+    /// Held while a read is handed over: a connection that is closed must not be touched any more.
+    private let isClosed = Mutex(false)
 
     private init(path: String, database: any DatabaseWriter, lock: StoreLock?, isReadOnly: Bool, faults: StatementFaults?) {
         self.path = path
@@ -84,8 +86,10 @@ public final class SQLiteStore: Sendable {
 
     /// Ends what is being written and lets go of the file and its lock. Nothing can be asked of the store afterwards.
     public func close() async throws(StoreError) {
-        if !isReadOnly { try await write { _ in } }
+        if !isReadOnly { await writing.close() }
+        isClosed.withLock { $0 = true }
         try Self.translating(path) { try database.close() }
+        lock?.release()
     }
 
     // Access.
@@ -99,8 +103,14 @@ public final class SQLiteStore: Sendable {
     /// Runs work on a reader. A caller's cancellation does not reach it: an answer is quick, and half a read is no answer.
     func read<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
         let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
-            database.asyncRead { access in
-                continuation.resume(returning: access.flatMap { database in Result { try work(Session(database)) } })
+            isClosed.withLock { isClosed in
+                guard !isClosed else {
+                    let error = DatabaseError(resultCode: .SQLITE_MISUSE, message: "it is closed")
+                    return continuation.resume(returning: .failure(error))
+                }
+                database.asyncRead { access in
+                    continuation.resume(returning: access.flatMap { database in Result { try work(Session(database)) } })
+                }
             }
         }
         return try Self.get(result, path)

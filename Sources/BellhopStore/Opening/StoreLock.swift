@@ -1,12 +1,13 @@
 import BellhopCore
 import Glibc
+import Synchronization
 
 /// The right to write a store, which one process at a time has.
 ///
-/// A class, so that letting go of it lets go of the lock; the end of the process does so too, however it comes. Those who only look
-/// at the store do without.
+/// A class over a lock, so that letting go of it, or releasing it from any task, lets go of the right; the end of the process does
+/// so too, however it comes. Those who only look at the store do without.
 final class StoreLock: Sendable {
-    private let descriptor: Int32
+    private let held: Mutex<Int32?>
 
     /// Takes the lock beside the store at `path`; throws `.busy`, naming the process that has it.
     init(path: String) throws(StoreError) {
@@ -26,10 +27,17 @@ final class StoreLock: Sendable {
         ftruncate(descriptor, 0)
         let text = Array("\(getpid())\n".utf8)
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }  // only a courtesy to whoever is refused
-        self.descriptor = descriptor
+        held = Mutex(descriptor)
     }
 
-    deinit { close(descriptor) }
+    deinit { release() }
+
+    func release() {
+        held.withLock { descriptor in
+            if let descriptor { close(descriptor) }
+            descriptor = nil
+        }
+    }
 
     private static func holder(_ descriptor: Int32) -> String? {
         var bytes = [UInt8](repeating: 0, count: 20)

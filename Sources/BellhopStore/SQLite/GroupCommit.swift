@@ -18,6 +18,7 @@ final class GroupCommit: Sendable {
     private struct State {
         var waiting: [Job] = []
         var isDraining = false
+        var isClosed = false
         var commits = 0
     }
 
@@ -33,29 +34,43 @@ final class GroupCommit: Sendable {
     /// How many transactions were committed.
     var commits: Int { state.withLock { $0.commits } }
 
+    /// How many callers wait for the transaction after the one that is being written.
+    var waiting: Int { state.withLock { $0.waiting.count } }
+
     /// Runs work in a transaction; it is on disk when this returns. Fails alone, whoever shares the transaction.
     func write<Value: Sendable>(
         _ work: @escaping @Sendable (Session) throws -> Value
     ) async -> Result<Value, any Error> {
         await withCheckedContinuation { continuation in
-            enqueue(
-                Job(
-                    perform: { session in
-                        let value = try work(session)
-                        return { continuation.resume(returning: .success(value)) }
-                    },
-                    fail: { continuation.resume(returning: .failure($0)) }))
+            let job = Job(
+                perform: { session in
+                    let value = try work(session)
+                    return { continuation.resume(returning: .success(value)) }
+                },
+                fail: { continuation.resume(returning: .failure($0)) })
+            if !enqueue(job, closing: false) { job.fail(DatabaseError(resultCode: .SQLITE_MISUSE, message: "it is closed")) }
         }
     }
 
-    private func enqueue(_ job: Job) {
-        let isFirst = state.withLock { state in
+    /// Takes no more, and returns once everything that was asked for is written.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let last = Job(perform: { _ in { continuation.resume() } }, fail: { _ in continuation.resume() })
+            if !enqueue(last, closing: true) { continuation.resume() }
+        }
+    }
+
+    /// False when it was closed before.
+    private func enqueue(_ job: Job, closing: Bool) -> Bool {
+        let (isOpen, isFirst) = state.withLock { state in
+            if state.isClosed { return (false, false) }
             state.waiting.append(job)
             defer { state.isDraining = true }
-            return !state.isDraining
+            state.isClosed = closing
+            return (true, !state.isDraining)
         }
-        guard isFirst else { return }
-        database.asyncWriteWithoutTransaction { [self] in drain(Session($0, faults: faults)) }
+        if isFirst { database.asyncWriteWithoutTransaction { [self] in drain(Session($0, faults: faults)) } }
+        return isOpen
     }
 
     private func drain(_ session: Session) {

@@ -4,7 +4,8 @@ extension Session {
     func note(_ key: String) throws -> JSON? {
         var statement = try prepare(SQL.Notes.value)
         try statement.bind(":key", key)
-        return try statement.next() ? try statement.json(0) : nil
+        guard try statement.next() else { return Optional.none }  // a bare nil would be JSON's null
+        return try statement.json(0)
     }
 
     func setNote(_ key: String, to value: JSON?) throws {

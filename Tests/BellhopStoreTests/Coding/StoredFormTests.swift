@@ -1,0 +1,77 @@
+import BellhopCore
+import GRDB
+import Testing
+
+@testable import BellhopStore
+
+@Suite struct `What deliveries are made of` {
+    static let messages: [Message] = [
+        Message(title: []),
+        Message(
+            title: [.text("A "), .value("<!channel> *x*"), .lineBreak],
+            text: [
+                .paragraph([
+                    .strong([.emphasis([.code([.text("deep")])])]),
+                    .link(label: [.value("l")], address: [.text("https://"), .value("h")]),
+                ]),
+                .list(ordered: true, items: [[.text("1")], []]), .list(ordered: false, items: []), .paragraph([]),
+            ],
+            list: Message.List(items: [[.value("a")], []], more: 7, empty: [.text("none")]),
+            fields: [.init(name: [.text("State")], value: [.value("New")])], severity: .critical,
+            link: .init(label: "Open", address: "https://example.com/?a=1&b=\"2\""), thread: "INC1", isFallback: true),
+    ]
+
+    @Test(arguments: messages)
+    func `a message comes back as it was`(_ message: Message) throws {
+        #expect(try Message(stored: JSON.parse(message.stored.encoded())) == message)
+    }
+
+    @Test(arguments: Failure.Reason.allCases)
+    func `a failure comes back as it was`(_ reason: Failure.Reason) throws {
+        let remedies: [Failure.Remedy] = [
+            .retry(after: nil), .retry(after: .milliseconds(1500)), .giveUp, .unknownOutcome, .hold, .pauseConnection,
+        ]
+        for remedy in remedies {
+            let failure = Failure(reason, remedy, "It said \"no\".")
+            #expect(try Failure(stored: failure.stored) == failure)
+        }
+    }
+
+    @Test func `a delivery comes back as it was`() throws {
+        for message in Self.messages {
+            for initial in [Delivery.InitialState.available, .shadow, .dead(Sample.failure)] {
+                var delivery = Sample.delivery(1, initial: initial)
+                delivery.arguments = .message(message)
+                let body = DeliveryBody(delivery)
+                #expect(try DeliveryBody(stored: JSON.parse(body.stored.encoded())) == body)
+                delivery.task = nil
+                delivery.arguments = .values([:])
+                delivery.retry = RetryPolicy(attempts: 2, base: .milliseconds(3), cap: .seconds(4))
+                #expect(try DeliveryBody(stored: DeliveryBody(delivery).stored) == DeliveryBody(delivery))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        #"{"v": 2, "arguments": "of another form"}"#, #"{"v": 1}"#, "[]", "{",
+        #"{"v":1,"revision":"","retry":[1,2,3],"message":{}}"#,
+    ])
+    func `a delivery of an unknown form becomes dead and visible, and its lane goes on`(_ body: String) async throws {
+        let bench = try StoreUnderTest.inMemory.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a")]))
+        try await bench.store.write {
+            try $0.database.execute(sql: "UPDATE delivery SET body = ? WHERE id = 1", arguments: [body])
+        }
+        #expect(try await bench.claim().isEmpty)
+        let record = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))[0]
+        #expect(record.delivery.id == Sample.delivery(1).id)
+        #expect(record.failure?.reason == .badArguments)
+        #expect(record.failure?.message.contains("cannot be read from the store") == true)
+        #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(2).id])
+    }
+
+    @Test func `an unknown form says which`() throws {
+        let error = #expect(throws: DamagedValue.self) { try DeliveryBody(stored: ["v": 2]) }
+        #expect(error?.problem == "it was written in form 2, and this version of Bellhop reads form 1")
+    }
+}

@@ -1,0 +1,89 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+@Suite struct `The bus` {
+    @Test(arguments: StoreUnderTest.allCases)
+    func `an event comes back as it was`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var event = Sample.event(1, type: .taskChanged)
+        event.hop = 3
+        event.data["odd"] = ["\u{0}\u{2028}\"\\ <!channel> ${{ secret.x }} \"; DROP TABLE", 1.0, 1, -0.5, .null, [:], []]
+        try await bench.store.append([event])
+        let stored = try await bench.store.unrouted(limit: 1)
+        #expect(stored.map(\.event) == [event])
+        #expect(stored.first?.event.task == Sample.snapshot(1))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `unrouted events come in the order of storing, a batch at a time`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.append((1...5).map { Sample.event($0) })
+        let first = try await bench.store.unrouted(limit: 3)
+        #expect(first.map(\.event) == (1...3).map { Sample.event($0) })
+        // Out of order and with a gap: the rest stays.
+        try await bench.store.route(Routing(routed: [first[2].sequence, first[0].sequence]))
+        #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [2, 4, 5].map { Sample.event($0) })
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `routing keeps deliveries, state, tallies and its own events with the mark`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
+        try await bench.store.append([Sample.event(1)])
+        let sequence = try await bench.store.unrouted(limit: 1)[0].sequence
+        let key = StateKey(rule: "rule", kind: .once, key: "INC1001")
+        try await bench.store.route(
+            Routing(
+                routed: [sequence], deliveries: [Sample.delivery(1)],
+                state: [StateWrite(key: key, value: ["at": 5]), StateWrite(key: key, value: ["at": 6])],
+                events: [Sample.event(2, type: .deliveryDead)],
+                tallies: [RuleTally(rule: "rule", runs: 1, errors: 2, lastError: "no such field", at: bench.now)]))
+        #expect(try await bench.store.unrouted(limit: 9).map(\.event.type) == [.deliveryDead])
+        #expect(try await bench.store.deliveries(DeliveryQuery()).map(\.delivery) == [Sample.delivery(1)])
+        let other = StateKey(rule: "rule", kind: .throttle, key: "INC1001")
+        #expect(try await bench.store.state(for: [key, other]) == [key: ["at": 6]])
+        let status = try await bench.store.status().rules
+        #expect(
+            status == [
+                .init(rule: "rule", runs: 1, errors: 2, lastError: "no such field", lastRun: bench.now, nextDue: nil)
+            ])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `events are routed once, whoever routes them again`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.append([Sample.event(1)])
+        let sequence = try await bench.store.unrouted(limit: 1)[0].sequence
+        let routing = Routing(routed: [sequence], deliveries: [Sample.delivery(1)])
+        try await bench.store.route(routing)
+        let before = try bench.dump()
+        var second = routing
+        second.deliveries.append(Sample.delivery(2))
+        try await bench.store.route(second)
+        #expect(try bench.dump() == before)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a delivery that is owed already is not owed twice`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(1)]))
+        let claim = try await bench.claim()[0]
+        try await bench.finish(claim, .done(Sample.receipt))
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(1, receiver: "mail")]))
+        #expect(try await bench.states() == [.done, .available])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `an event that is too large is kept, cut and marked`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var event = Sample.event(1)
+        event.data["log"] = .string(String(repeating: "ü", count: 400_000))
+        try await bench.store.append([event])
+        let stored = try await bench.store.unrouted(limit: 1)[0].event
+        let text = try #require(stored.data["log"]?.asString)
+        #expect(text.hasSuffix(" bytes]"))
+        #expect(JSON.object(stored.data).encoded().count <= 256 * 1024)
+        #expect(stored.data["task"] == event.data["task"])
+    }
+}

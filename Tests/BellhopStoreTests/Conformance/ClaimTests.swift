@@ -1,0 +1,141 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+@Suite struct `Claiming deliveries` {
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a claim takes what is due, once`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var later = Sample.delivery(2)
+        later.runAt = bench.after(30)
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), later]))
+        #expect(try await bench.store.nextDue() == bench.now)
+        let claims = try await bench.claim()
+        #expect(claims.map(\.delivery) == [Sample.delivery(1)])
+        #expect(claims.map(\.lease.until) == [bench.after(60)])
+        #expect(claims.map(\.attempt) == [Attempt(number: 1, now: bench.now)])
+        #expect(try await bench.claim().isEmpty)
+        #expect(try await bench.store.nextDue() == bench.after(30))
+        await bench.clock.pass(30)
+        #expect(try await bench.claim().map(\.delivery) == [later])
+        #expect(try await bench.store.nextDue() == bench.after(30))  // the first lease's end
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what is as old as time and to nobody is claimed too`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, receiver: ""), Sample.delivery(2, receiver: "a")]))
+        #expect(try await bench.claim().count == 2)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `deliveries of one lane are done one after another`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3, lane: "b")]))
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(4, lane: "a")]))
+        let first = try await bench.claim()
+        #expect(first.map(\.delivery) == [Sample.delivery(1, lane: "a"), Sample.delivery(3, lane: "b")])
+        // A wait for another try holds up the lane, and nobody else.
+        try await bench.finish(first[0], .retry(at: bench.after(20), Sample.failure))
+        try await bench.finish(first[1], .done(Sample.receipt))
+        #expect(try await bench.claim().isEmpty)
+        #expect(try await bench.store.nextDue() == bench.after(20))
+        await bench.clock.pass(20)
+        let again = try await bench.claim()
+        #expect(again.map(\.delivery.id) == [Sample.delivery(1, lane: "a").id])
+        try await bench.finish(again[0], .dead(Sample.failure))
+        let second = try await bench.claim()
+        #expect(second.map(\.delivery.id) == [Sample.delivery(2, lane: "a").id])
+        try await bench.finish(second[0], .held(Sample.failure))
+        #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(4, lane: "a").id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what is dead or shadow from the start holds up nobody`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let failure = Failure(.unrenderable, .giveUp, "There is no such field.")
+        let deliveries = [
+            Sample.delivery(1, lane: "a", initial: .dead(failure)), Sample.delivery(2, lane: "a", initial: .shadow),
+            Sample.delivery(3, lane: "a"),
+        ]
+        try await bench.store.route(Routing(deliveries: deliveries))
+        #expect(try await bench.claim().map(\.delivery) == [deliveries[2]])
+        let records = try await bench.store.deliveries(DeliveryQuery())
+        #expect(records.map(\.delivery) == deliveries)
+        #expect(records.map(\.state) == [.dead, .shadow, .running])
+        #expect(records.map(\.failure) == [failure, nil, nil])
+        #expect(records.map(\.finishedAt) == [bench.now, bench.now, nil])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `those who wait longest come first, and busy receivers are passed over`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let deliveries = (1...9).map { number in
+            Sample.delivery(number, receiver: ["chat", "mail", "log"][number % 3], at: bench.after(-number))
+        }
+        try await bench.store.route(Routing(deliveries: deliveries))
+        #expect(try await bench.claim(2).map(\.delivery) == [deliveries[8], deliveries[7]])
+        let rest = try await bench.claim(9, excluding: ["mail", "nobody"]).map(\.delivery)
+        #expect(rest == [deliveries[5], deliveries[4], deliveries[2], deliveries[1]])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a repeat knows of the attempts before it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        let start = bench.now
+        try await bench.finish(try await bench.claim()[0], .retry(at: bench.after(5), Sample.failure), uncertain: true)
+        await bench.clock.pass(5)
+        let second = try await bench.claim()[0]
+        #expect(second.attempt == Attempt(number: 2, now: bench.now, firstStarted: start, lastUncertain: start))
+        try await bench.finish(second, .retry(at: bench.after(5), Sample.failure))
+        await bench.clock.pass(5)
+        let third = try await bench.claim()[0]
+        #expect(third.attempt == Attempt(number: 3, now: bench.now, firstStarted: start, lastUncertain: start))
+        #expect(third.lease.token != second.lease.token)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a comment knows what other deliveries made in the same task's journal`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let own = Sample.delivery(1, receiver: "one", action: "comment")
+        var other = Sample.delivery(1, receiver: "two", action: "comment")
+        other.lane = "another"
+        try await bench.store.route(
+            Routing(deliveries: [own, other, Sample.delivery(2, action: "comment"), Sample.delivery(1, receiver: "three")]))
+        for claim in try await bench.claim() where claim.delivery.id != own.id {
+            try await bench.finish(
+                claim, .done(Receipt("201", reference: "\(claim.delivery.action) \(claim.delivery.id.receiver)")))
+        }
+        try await bench.store.rescue(everything: true, at: bench.now)
+        let claim = try await bench.claim()[0]
+        #expect(claim.delivery.id == own.id)
+        #expect(claim.attempt.claimed == ["comment two"])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what was written to a task is told with its highest hop`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(deliveries: [
+                Sample.delivery(1, action: "comment", hop: 1), Sample.delivery(1, receiver: "x", action: "update", hop: 2),
+                Sample.delivery(2, action: "comment", hop: 3), Sample.delivery(3, action: "webhook", hop: 4),
+                Sample.delivery(4, action: "comment", hop: 5),
+            ]))
+        let subjects = (1...5).map(Sample.subject)
+        #expect(try await bench.store.writes(to: subjects, since: bench.now).isEmpty)
+        let claims = try await bench.claim()
+        #expect(claims.count == 4)  // the two for task 1 share a lane
+        for claim in claims {
+            switch claim.delivery.hop {
+            case 3: try await bench.finish(claim, .retry(at: bench.after(60), Sample.failure), uncertain: true)
+            case 5: try await bench.finish(claim, .retry(at: bench.after(60), Sample.failure))
+            default: try await bench.finish(claim, .done(Sample.receipt))
+            }
+        }
+        #expect(try await bench.store.writes(to: subjects, since: bench.now) == [Sample.subject(1): 1, Sample.subject(2): 3])
+        #expect(try await bench.claim().map(\.delivery.hop) == [2])
+        #expect(try await bench.store.writes(to: subjects, since: bench.after(1)) == [Sample.subject(1): 2])
+    }
+}

@@ -1,0 +1,80 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+@Suite struct `Looking into the store` {
+    @Test(arguments: StoreUnderTest.allCases)
+    func `status counts`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        _ = try await bench.store.commit(Sample.poll([1, 2, 3], at: bench.after(1)))
+        try await bench.store.route(
+            Routing(
+                routed: [1],
+                deliveries: [Sample.delivery(1), Sample.delivery(2), Sample.delivery(3), Sample.delivery(4, initial: .shadow)]))
+        let claims = try await bench.claim(2)
+        try await bench.finish(claims[0], .done(Sample.receipt))
+        let status = try await bench.store.status()
+        #expect(status.events == 3)
+        #expect(status.unrouted == 2)
+        #expect(status.deliveries == [.available: 1, .running: 1, .done: 1, .shadow: 1])
+        #expect(
+            status.sources == [
+                .init(
+                    source: "tasks", scope: Sample.scope, hasBaseline: true, tasks: 3, lastCommit: bench.after(1),
+                    health: SourceHealth())
+            ])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `events are found by what people know of them, newest last`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let events = [
+            Sample.event(1), Sample.event(2), Sample.event(1, type: .taskChanged, source: "mine", at: bench.after(60)),
+            Event(id: Event.ID("odd_1%"), type: .loginEvent, source: "snow", subject: "snow", time: bench.now, data: [:]),
+        ]
+        try await bench.store.append(events)
+        func found(_ query: EventQuery) async throws -> [Event] { try await bench.store.events(query).map(\.event) }
+        #expect(try await found(EventQuery()) == events)
+        #expect(try await found(EventQuery(limit: 2)) == Array(events[2...]))
+        #expect(try await found(EventQuery(after: 1, limit: 2)) == Array(events[1...2]))
+        #expect(try await found(EventQuery(types: [.loginEvent, .taskChanged])) == Array(events[2...]))
+        #expect(try await found(EventQuery(sources: ["mine"])) == [events[2]])
+        #expect(try await found(EventQuery(since: bench.after(1))) == [events[2]])
+        #expect(try await found(EventQuery(task: "INC1001")) == [events[0], events[2]])
+        #expect(try await found(EventQuery(task: Sample.key(2).text)) == [events[1]])
+        #expect(try await found(EventQuery(task: Sample.subject(2))) == [events[1]])
+        #expect(try await found(EventQuery(id: String(events[1].id.text.prefix(6)))) == [events[1]])
+        #expect(try await found(EventQuery(id: "odd_1%")) == [events[3]])
+        #expect(try await found(EventQuery(id: "odd%")).isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `deliveries are found by state, rule, id and event, newest last`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var other = Sample.delivery(3)
+        other.id.rule = "another"
+        let deliveries = [Sample.delivery(1), Sample.delivery(2, initial: .shadow), other]
+        try await bench.store.route(Routing(deliveries: deliveries))
+        func found(_ query: DeliveryQuery) async throws -> [Delivery] {
+            try await bench.store.deliveries(query).map(\.delivery)
+        }
+        #expect(try await found(DeliveryQuery()) == deliveries)
+        #expect(try await found(DeliveryQuery(limit: 1)) == [other])
+        #expect(try await found(DeliveryQuery(states: [.shadow, .dead])) == [deliveries[1]])
+        #expect(try await found(DeliveryQuery(rule: "another")) == [other])
+        #expect(try await found(DeliveryQuery(id: String(other.id.text.prefix(8)))) == [other])
+        #expect(try await found(DeliveryQuery(event: Sample.event(1).id)) == [deliveries[0]])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `notes are kept and forgotten`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        #expect(try await bench.store.note("a") == Optional<JSON>.none)
+        try await bench.store.setNote("a", to: ["refused": true])
+        try await bench.store.setNote("a", to: ["refused": false])
+        #expect(try await bench.store.note("a") == ["refused": false])
+        try await bench.store.setNote("a", to: nil)
+        #expect(try await bench.store.note("a") == Optional<JSON>.none)
+    }
+}

@@ -1,0 +1,136 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+@Suite struct `Outcomes of deliveries` {
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a lost lease refuses the outcome`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        let claim = try await bench.claim()[0]
+        #expect(try await bench.store.rescue(everything: false, at: bench.after(59)) == 0)
+        await bench.clock.pass(60)
+        #expect(try await bench.store.rescue(everything: false, at: bench.now) == 1)
+        #expect(try await bench.finish(claim, .done(Receipt("late")), events: [Sample.event(1)]) == false)
+        let second = try await bench.claim()[0]
+        #expect(try await bench.finish(claim, .done(Receipt("later"))) == false)
+        #expect(try await bench.finish(second, .done(Receipt("in time", reference: "ref"))) == true)
+        #expect(try await bench.finish(second, .done(Receipt("twice"))) == false)
+        let record = try await bench.store.deliveries(DeliveryQuery())[0]
+        #expect(record.state == .done)
+        #expect(record.attempts == 2)
+        #expect(record.receipt == Receipt("in time", reference: "ref"))
+        #expect(record.finishedAt == bench.now)
+        #expect(try await bench.store.status().events == 0)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what was running is rescued as uncertain`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        let started = bench.now
+        _ = try await bench.claim(1)
+        await bench.clock.pass(1)
+        #expect(try await bench.store.rescue(everything: true, at: bench.now) == 1)
+        let claims = try await bench.claim()
+        #expect(claims.map(\.attempt.lastUncertain) == [nil, started])
+        #expect(claims.map(\.attempt.firstStarted) == [nil, started])
+        #expect(claims.map(\.attempt.number) == [1, 2])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a paused attempt does not count, and its receiver's return wakes it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2, receiver: "mail")]))
+        let failure = Failure(.unauthenticated, .pauseConnection, "The password was refused.")
+        for claim in try await bench.claim() { try await bench.finish(claim, .paused(failure, until: bench.after(300))) }
+        #expect(try await bench.claim().isEmpty)
+        #expect(try await bench.store.nextDue() == bench.after(300))
+        let record = try await bench.store.deliveries(DeliveryQuery())[0]
+        #expect(record.attempts == 0)
+        #expect(record.failure == failure)
+        await bench.clock.pass(1)
+        try await bench.store.wake(receiver: "chat", at: bench.now)
+        let claims = try await bench.claim()
+        #expect(claims.map(\.delivery.id) == [Sample.delivery(1).id])
+        #expect(claims.map(\.attempt) == [Attempt(number: 1, now: bench.now)])
+        // One that waits for another reason is not woken.
+        try await bench.finish(claims[0], .retry(at: bench.after(50), Sample.failure))
+        try await bench.store.wake(receiver: "chat", at: bench.now)
+        #expect(try await bench.claim().isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a death is kept with its event`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        let death = Sample.event(9, type: .deliveryDead)
+        #expect(try await bench.finish(try await bench.claim()[0], .dead(Sample.failure), events: [death]))
+        #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [death])
+        let record = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))[0]
+        #expect(record.failure == Sample.failure)
+        #expect(try await bench.store.nextDue() == nil)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `each finish is answered for itself`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        let claims = try await bench.claim()
+        var finishes = claims.map { Finish(id: $0.delivery.id, lease: $0.lease, at: bench.now, next: .done(Sample.receipt)) }
+        finishes[0].lease.token += 1
+        #expect(try await bench.store.finish(finishes) == [false, true])
+        #expect(try await bench.states() == [.running, .done])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a person retries what is dead or held, with all its attempts`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var expiring = Sample.delivery(1)
+        expiring.expires = bench.after(10)
+        try await bench.store.route(Routing(deliveries: [expiring, Sample.delivery(2), Sample.delivery(3)]))
+        let claims = try await bench.claim()
+        let started = bench.now
+        try await bench.finish(claims[0], .dead(Sample.failure))
+        try await bench.finish(claims[1], .held(Sample.failure), uncertain: true)
+        try await bench.finish(claims[2], .done(Sample.receipt))
+        await bench.clock.pass(5)
+        #expect(try await bench.store.decide(.retry, on: claims.map(\.delivery.id), at: bench.now) == 2)
+        let again = try await bench.claim()
+        #expect(again.map(\.delivery.id) == [expiring.id, Sample.delivery(2).id])
+        #expect(again.map(\.delivery.expires) == [nil, nil])
+        #expect(again.map(\.attempt.number) == [1, 1])
+        #expect(again.map(\.attempt.lastUncertain) == [nil, started])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a retried delivery takes its old place in its lane, behind one that runs`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let deliveries = (1...3).map { Sample.delivery($0, lane: "a") }
+        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.finish(try await bench.claim()[0], .dead(Sample.failure))
+        let second = try await bench.claim()[0]
+        _ = try await bench.store.decide(.retry, on: [deliveries[0].id], at: bench.now)
+        #expect(try await bench.claim().isEmpty)
+        try await bench.finish(second, .retry(at: bench.now, Sample.failure))
+        // The second has begun and goes on; the first follows as the oldest that is alive.
+        let next = try await bench.claim()
+        #expect(next.map(\.delivery.id) == [deliveries[1].id])
+        try await bench.finish(next[0], .done(Sample.receipt))
+        #expect(try await bench.claim().map(\.delivery.id) == [deliveries[0].id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a person drops what does not run, and its lane goes on`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let deliveries = (1...3).map { Sample.delivery($0, lane: "a") } + [Sample.delivery(4)]
+        try await bench.store.route(Routing(deliveries: deliveries))
+        let running = try await bench.claim(1)[0]
+        #expect(try await bench.store.decide(.drop, on: deliveries[0...1].map(\.id), at: bench.now) == 1)
+        try await bench.finish(running, .retry(at: bench.after(600), Sample.failure))
+        #expect(try await bench.store.decide(.drop, on: [deliveries[0].id], at: bench.now) == 1)
+        #expect(try await bench.states() == [.dropped, .dropped, .available, .available])
+        #expect(try await bench.claim().map(\.delivery.id) == [deliveries[2].id, deliveries[3].id])
+        #expect(try await bench.store.decide(.drop, on: [deliveries[0].id], at: bench.now) == 0)
+    }
+}

@@ -1,0 +1,60 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+@Suite struct `Forgetting` {
+    private let retention = Retention(events: .seconds(100), deliveries: .seconds(100), forgotten: .seconds(1000))
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `old events go, except what rules have still to see and the last`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.append((1...2500).map { Sample.event($0) } + [Sample.event(9999, at: bench.after(101))])
+        let unrouted: Set<Int64> = [7, 1999]
+        try await bench.store.route(Routing(routed: (1...2501).filter { !unrouted.contains($0) }))
+        #expect(try await bench.store.prune(retention, at: bench.after(100)) == 0)
+        #expect(try await bench.store.prune(retention, at: bench.after(101)) == 2498)
+        #expect(try await bench.store.events(EventQuery()).map(\.sequence) == [7, 1999, 2501])
+        // However old: no sequence is ever given twice.
+        #expect(try await bench.store.prune(retention, at: bench.after(9999)) == 0)
+        try await bench.store.append([Sample.event(10_000)])
+        #expect(try await bench.store.events(EventQuery(limit: 1)).map(\.sequence) == [2502])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `old deliveries go when they have ended, except what a person has to decide`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(deliveries: (1...5).map { Sample.delivery($0) } + [Sample.delivery(6, initial: .shadow)]))
+        let claims = try await bench.claim(4)
+        try await bench.finish(claims[0], .done(Sample.receipt))
+        try await bench.finish(claims[1], .dead(Sample.failure))
+        try await bench.finish(claims[2], .held(Sample.failure))
+        #expect(try await bench.store.prune(retention, at: bench.after(100)) == 0)
+        #expect(try await bench.store.prune(retention, at: bench.after(101)) == 3)
+        #expect(try await bench.states() == [.held, .running, .available])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `removed tasks, expired state and scopes nobody opens are forgotten in their time`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        _ = try await bench.store.commit(Sample.poll([1, 2]))
+        var poll = Sample.poll([], turn: 1)
+        poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
+        _ = try await bench.store.commit(poll)
+        let once = StateKey(rule: "rule", kind: .once, key: "a")
+        let throttle = StateKey(rule: "rule", kind: .throttle, key: "a")
+        try await bench.store.route(
+            Routing(state: [
+                StateWrite(key: once, value: true), StateWrite(key: throttle, value: true, expires: bench.after(10)),
+            ]))
+        #expect(try await bench.store.prune(retention, at: bench.after(11)) == 1)
+        #expect(try await bench.store.state(for: [once, throttle]) == [once: true])
+        #expect(try await bench.store.remembered([Sample.key(1)], in: Sample.scope.id).count == 1)
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.after(1001))
+        #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
+        #expect(try await bench.store.remembered([Sample.key(1)], in: Sample.scope.id).isEmpty)
+        #expect(try await bench.store.prune(retention, at: bench.after(2002)) == 2)  // the scope and its task
+        #expect(try await bench.store.status().sources.isEmpty)
+    }
+}

@@ -1,0 +1,142 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+@Suite struct `What is known of sources` {
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a new scope knows nothing and has no baseline`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        #expect(memory.turn == 0)
+        #expect(!memory.hasBaseline)
+        #expect(memory.known.isEmpty)
+        #expect(memory.cursor == nil && memory.answer == nil)
+        #expect(memory.health == SourceHealth())
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a committed poll is remembered whole, in the order of its listing`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        var poll = Sample.poll([3, 1, 2])
+        poll.health = SourceHealth(
+            failures: 2, failingSince: bench.now, lastError: "it hung", announced: true, lastSuccess: bench.after(-60),
+            held: HeldResult(json: [
+                "fingerprint": .string(Fingerprint.of("x").hex), "known": 30, "listed": 0, "new": 0, "gone": 30,
+            ]))
+        #expect(try await bench.store.commit(poll) == .committed(turn: 1, newEvents: 3))
+
+        let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        #expect(memory.turn == 1)
+        #expect(memory.hasBaseline)
+        #expect(memory.cursor == poll.cursor)
+        #expect(memory.answer == poll.answer)
+        #expect(memory.health == poll.health)
+        #expect(memory.health.held != nil)
+        #expect(memory.known.map(\.key) == [Sample.key(3), Sample.key(1), Sample.key(2)])
+        #expect(memory.known.map(\.listed) == poll.present.map(\.listed))
+        #expect(memory.known.map(\.content) == poll.present.map(\.content))
+        #expect(memory.known.map(\.refreshed) == poll.present.map(\.refreshed))
+        #expect(try await bench.store.tasks(in: [Sample.scope.id]) == [Sample.scope.id: poll.present.map(\.snapshot)])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `the same poll twice is superseded and leaves nothing behind`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        _ = try await bench.store.commit(Sample.poll([1]))
+        let before = try bench.dump()
+        #expect(try await bench.store.commit(Sample.poll([1, 2])) == .superseded)
+        #expect(try bench.dump() == before)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `an event that is there already is not stored again, by whichever way it comes`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        #expect(try await bench.store.append([Sample.event(1), Sample.event(1), Sample.event(2)]) == 2)
+        #expect(try await bench.store.commit(Sample.poll([1, 2, 3])) == .committed(turn: 1, newEvents: 1))
+        #expect(try await bench.store.unrouted(limit: 10).map(\.event) == [1, 2, 3].map { Sample.event($0) })
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a removed task is remembered as removed until it is back`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        _ = try await bench.store.commit(Sample.poll([1, 2]))
+        var leaving = Sample.poll([], turn: 1, at: bench.after(60))
+        leaving.removed = [
+            .init(key: Sample.key(1), snapshot: Sample.snapshot(1, title: "as last seen"), generation: 2, reason: .closed)
+        ]
+        _ = try await bench.store.commit(leaving)
+
+        let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        #expect(memory.known.map(\.key) == [Sample.key(2)])
+        let keys = [Sample.key(1), Sample.key(2), Sample.key(3)]
+        let remembered = try await bench.store.remembered(keys, in: Sample.scope.id)
+        #expect(
+            remembered == [
+                Sample.key(1): RememberedTask(
+                    snapshot: Sample.snapshot(1, title: "as last seen"), generation: 2, removed: bench.after(60)),
+                Sample.key(2): RememberedTask(snapshot: Sample.snapshot(2), generation: 1),
+            ])
+
+        var back = Sample.poll([], turn: 2, at: bench.after(120))
+        back.present = [Sample.present(1, title: "again", generation: 3)]
+        _ = try await bench.store.commit(back)
+        let again = try await bench.store.remembered(keys, in: Sample.scope.id)[Sample.key(1)]
+        #expect(again == RememberedTask(snapshot: Sample.snapshot(1, title: "again"), generation: 3))
+        let known = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now).known
+        #expect(known.map(\.key) == [Sample.key(2), Sample.key(1)])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `scopes do not know each other's tasks`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var other = Sample.scope
+        other.user = "bob"
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        _ = try await bench.store.commit(Sample.poll([1]))
+        #expect(try await bench.store.open(other, source: "tasks", at: bench.after(1)).known.isEmpty)
+        #expect(try await bench.store.remembered([Sample.key(1)], in: other.id).isEmpty)
+        #expect(try await bench.store.tasks(in: [other.id, Sample.scope.id])[other.id] == [])
+        // Status speaks of the scope that the source has now.
+        #expect(try await bench.store.status().sources.map(\.scope) == [other])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `keys and event ids may be any text`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let texts = ["x", "ABCDEF00ABCDEF00ABCDEF00ABCDEF00", "'; DROP TABLE task; --", "ключ", Fingerprint.zero.hex]
+        var poll = Sample.poll([])
+        poll.present = texts.map {
+            .init(snapshot: Snapshot(key: TaskKey($0)), listed: .zero, content: .zero, generation: 1, refreshed: nil)
+        }
+        poll.events = texts.map {
+            Event(id: Event.ID($0), type: .taskCreated, source: "s", subject: $0, time: bench.now, data: [:])
+        }
+        #expect(try await bench.store.commit(poll) == .committed(turn: 1, newEvents: texts.count))
+        let known = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now).known
+        #expect(known.map(\.key.text) == texts)
+        #expect(known.allSatisfy { $0.refreshed == nil })
+        #expect(try await bench.store.unrouted(limit: 10).map(\.event) == poll.events)
+        #expect(try await bench.store.remembered(texts.map { TaskKey($0) }, in: Sample.scope.id).count == texts.count)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `how polls go is kept with what it has to tell`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let health = SourceHealth(failures: 3, failingSince: bench.now, lastError: "no route", announced: true)
+        try await bench.store.setHealth(health, of: Sample.scope.id, events: [Sample.event(1, type: .sourceFailing)])
+        let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        #expect(memory.health == health)
+        #expect(!memory.hasBaseline)
+        #expect(try await bench.store.unrouted(limit: 10).map(\.event.type) == [.sourceFailing])
+        await #expect(throws: StoreError.self) {
+            try await bench.store.setHealth(health, of: Scope.ID(text: "unheard of"), events: [Sample.event(2)])
+        }
+        #expect(try await bench.store.unrouted(limit: 10).count == 1)
+    }
+}

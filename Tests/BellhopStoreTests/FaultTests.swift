@@ -1,0 +1,200 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopStore
+
+/// A method of the store with what must be there before it.
+struct Operation: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var prepare: @Sendable (Bench) async throws -> Void = { _ in }
+    var run: @Sendable (Bench) async throws -> Void
+
+    /// Every writing method but `prune`, which is several transactions.
+    static let all: [Operation] = [
+        Operation(testDescription: "open", run: { _ = try await $0.store.open(Sample.scope, source: "tasks", at: $0.now) }),
+        Operation(testDescription: "commit", prepare: removing, run: { _ = try await $0.store.commit(poll) }),
+        Operation(
+            testDescription: "setHealth", prepare: opened,
+            run: {
+                let health = SourceHealth(failures: 1)
+                try await $0.store.setHealth(health, of: Sample.scope.id, events: [Sample.event(1), Sample.event(2)])
+            }),
+        Operation(testDescription: "append", run: { try await $0.store.append([Sample.event(1), Sample.event(2)]) }),
+        Operation(
+            testDescription: "route",
+            prepare: { bench in
+                _ = try await bench.store.register(rules, at: bench.now)
+                try await bench.store.append((1...5).map { Sample.event($0) })
+            },
+            run: { bench in
+                try await bench.store.route(
+                    Routing(
+                        routed: [1, 2, 4], deliveries: [Sample.delivery(1), Sample.delivery(2)],
+                        state: [StateWrite(key: StateKey(rule: "a", kind: .once, key: "k"), value: true)],
+                        events: [Sample.event(9)], tallies: [RuleTally(rule: "a", runs: 1, errors: 0, at: bench.now)]))
+            }),
+        Operation(
+            testDescription: "register", prepare: { _ = try await $0.store.register(rules, at: $0.now) },
+            run: { bench in
+                let changed = [RuleRegistration(name: "b", revision: "2"), RuleRegistration(name: "c", revision: "1")]
+                _ = try await bench.store.register(changed, at: bench.now)
+            }),
+        Operation(
+            testDescription: "fire", prepare: { _ = try await $0.store.register(rules, at: $0.now) },
+            run: { bench in
+                let timer = RuleTimer(rule: "a", due: bench.now)
+                try await bench.store.fire([TimerFiring(timer: timer, next: bench.after(60), events: [Sample.event(1)])])
+            }),
+        Operation(testDescription: "claim", prepare: owing, run: { _ = try await $0.claim() }),
+        Operation(
+            testDescription: "finish",
+            prepare: { bench in
+                try await owing(bench)
+                _ = try await bench.claim()
+            },
+            run: { bench in
+                let outcomes: [RetryPolicy.Next] = [
+                    .done(Receipt("201", reference: "x")), .dead(Sample.failure), .held(Sample.failure),
+                    .retry(at: bench.after(5), Sample.failure), .paused(Sample.failure, until: bench.after(5)),
+                ]
+                _ = try await bench.store.finish(
+                    zip(1..., outcomes).map { number, next in
+                        Finish(
+                            id: Sample.delivery(number).id, lease: Lease(token: 1, until: bench.now), at: bench.now, next: next,
+                            events: [Sample.event(number)])
+                    })
+            }),
+        Operation(
+            testDescription: "rescue",
+            prepare: { bench in
+                try await owing(bench)
+                _ = try await bench.claim()
+            }, run: { try await $0.store.rescue(everything: true, at: $0.now) }),
+        Operation(
+            testDescription: "decide", prepare: owing,
+            run: { bench in
+                try await bench.store.decide(.drop, on: (1...6).map { Sample.delivery($0).id }, at: bench.now)
+            }),
+        Operation(testDescription: "setNote", run: { try await $0.store.setNote("a", to: 1) }),
+    ]
+
+    private static let rules = [
+        RuleRegistration(name: "a", revision: "1", schedule: .init(text: "x", next: Sample.now)),
+        RuleRegistration(name: "b", revision: "1"),
+    ]
+
+    @Sendable private static func opened(_ bench: Bench) async throws {
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+    }
+
+    @Sendable private static func removing(_ bench: Bench) async throws {
+        try await opened(bench)
+        _ = try await bench.store.commit(Sample.poll([1, 2, 3]))
+        var leaving = Sample.poll([], turn: 1)
+        leaving.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .closed)]
+        _ = try await bench.store.commit(leaving)
+    }
+
+    private static var poll: PollCommit {
+        var poll = Sample.poll([1, 4, 5], turn: 2)
+        poll.removed = [.init(key: Sample.key(2), snapshot: Sample.snapshot(2), generation: 2, reason: .closed)]
+        return poll
+    }
+
+    @Sendable private static func owing(_ bench: Bench) async throws {
+        let deliveries = (1...5).map { Sample.delivery($0) } + [Sample.delivery(6, lane: "lane 1")]
+        try await bench.store.route(Routing(deliveries: deliveries))
+    }
+}
+
+@Suite struct `When statements fail` {
+    @Test(arguments: Operation.all)
+    func `the n-th failing leaves nothing behind, and trying again does it all`(_ operation: Operation) async throws {
+        let expected = try await done(operation)
+        for kind in StoreUnderTest.allCases {
+            let bench = try kind.make()
+            try await operation.prepare(bench)
+            let before = try bench.dump()
+            var failures = 0
+            for count in 1... {
+                bench.faults.fail(statement: count)
+                do {
+                    try await operation.run(bench)
+                    #expect(!bench.faults.stop().failed, "statement \(count) failed and nobody was told")
+                    break
+                } catch {
+                    failures += 1
+                    bench.faults.stop()
+                    #expect((error as? StoreError)?.kind == .full)
+                    #expect(try bench.dump() == before, "statement \(count) left something behind")
+                }
+            }
+            #expect(failures >= 3)  // BEGIN, the statement and COMMIT at least
+            #expect(try bench.dump() == expected)
+        }
+    }
+
+    private func done(_ operation: Operation) async throws -> String {
+        let bench = try StoreUnderTest.inMemory.make()
+        try await operation.prepare(bench)
+        try await operation.run(bench)
+        return try bench.dump()
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `pruning that fails half-way loses nothing it must keep, and goes on the next time`(_ kind: StoreUnderTest) async throws
+    {
+        let retention = Retention(events: .zero, deliveries: .zero, forgotten: .zero)
+        let bench = try kind.make()
+        try await bench.store.append((1...2002).map { Sample.event($0) })
+        try await bench.store.route(
+            Routing(routed: Array(1...2000), deliveries: (1...9).map { Sample.delivery($0, initial: .shadow) }))
+        for count in 1... {
+            bench.faults.fail(statement: count)
+            do {
+                _ = try await bench.store.prune(retention, at: bench.after(1))
+                if !bench.faults.stop().failed { break }
+            } catch {
+                bench.faults.stop()
+                #expect(try await bench.store.unrouted(limit: 9).map(\.sequence) == [2001, 2002])
+            }
+        }
+        let status = try await bench.store.status()
+        #expect(status.events == 2)
+        #expect(status.deliveries.isEmpty)
+    }
+
+    /// Writers that share a transaction, in which each statement fails in turn: each is kept whole and told so, or not at all.
+    @Test(arguments: StoreUnderTest.allCases)
+    func `writers that share a failing transaction are told the truth each`(_ kind: StoreUnderTest) async throws {
+        for count in 1...40 {
+            let bench = try kind.make()
+            let gate = Gate()
+            async let first: Void = bench.block(with: gate)
+            try await bench.waitUntilBlocked(gate)
+            bench.faults.fail(statement: count + 1)  // the first is the COMMIT of the write that blocks
+            let kept = await withTaskGroup(of: (Int, Bool).self) { group in
+                for number in 1...4 {
+                    group.addTask {
+                        do {
+                            return (number, try await bench.store.append([Sample.event(number), Sample.event(number + 10)]) == 2)
+                        } catch {
+                            return (number, false)
+                        }
+                    }
+                }
+                await bench.waitForWriters(4)
+                gate.open()
+                return await group.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
+            }
+            bench.faults.stop()
+            try await first
+            let stored = Set(try await bench.store.events(EventQuery()).map(\.event.id))
+            for number in 1...4 {
+                let expected = kept[number] == true
+                #expect(stored.contains(Sample.event(number).id) == expected)
+                #expect(stored.contains(Sample.event(number + 10).id) == expected)
+            }
+        }
+    }
+}

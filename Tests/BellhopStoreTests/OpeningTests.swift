@@ -1,0 +1,224 @@
+import BellhopCore
+import Foundation
+import GRDB
+import Glibc
+import Testing
+
+@testable import BellhopStore
+
+@Suite struct `Opening a store` {
+    private let folder: TemporaryFolder
+    private var path: String { folder.file("bellhop.db") }
+
+    private static let openings: [@Sendable (String) throws -> SQLiteStore] = [
+        { try SQLiteStore.open(path: $0) }, { try SQLiteStore.openForReading(path: $0) },
+    ]
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func refusal(_ work: () throws -> Void) -> StoreError? {
+        do {
+            try work()
+            return nil
+        } catch {
+            return error as? StoreError
+        }
+    }
+
+    /// Makes a store with one event and closes it.
+    private func make() async throws {
+        let store = try SQLiteStore.open(path: path)
+        try await store.append([Sample.event(1)])
+        try await store.close()
+    }
+
+    private func execute(_ sql: String) throws {
+        let queue = try DatabaseQueue(path: path)
+        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try queue.close()
+    }
+
+    @Test func `commits wait for the disk`() async throws {
+        let store = try SQLiteStore.open(path: path)
+        let (synchronous, journal) = try await store.write { session in
+            (try session.int("PRAGMA synchronous"), try String.fetchOne(session.database, sql: "PRAGMA journal_mode"))
+        }
+        #expect(synchronous == 2)  // FULL
+        #expect(journal == "wal")
+    }
+
+    @Test func `nobody else can read its files`() async throws {
+        let old = umask(0)
+        defer { umask(old) }
+        let store = try SQLiteStore.open(path: path)
+        try await store.append([Sample.event(1)])
+        for name in ["bellhop.db", "bellhop.db-wal", "bellhop.db-shm", "bellhop.db.lock"] {
+            #expect(try folder.mode(of: name) == 0o600, "\(name)")
+        }
+        try await store.close()
+        chmod(path, 0o644)
+        _ = try SQLiteStore.open(path: path)
+        #expect(try folder.mode(of: "bellhop.db") == 0o600)
+    }
+
+    @Test func `what was kept is there after opening again`() async throws {
+        try await make()
+        let store = try SQLiteStore.open(path: path)
+        #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
+    }
+
+    @Test func `a second agent is told who has it`() async throws {
+        let first = try SQLiteStore.open(path: path)
+        let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
+        #expect(error.kind == .busy)
+        #expect(error.message.contains("process \(getpid())"))
+        #expect(error.message.contains(path))
+        try await first.append([Sample.event(1)])
+        try await first.close()
+    }
+
+    @Test func `letting go of a store lets go of its lock`() async throws {
+        for _ in 1...3 {
+            let store = try SQLiteStore.open(path: path)
+            try await store.append([Sample.event(1)])
+        }
+    }
+
+    @Test func `one can look while an agent writes, and after it`() async throws {
+        let agent = try SQLiteStore.open(path: path)
+        try await agent.append([Sample.event(1)])
+        let looking = try SQLiteStore.openForReading(path: path)
+        #expect(try await looking.status().events == 1)
+        try await agent.append([Sample.event(2)])
+        #expect(try await looking.events(EventQuery()).count == 2)
+        let error = await #expect(throws: StoreError.self) { try await looking.append([Sample.event(3)]) }
+        #expect(error?.kind == .other)
+        try await looking.close()
+        try await agent.close()
+        let later = try SQLiteStore.openForReading(path: path)
+        #expect(try await later.status().events == 2)
+        #expect(try folder.mode(of: "bellhop.db") == 0o600)
+    }
+
+    @Test func `there is nothing to look at before the first run`() throws {
+        let error = try #require(refusal { _ = try SQLiteStore.openForReading(path: path) })
+        #expect(error.kind == .cannotOpen)
+        #expect(error.message.contains("bellhop run"))
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test func `a newer store is refused and left as it is`() async throws {
+        try await make()
+        try execute("PRAGMA user_version = 99")
+        for open in Self.openings {
+            let error = try #require(refusal { _ = try open(path) })
+            #expect(error.kind == .newer)
+            #expect(error.message.contains("99"))
+        }
+    }
+
+    @Test func `another program's database is refused and left as it is`() throws {
+        try execute("CREATE TABLE song (id INTEGER PRIMARY KEY)")
+        let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
+        #expect(error.kind == .damaged)
+        let queue = try DatabaseQueue(path: path)
+        #expect(try queue.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "delete")
+    }
+
+    @Test func `a file that is no database is refused`() throws {
+        try "certainly not a database, but long enough to be looked at".write(toFile: path, atomically: true, encoding: .utf8)
+        for open in Self.openings {
+            let error = try #require(refusal { _ = try open(path) })
+            #expect(error.kind == .damaged)
+            #expect(error.message.contains(path))
+        }
+    }
+
+    @Test func `a damaged store says so`() async throws {
+        let store = try SQLiteStore.open(path: path)
+        try await store.append((1...500).map { Sample.event($0) })
+        try await store.close()
+        let file = Glibc.open(path, O_RDWR)
+        let garbage = [UInt8](repeating: 0xa5, count: 4096)
+        for page in 1..<40 { _ = garbage.withUnsafeBytes { pwrite(file, $0.baseAddress, 4096, off_t(page * 4096)) } }
+        Glibc.close(file)
+        let error = await #expect(throws: StoreError.self) {
+            let store = try SQLiteStore.open(path: path)
+            _ = try await store.unrouted(limit: 1000)
+            _ = try await store.status()
+        }
+        #expect(error?.kind == .damaged)
+        #expect(error?.message.contains(path) == true)
+    }
+
+    @Test func `a missing folder, a folder in its place and a forbidden one are told apart`() throws {
+        let missing = try #require(refusal { _ = try SQLiteStore.open(path: folder.file("no/bellhop.db")) })
+        #expect(missing.kind == .cannotOpen)
+        #expect(missing.message.contains(folder.file("no")))
+        mkdir(path, 0o700)
+        let isFolder = try #require(refusal { _ = try SQLiteStore.open(path: path) })
+        #expect(isFolder.kind == .cannotOpen)
+        #expect(isFolder.message.contains("is a folder"))
+    }
+
+    @Test func `an older store is copied before it is brought up to date`() async throws {
+        try await make()
+        var newer = Migrator()
+        newer.migrations.append("CREATE TABLE extra (id INTEGER PRIMARY KEY); INSERT INTO extra VALUES (1);")
+        let store = try SQLiteStore.open(path: path, migrator: newer, faults: nil)
+        #expect(try await store.read { try $0.int("SELECT count(*) FROM extra") } == 1)
+        #expect(try await store.unrouted(limit: 9).count == 1)
+        try await store.close()
+
+        #expect(try folder.mode(of: "bellhop.db.schema-1") == 0o600)
+        let copy = try SQLiteStore.open(path: folder.file("bellhop.db.schema-1"))
+        #expect(try await copy.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
+        // And this program now refuses the one it would not understand.
+        #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .newer)
+    }
+
+    @Test func `a migration that fails leaves the old store`() async throws {
+        try await make()
+        var newer = Migrator()
+        newer.migrations.append("CREATE TABLE extra (id INTEGER PRIMARY KEY); SELECT no_such_function();")
+        #expect(refusal { _ = try SQLiteStore.open(path: path, migrator: newer, faults: nil) }?.kind == .other)
+        let store = try SQLiteStore.open(path: path)
+        #expect(try await store.unrouted(limit: 9).count == 1)
+    }
+
+    @Test func `a full disk is told, loses nothing and is got over`() async throws {
+        let store = try SQLiteStore.open(path: path)
+        try await store.append([Sample.event(1)])
+        try await store.write { session in
+            let pages = try session.int("PRAGMA page_count")
+            try session.database.execute(sql: "PRAGMA max_page_count = \(pages + 5)")
+        }
+        let error = await #expect(throws: StoreError.self) { try await store.append((2...500).map { Sample.event($0) }) }
+        #expect(error?.kind == .full)
+        #expect(error?.message.contains("full") == true)
+        #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
+        #expect(try await store.append([Sample.event(2)]) == 1)
+        try await store.write { try $0.database.execute(sql: "PRAGMA max_page_count = 1000000") }
+        #expect(try await store.append((2...500).map { Sample.event($0) }) == 498)
+    }
+
+    @Test func `another program that holds the file is waited for, then told`() async throws {
+        let store = try SQLiteStore.open(path: path)
+        try await store.write { try $0.database.execute(sql: "PRAGMA busy_timeout = 10") }
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: path, configuration: configuration)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let error = await #expect(throws: StoreError.self) { try await store.append([Sample.event(1)]) }
+        #expect(error?.kind == .busy)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        #expect(try await store.append([Sample.event(1)]) == 1)
+    }
+
+    @Test func `a closed store answers with an error`() async throws {
+        let store = try SQLiteStore.open(path: path)
+        try await store.close()
+        await #expect(throws: StoreError.self) { try await store.append([Sample.event(1)]) }
+        await #expect(throws: StoreError.self) { try await store.status() }
+    }
+}

@@ -1,0 +1,35 @@
+import BellhopCore
+import Glibc
+import Synchronization
+import Testing
+
+@testable import BellhopStore
+
+/// Keeps the writing connection busy until it is opened. A class over a lock, because the connection's queue waits on it.
+final class Gate: Sendable {
+    private let state = Mutex((entered: false, open: false))
+
+    var isEntered: Bool { state.withLock { $0.entered } }
+    func open() { state.withLock { $0.open = true } }
+
+    func pass() {
+        state.withLock { $0.entered = true }
+        while !state.withLock({ $0.open }) { sched_yield() }
+    }
+}
+
+extension Bench {
+    /// A write that lasts until the gate is opened.
+    func block(with gate: Gate) async throws {
+        try await store.write { _ in gate.pass() }
+    }
+
+    func waitUntilBlocked(_ gate: Gate) async throws {
+        while !gate.isEntered { await Task.yield() }
+    }
+
+    /// Returns once so many callers wait for the transaction after this one.
+    func waitForWriters(_ count: Int) async {
+        while store.writing.waiting < count { await Task.yield() }
+    }
+}

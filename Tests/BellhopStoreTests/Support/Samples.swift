@@ -1,0 +1,61 @@
+import BellhopCore
+
+/// Values for tests, told apart by a number.
+enum Sample {
+    static let scope = Scope(instance: "https://example.service-now.com", user: "ada", kind: "tracker")
+    static let now = Timestamp(seconds: 1_767_603_600)
+    static let failure = Failure(.timeout, .retry(after: .seconds(7)), "The other side was silent.")
+    static let receipt = Receipt("201, work note", reference: nil)
+
+    static func key(_ number: Int) -> TaskKey { TaskKey(Fingerprint.of("key", String(number)).hex) }
+
+    static func snapshot(_ number: Int, title: String = "printer on fire") -> Snapshot {
+        Snapshot(
+            key: key(number), number: "INC\(1000 + number)", title: title, type: "Incident", className: "incident",
+            url: "https://example.service-now.com/incident.do?sys_id=\(key(number))",
+            fields: ["priority": 1, "active": true, "weight": 1.5, "opened_at": "2026-01-05T09:00:00Z"],
+            labels: ["priority": "1 - Critical"])
+    }
+
+    static func subject(_ number: Int) -> String { "\(scope.instance)/\(key(number).text)" }
+
+    static func event(
+        _ number: Int, type: EventType = .taskCreated, source: String = "tasks", generation: Int = 1, at time: Timestamp = now
+    ) -> Event {
+        Event(
+            id: Event.ID(type: type, facts: scope.id.text, key(number).text, String(generation)), type: type, source: source,
+            subject: subject(number), time: time, data: ["task": snapshot(number).json(source: source)])
+    }
+
+    static func present(_ number: Int, title: String = "printer on fire", generation: Int64 = 1) -> PollCommit.PresentTask {
+        PollCommit.PresentTask(
+            snapshot: snapshot(number, title: title), listed: .of("listed", title), content: .of("content", title),
+            generation: generation, refreshed: now)
+    }
+
+    /// A poll that found these tasks new.
+    static func poll(_ numbers: [Int], turn: Int64 = 0, at time: Timestamp = now) -> PollCommit {
+        PollCommit(
+            scope: scope.id, source: "tasks", expectedTurn: turn, at: time, cursor: Cursor(["from": "here"]),
+            answer: .of("answer", String(turn)), present: numbers.map { present($0) }, events: numbers.map { event($0) })
+    }
+
+    static func reference(_ number: Int) -> TaskReference {
+        let snapshot = snapshot(number)
+        return TaskReference(
+            source: "tasks", key: snapshot.key, number: snapshot.number, title: snapshot.title, className: snapshot.className,
+            url: snapshot.url, subject: subject(number))
+    }
+
+    /// A delivery in a lane of its own, unless a lane is named.
+    static func delivery(
+        _ number: Int, lane: String? = nil, receiver: String = "chat", action: String = "webhook", at time: Timestamp = now,
+        hop: Int = 0, initial: Delivery.InitialState = .available
+    ) -> Delivery {
+        Delivery(
+            id: Delivery.ID(
+                occasion: Occasion.event(event(number).id).id, rule: "rule", step: StepPath(index: 0), receiver: receiver),
+            revision: "r1", action: action, arguments: .values(["text": .string("number \(number)")]), task: reference(number),
+            lane: lane ?? "lane \(number)", createdAt: time, hop: hop, initial: initial)
+    }
+}
