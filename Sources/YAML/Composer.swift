@@ -196,8 +196,16 @@ extension Composer {
     }
 
     /// Where a node begins behind its anchor and tag.
-    private func contentStart(_ start: Position, before end: Int) -> Position {
-        source.position(ofOffset: source.skipProperties(from: start.offset, to: end))
+    private mutating func contentStart(_ start: Position, before end: Int) -> Position {
+        let offset = source.skipProperties(from: start.offset, to: end)
+        let content = source.position(ofOffset: offset)
+        // libyaml ends a name at `:` and the like; in YAML 1.2 these would belong to it (YAML 1.2.2, 6.9.2).
+        if offset > start.offset, offset < end, !source.byte(offset - 1).isBlankOrEnd {
+            let place = source.range(start.offset..<offset)
+            let help = "put a space behind the name, or the whole value in quotes if it is a text"
+            report(YAMLError(.anchorName, "an anchor's name ends with a space", at: place, help: help))
+        }
+        return content
     }
 
     private mutating func report(_ error: YAMLError) {

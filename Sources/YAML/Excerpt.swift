@@ -38,15 +38,18 @@ struct Excerpt {
     func skipBrackets(_ start: Int) -> Int? {
         var depth = 0
         var index = start
+        var hasOpenQuote = false
         while let byte = self[index] {
             switch byte {
             case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis: depth += 1
             case ASCII.closeBrace, ASCII.closeBracket, ASCII.closeParenthesis: depth -= 1
             case ASCII.quote, ASCII.doubleQuote:
-                if opensQuote(index), let behind = skipQuoted(index) {
+                guard !hasOpenQuote, opensQuote(index) else { break }
+                if let behind = skipQuoted(index) {
                     index = behind
                     continue
                 }
+                hasOpenQuote = true
             default: break
             }
             index += 1
@@ -64,15 +67,23 @@ struct Excerpt {
     /// Where ` #` begins a comment behind a value: outside brackets and quotes.
     func commentStart(_ start: Int) -> Int? {
         var index = start
+        // What is not closed is not looked for again, so that a line is gone through once.
+        var isOpen = false
         while let byte = self[index] {
+            var behind: Int?
             switch byte {
             case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis:
-                index = skipBrackets(index) ?? index + 1
+                if !isOpen { behind = skipBrackets(index) }
+                isOpen = behind == nil
             case ASCII.quote, ASCII.doubleQuote:
-                index = opensQuote(index) ? skipQuoted(index) ?? index + 1 : index + 1
+                if !isOpen, opensQuote(index) {
+                    behind = skipQuoted(index)
+                    isOpen = behind == nil
+                }
             case ASCII.hash where index > 0 && ASCII.isBlank(source.bytes[index - 1]): return index
-            default: index += 1
+            default: break
             }
+            index = behind ?? index + 1
         }
         return nil
     }

@@ -16,11 +16,19 @@ struct LineAnatomy {
 
     let excerpt: Excerpt
 
+    /// Bytes of the longest line that is looked into; nobody reads a mended line that is longer.
+    private static let longest = 4096
+
     init(_ source: SourceText, _ number: Int) {
         self.number = number
         line = source.lineOffsets(number)
         excerpt = Excerpt(source: source, end: line.upperBound)
         indentEnd = excerpt.skipBlanks(line.lowerBound)
+        guard line.count <= Self.longest else {
+            key = nil
+            value = line.upperBound..<line.upperBound
+            return
+        }
         var start = indentEnd
         while excerpt[start] == ASCII.dash || excerpt[start] == ASCII.question, excerpt[start + 1].isBlankOrEnd {
             start = excerpt.skipBlanks(start + 1)

@@ -13,10 +13,13 @@ struct MarkReader {
     }
 
     mutating func position(_ mark: Mark) -> Position {
-        if source.isASCII {
-            return Position(
-                offset: min(source.markLength + mark.index, source.bytes.count), line: mark.line + 1, column: mark.column + 1)
-        }
+        let offset = source.isASCII ? source.markLength + mark.index : seek(mark)
+        // At the end libyaml pretends that a line break is there.
+        guard offset < source.bytes.count else { return source.position(ofOffset: source.bytes.count) }
+        return Position(offset: offset, line: mark.line + 1, column: mark.column + 1)
+    }
+
+    private mutating func seek(_ mark: Mark) -> Int {
         if mark.line != line || mark.column < column {
             line = mark.line
             column = 0
@@ -27,7 +30,7 @@ struct MarkReader {
             while let byte = source.byte(offset), UTF8.isContinuation(byte) { offset += 1 }
             column += 1
         }
-        return Position(offset: offset, line: mark.line + 1, column: column + 1)
+        return offset
     }
 
     mutating func range(_ start: Mark, _ end: Mark) -> SourceRange { SourceRange(position(start), position(end)) }

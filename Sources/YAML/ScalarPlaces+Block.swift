@@ -44,7 +44,8 @@ struct BlockHeader {
             index += length
         }
         guard let digit else { return [widest] }
-        return Array(digit...max(digit, widest))
+        // One more than the widest stands for a block without text.
+        return Array(digit...max(digit, widest) + 1)
     }
 }
 

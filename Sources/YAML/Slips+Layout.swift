@@ -80,11 +80,9 @@ extension Slips {
     }
 
     func lineWithText(above number: Int) -> LineAnatomy? {
-        var number = number - 1
-        while number > 0 {
+        for number in stride(from: number - 1, to: max(0, number - 1 - Self.reach), by: -1) {
             let line = LineAnatomy(source, number)
             if !line.isBlank, line.excerpt[line.indentEnd] != ASCII.hash { return line }
-            number -= 1
         }
         return nil
     }

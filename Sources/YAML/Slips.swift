@@ -3,6 +3,9 @@ struct Slips {
     let source: SourceText
     let error: YAMLError
 
+    /// How many lines away a slip may have begun.
+    static let reach = 200
+
     init(_ source: SourceText, _ error: YAMLError) {
         self.source = source
         self.error = error
@@ -21,8 +24,11 @@ struct Slips {
     /// A value that goes on over several lines and holds what YAML does not take for text, or a key that is indented too far.
     private func continuation(_ line: LineAnatomy) -> [Slip] {
         var above = line.number - 1
-        while above > 0, LineAnatomy(source, above).isBlank || LineAnatomy(source, above).indent >= line.indent { above -= 1 }
-        guard above > 0, !line.isBlank else { return [] }
+        let farthest = max(0, line.number - Self.reach)
+        while above > farthest, case let next = LineAnatomy(source, above), next.isBlank || next.indent >= line.indent {
+            above -= 1
+        }
+        guard above > farthest, !line.isBlank else { return [] }
         let head = LineAnatomy(source, above)
         guard head.key != nil, let first = head.first, !"|>{[\"'".utf8.contains(first) else { return [] }
         if let key = line.key, key.lowerBound == line.indentEnd, line.excerpt[key.upperBound] == ASCII.colon,
@@ -42,7 +48,9 @@ struct Slips {
     /// The value as a block, in which every character is text.
     private func folded(_ head: LineAnatomy, _ line: LineAnatomy) -> Slip {
         var last = line.number
-        while last < source.lineCount, case let next = LineAnatomy(source, last + 1), !next.isBlank, next.indent > head.indent {
+        while last < min(source.lineCount, line.number + Self.reach), case let next = LineAnatomy(source, last + 1),
+            !next.isBlank, next.indent > head.indent
+        {
             last += 1
         }
         let indent = line.excerpt.text(line.line.lowerBound..<line.indentEnd)

@@ -4,7 +4,10 @@ extension SourceText {
         var index = start
         while index < end {
             let byte = bytes[index]
-            if byte == ASCII.ampersand || byte == ASCII.exclamation {
+            if byte == ASCII.ampersand {
+                index += 1
+                while index < end, ASCII.isWord(bytes[index]) || bytes[index] == ASCII.dash { index += 1 }
+            } else if byte == ASCII.exclamation {
                 while index < end, !self.byte(index).isBlankOrEnd { index += 1 }
             } else if ASCII.isBlank(byte) || ASCII.isBreak(byte) {
                 index += 1

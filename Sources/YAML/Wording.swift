@@ -85,6 +85,11 @@ struct Wording {
             code = .strayText
             message = "nothing can follow here but a new document"
             help = "write `---` on a line of its own before it, or indent it to where it belongs"
+        case "did not find expected key" where next == ASCII.colon,
+            "did not find expected node content" where next == ASCII.colon:
+            code = .emptyKey
+            message = "a key is missing"
+            help = "write the key before the colon"
         case "did not find expected node content":
             code = .missingValue
             message = isAtEnd ? "a value is missing at the end of the text" : "a value is expected here"
@@ -107,11 +112,6 @@ struct Wording {
             code = .unclosedBracket
             message = "this bracket closes nothing"
             help = "delete it, or put the whole value in quotes"
-        case "did not find expected key" where next == ASCII.colon,
-            "did not find expected node content" where next == ASCII.colon:
-            code = .emptyKey
-            message = "a key is missing"
-            help = "write the key before the colon"
         case "did not find expected key":
             code = .indentation
             message = "a key is expected here, exactly below the one above"

@@ -55,6 +55,11 @@ import YAML
         #expect(value.scalarText == "")
     }
 
+    @Test func `a text without a last line break ends where it ends`() throws {
+        #expect(try root("ä: [b]").range.description == "1:1-1:7")
+        #expect(try root("? b ")["b"]?.range.description == "1:5-1:5")
+    }
+
     @Test func `a node's range leaves out its anchor and tag`() throws {
         let node = try root("a: &x !!str  12\nb: !!map\n  c: d\ne: !!str &y 'f'\n")
         #expect(node["a"]?.range.description == "1:14-1:16")

@@ -35,10 +35,8 @@ import Testing
         ("a: >+\n  one\n  recrod\n\n\n", "recrod", "3:3-3:9"),
         ("a: |\r\n  one\r\n  recrod\r\n", "recrod", "3:3-3:9"),
         ("a: &x !!str one recrod\n", "recrod", "1:17-1:23"),
-        ("a:\n  - b\n", "", ""),
     ])
     func `a word of a value is found in the file`(_ text: String, _ word: String, _ place: String) throws {
-        guard !word.isEmpty else { return }
         #expect(try self.place(of: word, in: text) == place)
     }
 
@@ -47,6 +45,12 @@ import Testing
         let block = try #require(node["x"]?.items?.first?["y"]?.items?.first?["a"])
         #expect(block.scalarText == " one\ntwo\n")
         #expect(block.position(ofUTF8Offset: 5).description == "5:10")
+    }
+
+    @Test func `a block without a line of its own is empty`() throws {
+        let node = try #require(try root("- a: |2-\n  # no line of the block\n").items?.first?["a"])
+        #expect(node.scalarText == "")
+        #expect(node.position(ofUTF8Offset: 0).line == 2)
     }
 
     @Test func `the end of a value has a place too`() throws {
