@@ -57,8 +57,9 @@ final class EventFrame: Resolver {
             return .string("")
         case .field(let name, let type):
             guard task != nil else { return nil }
-            if let type = type ?? facts.types.type(of: name, in: event.source) { return Value(taskFields?[name], as: type) }
-            return taskFields?[name].map { Value($0) } ?? .null
+            let value = taskFields.flatMap { Snapshot.field(name, of: $0) }
+            if let type = type ?? facts.types.type(of: name, in: events[place].event.source) { return Value(value, as: type) }
+            return value.map { Value($0) } ?? .null
         case .label(let name):
             guard let task else { return nil }
             return task["labels"]?[name].map { Value($0) } ?? .null

@@ -20,6 +20,12 @@ struct FieldTypes: Sendable {
             if let other = agreed[field.name], other != field.type { disputed.insert(field.name) }
             agreed[field.name] = field.type
         }
+        for (name, meant) in Snapshot.fieldAliases where types[name] == nil {
+            guard let type = types[meant] else { continue }
+            types[name] = type
+            if let other = agreed[name], other != type { disputed.insert(name) }
+            agreed[name] = agreed[name] ?? type
+        }
         bySource[source] = types
     }
 
@@ -38,6 +44,17 @@ struct FieldTypes: Sendable {
     }
 }
 
+extension Snapshot {
+    /// Short names for fields of the record, where the source declares none of that name: `created`, as the tracker calls it.
+    static let fieldAliases = ["created": "sys_created_on"]
+
+    /// A declared field's value by its name or a short name for it.
+    static func field(_ name: String, of fields: JSON.Object) -> JSON? {
+        if let value = fields[name] { return value }
+        return fieldAliases[name].flatMap { fields[$0] }
+    }
+}
+
 extension TaskSchema {
     /// The fields that tasks are taken to have where no configuration says anything: the default fields of a ServiceNow source.
     static let assumed = TaskSchema([
@@ -45,6 +62,13 @@ extension TaskSchema {
         Field("urgency", .int), Field("impact", .int), Field("state", .int), Field("active", .bool), Field("assigned_to", .text),
         Field("assignment_group", .text), Field("opened_by", .text), Field("opened_at", .timestamp),
         Field("due_date", .timestamp),
-        Field("sys_created_on", .timestamp), Field("sys_updated_on", .timestamp), Field("created", .timestamp),
+        Field("sys_created_on", .timestamp), Field("sys_updated_on", .timestamp),
     ])
+}
+
+extension RuleSurroundings.SourceFacts {
+    /// A source as it is taken to be where no configuration says anything.
+    static func assumed(_ name: String) -> Self {
+        Self(name: name, kind: "", connection: name, schema: .assumed, scope: Scope.ID(text: "assumed/" + name), user: "")
+    }
 }

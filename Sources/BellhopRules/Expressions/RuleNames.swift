@@ -53,9 +53,7 @@ struct SharedNames {
 
     init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, on base: Environment) {
         self.sources = sources
-        let assumed = RuleSurroundings.SourceFacts(
-            name: "", kind: "", connection: "", schema: .assumed, scope: Scope.ID(text: ""), user: "")
-        types = TaskTypes(isOpen ? [assumed] : sources, isOpen: isOpen)
+        types = TaskTypes(sources, isOpen: isOpen)
         var environment = base
         environment.declare(.init("tasks", .list(.object(types.task)), scope: Self.scope(of: sources)))
         environment.declare(.init("user", .string, scope: Self.scope(of: sources)))

@@ -34,8 +34,8 @@ final class TaskObject: HostObject {
 
     /// A declared field, or one that the task has all the same.
     func field(_ name: String) -> Value? {
-        if let type = types.type(of: name, in: source) { return Value(snapshot.fields[name], as: type) }
-        return snapshot.fields[name].map { Value($0) }
+        if let type = types.type(of: name, in: source) { return Value(Snapshot.field(name, of: snapshot.fields), as: type) }
+        return Snapshot.field(name, of: snapshot.fields).map { Value($0) }
     }
 
     var fieldNames: [String] {

@@ -14,8 +14,12 @@ struct TaskTypes: Sendable {
 
     /// - Parameter isOpen: without a configuration nobody declares fields; those of the user's own making are then let through.
     init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
-        let declared = Self.common(sources.map(\.schema))
-        let name = Self.name(sources.map(\.name).filter { !$0.isEmpty })
+        let common = Self.common(sources.map(\.schema))
+        let aliases = Snapshot.fieldAliases.compactMap { name, meant in
+            common.first { $0.name == meant }.map { ObjectType.Field(name, $0.type) }
+        }
+        let declared = common + aliases.filter { alias in !common.contains { $0.name == alias.name } }
+        let name = Self.name(isOpen ? [] : sources.map(\.name))
         let labelFields = declared.map { ObjectType.Field($0.name, .nullable(.string)) }
         labels = ObjectType("the labels of " + name, fields: labelFields, otherFields: isOpen ? .dyn : nil)
         fields = ObjectType(name, fields: declared, otherFields: isOpen ? .dyn : nil)

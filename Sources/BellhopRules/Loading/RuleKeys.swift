@@ -61,6 +61,12 @@ enum RuleKeys {
         Setting("to", .list(.text), "The value, or one of the values, that it changed to; raw or label."),
     ]
 
+    /// The arguments of an action; one that writes to a task can always be told to which.
+    static func arguments(of action: ActionManifest) -> [Setting] {
+        guard action.writesTask, !action.arguments.contains(where: { $0.name == "task" }) else { return action.arguments }
+        return action.arguments + [Setting("task", .text, "The id of another task than the event's.")]
+    }
+
     /// Keys of the contract that are refused by name until they are built.
     static let laterInRules = ["for", "group", "count", "quiet", "escalate", "until"]
     static let laterInTriggers = ["all", "none", "within", "by"]

@@ -61,7 +61,7 @@ struct RuleReader {
         let from = self.from(mapping["from"]?.value, types)
         // Conditions cannot be judged before it is known what they are about.
         guard !types.isEmpty, let from else { return nil }
-        let sources = from.isEmpty ? surroundings.sources : surroundings.sources.filter { from.contains($0.name) }
+        let sources = self.sources(from)
         let names = RuleNames(cache.names(for: sources), rule: name, events: types)
         check(trigger.fields, names.types)
 
@@ -128,6 +128,14 @@ struct RuleReader {
             isFine = false
         }
         return isFine ? names : nil
+    }
+
+    /// The sources of the rule. Without a configuration there are those that the rule names, or one that nobody named.
+    private func sources(_ from: [String]) -> [RuleSurroundings.SourceFacts] {
+        guard surroundings.isOpen else {
+            return from.isEmpty ? surroundings.sources : surroundings.sources.filter { from.contains($0.name) }
+        }
+        return (from.isEmpty ? [""] : from).map(RuleSurroundings.SourceFacts.assumed)
     }
 
     private mutating func report(unknown name: String, at node: YAML.Node, wantsSource: Bool, among known: [String]) {

@@ -89,10 +89,11 @@ struct StepReader {
 
     private mutating func arguments(_ node: YAML.Node, of action: ActionManifest) -> ArgumentCompiler.Tree {
         var reader = SettingsReader<RawArgument>(file: file, hook: ArgumentCompiler.hook(file: file))
+        let declared = RuleKeys.arguments(of: action)
         defer { compiler.report(reader.diagnostics) }
         guard node.scalar != nil, let name = action.shorthand,
             let setting = action.arguments.first(where: { $0.name == name })
-        else { return reader.read(node, as: action.arguments, of: "`\(action.kind)`") }
+        else { return reader.read(node, as: declared, of: "`\(action.kind)`") }
         let value = reader.read(node, as: setting)
         for other in action.arguments where other.required && other.name != name {
             reader.report(code: "missing-key", "`\(action.kind)` needs `\(other.name)`", at: node, help: other.summary)

@@ -1,0 +1,103 @@
+public import BellhopCore
+
+/// JSON Schemas (draft 2020-12) of rule files and of their tests, made from the declarations by which they are checked; for editors.
+public enum RuleSchema {
+    /// The schema of a rule file: one rule, or a list under `rules`.
+    public static func rules(actions: [ActionManifest]) -> JSON {
+        var rule = SettingSchema.record(RuleKeys.rule)
+        rule["properties"]?["on"] = on
+        rule["properties"]?["do"] = [
+            "type": "array", "minItems": 1, "items": step(actions), "description": .string(summary("do")),
+        ]
+        return [
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Bellhop rules",
+            "oneOf": [
+                ["$ref": "#/$defs/rule"],
+                [
+                    "type": "object", "required": ["rules"], "additionalProperties": false,
+                    "properties": ["rules": ["type": "array", "items": ["$ref": "#/$defs/rule"]]],
+                ],
+            ],
+            "$defs": ["rule": rule, "event": event, "expression": expression],
+        ]
+    }
+
+    /// The schema of a file of tests.
+    public static func tests(actions: [ActionManifest]) -> JSON {
+        var test = SettingSchema.record(TestKeys.test)
+        test["properties"]?["given"] = ["type": "array", "items": given]
+        test["properties"]?["expect"] = ["type": "array", "items": expectation(actions)]
+        var file = SettingSchema.record(TestKeys.file)
+        file["properties"]?["tests"] = ["type": "array", "items": test]
+        file["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+        file["title"] = "Tests of Bellhop rules"
+        file["$defs"] = ["expression": expression]
+        return file
+    }
+
+    private static func summary(_ name: String) -> String { RuleKeys.rule.first { $0.name == name }?.summary ?? "" }
+
+    private static let expression: JSON = [
+        "type": ["string", "number", "boolean"], "description": "An expression in the Common Expression Language.",
+    ]
+
+    // MARK: Triggers
+
+    private static let event: JSON = [
+        "enum": .array(EventType.builtIn.filter { $0 != .scheduleDue }.map { .string($0.name) })
+    ]
+
+    private static var on: JSON {
+        let changes: JSON = [
+            "type": "object", "required": ["task_changed"], "additionalProperties": false,
+            "properties": [
+                "task_changed": [
+                    "type": "object",
+                    "additionalProperties": ["oneOf": [SettingSchema.record(RuleKeys.change), ["type": "null"]]],
+                ]
+            ],
+        ]
+        let one: JSON = [
+            "oneOf": [
+                ["$ref": "#/$defs/event"], changes, SettingSchema.record(RuleKeys.schedule), SettingSchema.record(RuleKeys.every),
+            ]
+        ]
+        return ["oneOf": [one, ["type": "array", "minItems": 1, "items": one]], "description": .string(summary("on"))]
+    }
+
+    // MARK: Steps
+
+    private static func step(_ actions: [ActionManifest]) -> JSON {
+        var step = SettingSchema.record(RuleKeys.step)
+        for action in actions {
+            var schema = SettingSchema.record(RuleKeys.arguments(of: action), isTemplated: true)
+            schema["description"] = .string(action.summary)
+            if action.shorthand != nil { schema = ["oneOf": [["type": ["string", "number", "boolean"]], schema]] }
+            step["properties"]?[action.kind] = schema
+        }
+        step["oneOf"] = .array(actions.map { ["required": [.string($0.kind)]] })
+        return step
+    }
+
+    // MARK: Tests
+
+    private static var given: JSON {
+        var properties = JSON.Object(
+            EventType.builtIn.filter { $0 != .scheduleDue }.map { ($0.name, ["type": "object"]) })
+        for setting in [TestKeys.wait, TestKeys.at, TestKeys.source] { properties[setting.name] = SettingSchema.schema(setting) }
+        properties["tasks"] = ["type": "array", "items": ["type": "object"], "description": .string(TestKeys.tasks.summary)]
+        return ["type": "object", "additionalProperties": false, "properties": .object(properties)]
+    }
+
+    private static func expectation(_ actions: [ActionManifest]) -> JSON {
+        var schema = SettingSchema.record(TestKeys.expectation)
+        for action in actions {
+            var arguments = SettingSchema.record(TestKeys.arguments(of: action))
+            arguments["required"] = nil
+            if action.shorthand != nil { arguments = ["oneOf": [["type": ["string", "number", "boolean"]], arguments]] }
+            schema["properties"]?[action.kind] = arguments
+        }
+        schema["oneOf"] = .array(actions.map { ["required": [.string($0.kind)]] })
+        return schema
+    }
+}

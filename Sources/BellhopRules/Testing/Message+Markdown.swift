@@ -1,0 +1,50 @@
+public import BellhopCore
+
+extension Message {
+    /// The message as its rule would write it: the Markdown of its parts, values among it as they are.
+    public var markdown: String {
+        var parts = title.isEmpty ? [] : [title.markdown]
+        if !text.isEmpty { parts.append(text.markdown) }
+        if let list { parts.append(list.markdown) }
+        for field in fields { parts.append("\(field.name.markdown): \(field.value.markdown)") }
+        if let link { parts.append("[\(link.label)](\(link.address))") }
+        return parts.joined(separator: "\n\n")
+    }
+}
+
+extension Message.List {
+    /// One line an item; how many more there are; or what is said of none.
+    var markdown: String {
+        if items.isEmpty { return empty.markdown }
+        let rest = more > 0 ? ["… and \(more) more"] : []
+        return (items.map { "- " + $0.markdown } + rest).joined(separator: "\n")
+    }
+}
+
+extension [Message.Block] {
+    var markdown: String {
+        map { block in
+            switch block {
+            case .paragraph(let inlines): inlines.markdown
+            case .list(let ordered, let items):
+                items.enumerated().map { (ordered ? "\($0 + 1). " : "- ") + $1.markdown }.joined(separator: "\n")
+            }
+        }.joined(separator: "\n\n")
+    }
+}
+
+extension [Message.Inline] {
+    /// The Markdown that means this; inserted values stand as they are.
+    var markdown: String {
+        map { inline in
+            switch inline {
+            case .text(let text), .value(let text): text
+            case .strong(let inner): "**\(inner.markdown)**"
+            case .emphasis(let inner): "*\(inner.markdown)*"
+            case .code(let inner): "`\(inner.markdown)`"
+            case .link(let label, let address): "[\(label.markdown)](\(address.markdown))"
+            case .lineBreak: "\n"
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,19 @@
+public import BellhopCore
+
+/// How one test of rules ended.
+public struct RuleTestResult: Sendable, Hashable {
+    public var file: String
+    public var line: Int
+    public var name: String
+    /// Where what happened is not what was expected; none when the test passed.
+    public var problems: [Diagnostic]
+
+    public init(file: String, line: Int, name: String, problems: [Diagnostic]) {
+        self.file = file
+        self.line = line
+        self.name = name
+        self.problems = problems
+    }
+
+    public var passed: Bool { problems.isEmpty }
+}

@@ -1,0 +1,32 @@
+import BellhopCore
+import YAML
+
+/// A test of rules as it was read.
+struct TestCase: Sendable {
+    var name: String
+    var line: Int
+    var start: Timestamp
+    var given: [Step]
+    var expected: [Expectation]
+    /// The place of `expect`, for what happens beyond it.
+    var expectPlace: Diagnostic.Place
+
+    /// Something that happens.
+    enum Step: Sendable {
+        case event(EventType, source: String, subject: String, data: JSON.Object, place: Diagnostic.Place)
+        case until(Timestamp)
+        case wait(Duration)
+        case tasks([Scope.ID: [Snapshot]])
+    }
+
+    /// An action that is expected, as far as the test names its arguments.
+    struct Expectation: Sendable {
+        var kind: String
+        var arguments: JSON.Object
+        var rule: String?
+        /// Nil: alive; empty: given up for any reason.
+        var dead: String?
+        var place: Diagnostic.Place
+        var places: [String: Diagnostic.Place]
+    }
+}

@@ -1,0 +1,156 @@
+import BellhopCore
+import YAML
+
+/// Reads one test: what happens, and what is expected.
+struct TestCaseReader {
+    let file: String
+    let book: RuleBook
+    let surroundings: RuleSurroundings
+    private(set) var problems = Diagnostics()
+
+    init(file: String, book: RuleBook, surroundings: RuleSurroundings) {
+        self.file = file
+        self.book = book
+        self.surroundings = surroundings
+    }
+
+    mutating func read(_ node: Node) -> TestCase? {
+        var reader = SettingsReader<Never>(file: file)
+        let settings = reader.settings(node, as: TestKeys.test, of: "a test")
+        problems.report(reader.diagnostics)
+        let given = (node["given"].flatMap { list($0, "`given`") } ?? []).compactMap { step($0) }
+        let expected = (node["expect"].flatMap { list($0, "`expect`") } ?? []).compactMap { expectation($0) }
+        guard let name = settings.text("name"), let at = settings.text("at"), let start = moment(at, node["at"] ?? node) else {
+            return nil
+        }
+        let place = Diagnostic.Place(node.mapping?["expect"]?.key ?? node, file: file)
+        return TestCase(
+            name: name, line: node.range.start.line, start: start, given: given, expected: expected, expectPlace: place)
+    }
+
+    private mutating func list(_ node: Node, _ what: String) -> [Node]? {
+        if let items = node.items { return items }
+        report("wrong-type", "\(what) is a list, not \(node.kind)", at: node, help: what == "`expect`" ? "`[]` for nothing" : nil)
+        return nil
+    }
+
+    private mutating func moment(_ text: String, _ node: Node) -> Timestamp? {
+        if let moment = Timestamp(rfc3339: text) { return moment }
+        report("wrong-value", "`\(text)` is not a time", at: node, help: "such as 2026-01-05T09:00:00Z")
+        return nil
+    }
+
+    // MARK: What happens
+
+    private mutating func step(_ node: Node) -> TestCase.Step? {
+        guard let mapping = node.mapping, let pair = mapping.first(where: { $0.name != "source" }) else {
+            report("wrong-type", "this is nothing that happens", at: node, help: "write an event, `wait`, `at` or `tasks`")
+            return nil
+        }
+        for other in mapping where other.name != pair.name && other.name != "source" {
+            report(
+                "unknown-key", "`\(pair.name)` and `\(other.name)` happen one after the other", at: other.key,
+                help: "begin each with `- `")
+        }
+        switch pair.name {
+        case "wait":
+            var reader = SettingsReader<Never>(file: file)
+            let value = reader.read(pair.value, as: TestKeys.wait)?.json?.asInt
+            problems.report(reader.diagnostics)
+            return value.map { .wait(.microseconds($0)) }
+        case "at":
+            return moment(pair.value.scalarText ?? "", pair.value).map(TestCase.Step.until)
+        case "tasks":
+            return tasks(pair.value).map(TestCase.Step.tasks)
+        default:
+            return event(pair, source: mapping["source"]?.value)
+        }
+    }
+
+    private mutating func event(_ pair: Mapping.Pair, source node: Node?) -> TestCase.Step? {
+        let type = EventType(pair.name)
+        guard EventType.builtIn.contains(type), type != .scheduleDue else {
+            let names = EventType.builtIn.filter { $0 != .scheduleDue }.map(\.name) + ["wait", "at", "tasks"]
+            let help =
+                type == .scheduleDue
+                ? "schedules come due by themselves as time passes" : Suggestion.didYouMean(pair.name, among: names)
+            report("unknown-event", "there is no event `\(pair.name)` to be given", at: pair.key, help: help)
+            return nil
+        }
+        var facts = TestFacts(file: file, surroundings: surroundings)
+        defer { problems.report(facts.problems) }
+        let data = facts.json(pair.value)?.asObject ?? [:]
+        let rule = book.compiled.first { $0.summary.types.contains(type) } ?? book.compiled.first
+        let fallback =
+            type.isLogin ? data["connection"]?.asString ?? rule?.sources.first ?? "" : rule?.firstSource(surroundings) ?? ""
+        let source = node?.scalarText ?? fallback
+        let place = Diagnostic.Place(pair.key, file: file)
+        guard type.hasTask else { return .event(type, source: source, subject: source, data: data, place: place) }
+        guard let (subject, data) = facts.task(type, pair.value, data, source: source) else { return nil }
+        return .event(type, source: source, subject: subject, data: data, place: place)
+    }
+
+    private mutating func tasks(_ node: Node) -> [Scope.ID: [Snapshot]]? {
+        guard let items = list(node, "`tasks`") else { return nil }
+        var facts = TestFacts(file: file, surroundings: surroundings)
+        defer { problems.report(facts.problems) }
+        var result: [Scope.ID: [Snapshot]] = [:]
+        for rule in book.compiled { for scope in rule.scopes { result[scope] = [] } }
+        for item in items {
+            let source = item["source"]?.scalarText ?? book.compiled.first?.firstSource(surroundings) ?? ""
+            guard let task = facts.snapshot(item, source: source) else { continue }
+            result[facts.facts(of: source).scope, default: []].append(task)
+        }
+        return result
+    }
+
+    // MARK: What is expected
+
+    private mutating func expectation(_ node: Node) -> TestCase.Expectation? {
+        let kinds = surroundings.actions.map(\.kind)
+        let keys = TestKeys.expectation.map(\.name)
+        guard let mapping = node.mapping, let pair = mapping.first(where: { !keys.contains($0.name) }) else {
+            report("wrong-type", "this is no action", at: node, help: "such as `comment: {text: …}`")
+            return nil
+        }
+        guard let action = surroundings.actions.first(where: { $0.kind == pair.name }) else {
+            report(
+                "unknown-action", "there is no action `\(pair.name)`", at: pair.key,
+                help: Suggestion.didYouMean(pair.name, among: kinds))
+            return nil
+        }
+        var reader = SettingsReader<Never>(file: file)
+        let beside = reader.settings(node, as: TestKeys.expectation, of: "an expectation", besides: [pair.name])
+        let settings = TestKeys.arguments(of: action)
+        var arguments: JSON.Object = [:]
+        var places: [String: Diagnostic.Place] = [:]
+        if pair.value.scalar != nil, let name = action.shorthand, let setting = settings.first(where: { $0.name == name }) {
+            arguments[name] = reader.read(pair.value, as: setting)?.json
+            places[name] = Diagnostic.Place(pair.value, file: file)
+        } else {
+            arguments = reader.settings(pair.value, as: settings, of: "`\(action.kind)`").values
+            for argument in pair.value.mapping?.pairs ?? [] {
+                places[argument.name] = Diagnostic.Place(argument.value, file: file)
+            }
+        }
+        problems.report(reader.diagnostics)
+        var dead: String?
+        switch beside.values["dead"] {
+        case .bool(let flag)?: dead = flag ? "" : nil
+        case .string(let reason)?: dead = reason
+        default: break
+        }
+        return TestCase.Expectation(
+            kind: action.kind, arguments: arguments, rule: beside.text("rule"), dead: dead,
+            place: Diagnostic.Place(pair.key, file: file), places: places)
+    }
+
+    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
+    }
+}
+
+extension Rule {
+    /// The source that a test's events come from unless they say otherwise.
+    func firstSource(_ surroundings: RuleSurroundings) -> String { sources.first ?? surroundings.sources.first?.name ?? "" }
+}

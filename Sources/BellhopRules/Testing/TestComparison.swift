@@ -1,0 +1,154 @@
+import BellhopCore
+
+/// Holds what a test expected against what happened.
+struct TestComparison {
+    /// An action as it happened: the deliveries of one step in one run.
+    struct Happening {
+        var rule: String
+        var kind: String
+        var receivers: [String]
+        var task: TaskReference?
+        var arguments: Arguments
+        var failure: Failure?
+    }
+
+    static func problems(_ test: TestCase, _ run: TestRun) -> [Diagnostic] {
+        let happened = happenings(run.deliveries)
+        var problems: [Diagnostic] = []
+        for (index, expected) in test.expected.enumerated() {
+            guard index < happened.count else {
+                problems.append(failed("`\(expected.kind)` was expected and did not happen", expected.place))
+                continue
+            }
+            if let problem = compare(expected, happened[index]) {
+                problems.append(problem)
+                break  // what follows is shifted, and would only say the same again
+            }
+        }
+        if problems.isEmpty, happened.count > test.expected.count {
+            let extra = happened[test.expected.count]
+            problems.append(failed("`\(extra.kind)` happened and was not expected", test.expectPlace, help: extra.line))
+        }
+        // A step that died is compared above; any other error of a rule is told.
+        for tally in run.errors where !happened.contains(where: { $0.failure != nil && $0.rule == tally.rule }) {
+            problems.append(failed("rule `\(tally.rule)` failed: \(tally.lastError ?? "")", test.expectPlace))
+        }
+        return problems
+    }
+
+    private static func happenings(_ deliveries: [Delivery]) -> [Happening] {
+        var result: [Happening] = []
+        var last: Delivery.ID?
+        for delivery in deliveries {
+            var failure: Failure?
+            if case .dead(let reason) = delivery.initial { failure = reason }
+            if let previous = last, previous.occasion == delivery.id.occasion, previous.rule == delivery.id.rule,
+                previous.step == delivery.id.step
+            {
+                result[result.count - 1].receivers.append(delivery.id.receiver)
+            } else {
+                result.append(
+                    Happening(
+                        rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
+                        arguments: delivery.arguments, failure: failure))
+            }
+            last = delivery.id
+        }
+        return result
+    }
+
+    private static func compare(_ expected: TestCase.Expectation, _ happened: Happening) -> Diagnostic? {
+        guard expected.kind == happened.kind else {
+            return failed("`\(expected.kind)` was expected, and this happened", expected.place, help: happened.line)
+        }
+        if let rule = expected.rule, rule != happened.rule {
+            return failed("rule `\(happened.rule)` did it, not `\(rule)`", expected.place)
+        }
+        switch (expected.dead, happened.failure) {
+        case (nil, let failure?): return failed("`\(expected.kind)` was given up: \(failure.message)", expected.place)
+        case (_?, nil): return failed("`\(expected.kind)` was not given up", expected.place, help: happened.line)
+        case (let reason?, let failure?) where !reason.isEmpty && reason != failure.reason.rawValue:
+            return failed(
+                "`\(expected.kind)` was given up for `\(failure.reason.rawValue)`", expected.place, help: failure.message)
+        default: break
+        }
+        for (name, wanted) in expected.arguments {
+            let found = happened.values(of: name)
+            guard !found.contains(wanted) else { continue }
+            let place = expected.places[name] ?? expected.place
+            let shown = found.first.map { "it is \($0.text)" } ?? "there is none"
+            return failed("`\(name)` is not \(wanted.text)", place, help: shown)
+        }
+        return nil
+    }
+
+    private static func failed(_ message: String, _ place: Diagnostic.Place, help: String? = nil) -> Diagnostic {
+        Diagnostic(code: "test-failed", message, at: place, help: help)
+    }
+}
+
+extension TestComparison.Happening {
+    /// The forms in which an argument may be expected; the first is the one that is shown.
+    func values(of name: String) -> [JSON] {
+        switch name {
+        case "to":
+            let names = receivers.map(JSON.string)
+            return names.count == 1 ? [.array(names), names[0]] : [.array(names)]
+        case "task":
+            return [task?.key.text, task?.number].compactMap { $0.map(JSON.string) }
+        default: break
+        }
+        switch arguments {
+        case .values(let values): return values[name].map { [$0] } ?? []
+        case .message(let message): return Self.values(of: name, in: message)
+        }
+    }
+
+    private static func values(of name: String, in message: Message) -> [JSON] {
+        switch name {
+        case "title": return [.string(message.title.markdown), .string(message.title.plainText)]
+        case "text": return message.text.isEmpty ? [""] : [.string(message.text.markdown), .string(message.text.plainText)]
+        case "list":
+            guard let list = message.list else { return [] }
+            if list.items.isEmpty {
+                return [.array([.string(list.empty.markdown)]), .array([.string(list.empty.plainText)]), .array([])]
+            }
+            return [.array(list.items.map { .string($0.markdown) }), .array(list.items.map { .string($0.plainText) })]
+        case "more": return [.int(Int64(message.list?.more ?? 0))]
+        case "fields":
+            return [.object(JSON.Object(message.fields.map { ($0.name.plainText, .string($0.value.plainText)) }))]
+        case "severity": return [.string(message.severity.rawValue)]
+        case "link": return message.link.map { [.string($0.address)] } ?? []
+        case "thread": return message.thread.map { [.string($0)] } ?? []
+        default: return []
+        }
+    }
+
+    /// The action on one line, as one could expect it.
+    var line: String {
+        var shown: [String] = []
+        if let failure { shown.append("dead: \(failure.reason.rawValue)") }
+        let names: [String]
+        switch arguments {
+        case .values(let values): names = (task == nil ? [] : ["task"]) + values.keys
+        case .message: names = ["to", "title", "text", "list", "link"]
+        }
+        for name in names {
+            if let value = values(of: name).first, value != "" { shown.append("\(name): \(value.text)") }
+        }
+        return "\(kind): {\(shown.joined(separator: ", "))}"
+    }
+}
+
+extension [Message.Block] {
+    /// The words alone, one block after the other.
+    var plainText: String {
+        map { block in
+            switch block {
+            case .paragraph(let inlines): inlines.plainText
+            case .list(let ordered, let items):
+                items.enumerated().map { (ordered ? "\($0 + 1). " : "- ") + $1.plainText }.joined(separator: "\n")
+            }
+        }.joined(separator: "\n\n")
+    }
+}

@@ -1,0 +1,136 @@
+import BellhopCore
+import YAML
+
+/// Makes events' data and tasks of what a test says about them.
+struct TestFacts {
+    let file: String
+    let surroundings: RuleSurroundings
+    private(set) var problems = Diagnostics()
+
+    init(file: String, surroundings: RuleSurroundings) {
+        self.file = file
+        self.surroundings = surroundings
+    }
+
+    func facts(of source: String) -> RuleSurroundings.SourceFacts {
+        surroundings.sources.first { $0.name == source } ?? .assumed(source)
+    }
+
+    /// Any YAML value as JSON.
+    mutating func json(_ node: Node) -> JSON? {
+        var reader = SettingsReader<Never>(file: file)
+        defer { problems.report(reader.diagnostics) }
+        return reader.read(node, as: Setting("data", .json, ""))?.json
+    }
+
+    /// A task as a test writes it: its own names, and its fields beside them.
+    mutating func snapshot(_ node: Node, source: String, on base: Snapshot? = nil) -> Snapshot? {
+        guard let mapping = node.mapping else {
+            report(
+                "wrong-type", "a task is a mapping, not \(node.kind)", at: node, help: "such as `{id: a1, number: INC0010021}`")
+            return nil
+        }
+        let schema = facts(of: source).schema
+        var task = base ?? Snapshot(key: "task")
+        var given: Set<String> = []
+        for pair in mapping {
+            let text = pair.value.isNull ? "" : pair.value.scalarText ?? ""
+            switch pair.name {
+            case "id": task.key = TaskKey(text)
+            case "number": task.number = text
+            case "title": task.title = text
+            case "type": task.type = text
+            case "class": task.className = text
+            case "url": task.url = text
+            case "source": break
+            case "labels": task.labels = json(pair.value)?.asObject ?? [:]
+            case "fields":
+                for field in pair.value.mapping?.pairs ?? [] {
+                    task.fields[field.name] = self.field(field, schema)
+                    given.insert(field.name)
+                }
+            default:
+                task.fields[pair.name] = field(pair, schema)
+                given.insert(pair.name)
+            }
+        }
+        if base == nil, mapping["id"] == nil, !task.number.isEmpty { task.key = TaskKey(task.number) }
+        let mirrored = [("number", task.number), ("short_description", task.title), ("sys_class_name", task.className)]
+        for (name, value) in mirrored where schema[name] != nil && !given.contains(name) { task.fields[name] = .string(value) }
+        for field in schema.fields where task.fields[field.name] == nil {
+            task.fields[field.name] = field.type == .text ? "" : .null
+        }
+        return task
+    }
+
+    private mutating func field(_ pair: Mapping.Pair, _ schema: TaskSchema) -> JSON {
+        guard let declared = schema[pair.name] ?? Snapshot.fieldAliases[pair.name].flatMap({ schema[$0] }) else {
+            let names = schema.fields.map(\.name) + Snapshot.ownNames
+            let help = Suggestion.didYouMean(pair.name, among: names)
+            let isOwn = surroundings.isOpen && (help == nil || pair.name.hasPrefix("u_") || pair.name.hasPrefix("x_"))
+            if !isOwn { report("unknown-field", "the source declares no field `\(pair.name)`", at: pair.key, help: help) }
+            return json(pair.value) ?? .null
+        }
+        if pair.value.isNull { return declared.type == .text ? "" : .null }
+        let value = json(pair.value) ?? .null
+        switch (declared.type, value) {
+        case (.text, _): return .string(pair.value.scalarText ?? value.text)
+        case (.int, .int), (.double, .double), (.double, .int), (.bool, .bool): return value
+        case (.timestamp, .string(let text)):
+            if let moment = Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text) { return .string(moment.rfc3339) }
+        default: break
+        }
+        let wanted =
+            declared.type == .timestamp
+            ? "a time such as 2026-01-05T09:00:00Z" : declared.type == .bool ? "`true` or `false`" : "a number"
+        report("wrong-type", "`\(pair.name)` is \(wanted)", at: pair.value)
+        return .null
+    }
+
+    /// The subject and data of an event about a task, with what follows from the rest filled in.
+    mutating func task(_ type: EventType, _ node: Node, _ data: JSON.Object, source: String) -> (String, JSON.Object)? {
+        guard let place = node["task"] else {
+            report("missing-key", "`\(type.name)` is about a task", at: node, help: "add `task: {id: …}`")
+            return nil
+        }
+        guard let task = snapshot(place, source: source) else { return nil }
+        var data = data
+        data["task"] = task.json(source: source)
+        if type == .taskRemoved, data["reason"] == nil { data["reason"] = .string(RemovalReason.closed.rawValue) }
+        if type == .taskChanged {
+            guard let before = before(task, node, source: source) else { return nil }
+            guard case .changed(let changes)? = Change(from: before, to: task) else {
+                report("wrong-value", "nothing is different between `before` and `task`", at: node["before"] ?? node)
+                return nil
+            }
+            data["before"] = before.json(source: source)
+            data["changes"] = .object(JSON.Object(changes.map { ($0.field, ["from": $0.from, "to": $0.to]) }))
+        }
+        return ("test/\(task.key.text)", data)
+    }
+
+    /// The task before it changed: as it is, but for what `before` or `changes` say.
+    private mutating func before(_ task: Snapshot, _ node: Node, source: String) -> Snapshot? {
+        if let place = node["before"] { return snapshot(place, source: source, on: task) }
+        guard let changes = node["changes"]?.mapping else {
+            report("missing-key", "`task_changed` says what it was before", at: node, help: "add `before: {state: 1}`, say")
+            return nil
+        }
+        var before = task
+        for pair in changes {
+            guard let from = pair.value["from"] else { continue }
+            let text = from.isNull ? "" : from.scalarText ?? ""
+            switch pair.name {
+            case "number": before.number = text
+            case "title": before.title = text
+            case "class": before.className = text
+            default: before.fields[pair.name] = json(from) ?? .null
+            }
+        }
+        return before
+    }
+
+    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
+    }
+}

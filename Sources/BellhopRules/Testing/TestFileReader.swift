@@ -1,0 +1,80 @@
+import BellhopCore
+import YAML
+
+/// Reads a file of tests.
+struct TestFileReader {
+    let file: RuleFile
+    private(set) var problems = Diagnostics()
+
+    init(_ file: RuleFile) { self.file = file }
+
+    /// The document of the file; nil when it cannot be read.
+    mutating func root() -> Node? {
+        let source = SourceText(file.bytes)
+        do throws(YAMLErrors) {
+            let documents = try parse(source).filter { !$0.isEmpty }
+            if documents.count > 1 {
+                report(
+                    "wrong-type", "a file of tests is one document", at: documents[1].root, help: "put all tests under `tests:`")
+            }
+            if let root = documents.first?.root { return root }
+            let place = Diagnostic.Place(file: file.path, line: 1, column: 1)
+            problems.report(Diagnostic(code: "missing-key", "this file holds no tests", at: place))
+        } catch {
+            problems.report(Diagnostics(error, in: source, file: file.path))
+        }
+        return nil
+    }
+
+    /// The paths of the rule files that are tested, as they would be given beside this file.
+    mutating func rulePaths(_ root: Node) -> [(path: String, node: Node)] {
+        let folder = file.path.lastIndex(of: "/").map { String(file.path[...$0]) } ?? ""
+        guard let node = root["rules"] else {
+            let own = file.path.replacingSuffix(".test.yaml", with: ".yaml").replacingSuffix(".test.yml", with: ".yml")
+            return [(own, root)]
+        }
+        var reader = SettingsReader<Never>(file: file.path)
+        let names = reader.read(node, as: TestKeys.file[0])?.json.map { Settings(["rules": $0]).texts("rules") } ?? []
+        problems.report(reader.diagnostics)
+        return names.enumerated().map { index, name in
+            (name.hasPrefix("/") ? name : Self.normalised(folder + name), node.items.map { $0[index] } ?? node)
+        }
+    }
+
+    /// The tests of the file, read by what the rules are.
+    mutating func tests(_ root: Node, of book: RuleBook, in surroundings: RuleSurroundings) -> [TestCase] {
+        var reader = SettingsReader<Never>(file: file.path)
+        _ = reader.settings(root, as: TestKeys.file, of: "a file of tests")
+        problems.report(reader.diagnostics)
+        guard let node = root["tests"] else { return [] }
+        guard let items = node.items else {
+            report("wrong-type", "`tests` is a list of tests, not \(node.kind)", at: node)
+            return []
+        }
+        return items.compactMap { item in
+            var reader = TestCaseReader(file: file.path, book: book, surroundings: surroundings)
+            defer { problems.report(reader.problems) }
+            return reader.read(item)
+        }
+    }
+
+    mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file.path), help: help))
+    }
+
+    /// The path without `.` and, where it can be said, without `..`.
+    static func normalised(_ path: String) -> String {
+        var parts: [Substring] = []
+        for part in path.split(separator: "/", omittingEmptySubsequences: false) {
+            if part == "." { continue }
+            if part == "..", let last = parts.last, last != "..", !last.isEmpty { parts.removeLast() } else { parts.append(part) }
+        }
+        return parts.joined(separator: "/")
+    }
+}
+
+extension String {
+    func replacingSuffix(_ suffix: String, with other: String) -> String {
+        hasSuffix(suffix) ? dropLast(suffix.count) + other : self
+    }
+}

@@ -1,0 +1,57 @@
+import BellhopCore
+
+/// The keys of test files, declared once: for reading them and for their JSON Schema.
+enum TestKeys {
+    static let file: [Setting] = [
+        Setting(
+            "rules", .list(.path),
+            "The rule files that are tested, beside this file; unless it is said, the one of the same name."),
+        Setting("tests", .json, required: true, "The tests."),
+    ]
+
+    static let test: [Setting] = [
+        Setting("name", .text, required: true, "What is promised, as a sentence."),
+        Setting("at", .text, default: "2026-01-05T09:00:00Z", "When the test begins."),
+        Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`."),
+        Setting("expect", .json, required: true, "What the rules do, all of it and in order; `[]` for nothing."),
+    ]
+
+    static let wait = Setting("wait", .duration, "So much time passes.")
+    static let at = Setting("at", .text, "Time goes on to this moment.")
+    static let tasks = Setting("tasks", .json, "The tasks that the sources show from here on.")
+    static let source = Setting("source", .name, "The source of the event; the rule's first `from`, unless it is said.")
+
+    /// Beside an expected action.
+    static let expectation: [Setting] = [
+        Setting("rule", .name, "The rule that does it."),
+        Setting("dead", .either([.boolean, .text]), "That it is given up at once, and why: `budget`, `unrenderable`."),
+    ]
+
+    /// What can be expected of a message.
+    static let message: [Setting] = [
+        Setting("to", .list(.name), "The receivers."), Setting("title", .text, "The title."),
+        Setting("text", .text, "The text, as Markdown or without markup."),
+        Setting("list", .list(.text), "The list's lines, as Markdown or without markup."),
+        Setting("more", .integer(0...Int.max), "How many elements the list leaves out."),
+        Setting("fields", .map(.text), "The fields."),
+        Setting("severity", .oneOf(Message.Severity.allCases.map(\.rawValue)), "The severity."),
+        Setting("link", .text, "The link's address."), Setting("thread", .text, "The thread."),
+    ]
+
+    /// What can be expected of an action.
+    static func arguments(of action: ActionManifest) -> [Setting] {
+        if action.isMessage { return message }
+        var settings = RuleKeys.arguments(of: action).map { Setting($0.name, expected($0.type), $0.summary) }
+        if action.receiver == .named || action.receiver == .namedOrAddress, !settings.contains(where: { $0.name == "to" }) {
+            settings.append(Setting("to", .list(.name), "The receivers."))
+        }
+        return settings
+    }
+
+    private static func expected(_ type: SettingType) -> SettingType {
+        switch type {
+        case .markdown, .expression: .text
+        default: type
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import BellhopCore
+import BellhopRules
+
+/// The world that rules are tested in: two sources on one instance, receivers, and the actions of the contract.
+enum Fixture {
+    static let start = Timestamp(seconds: 1_767_603_600)  // 2026-01-05T09:00:00Z, a Monday
+    static let scope = Scope.ID(text: "scope-my-work")
+    static let incidentScope = Scope.ID(text: "scope-incidents")
+
+    static let schema = TaskSchema([
+        .init("number", .text), .init("short_description", .text), .init("sys_class_name", .text), .init("priority", .int),
+        .init("urgency", .int), .init("impact", .int), .init("state", .int), .init("active", .bool), .init("assigned_to", .text),
+        .init("assignment_group", .text), .init("due_date", .timestamp), .init("created", .timestamp), .init("cost", .double),
+        .init("url", .text), .init("parent", .text),
+    ])
+    static let incidentSchema = TaskSchema([
+        .init("number", .text), .init("priority", .int), .init("state", .int), .init("assigned_to", .text), .init("cost", .text),
+    ])
+
+    static func surroundings(isOpen: Bool = false) -> RuleSurroundings {
+        RuleSurroundings(
+            sources: isOpen
+                ? []
+                : [
+                    .init(name: "my-work", kind: "tracker", connection: "snow", schema: schema, scope: scope, user: "john.doe"),
+                    .init(
+                        name: "incidents", kind: "table", connection: "snow", schema: incidentSchema, scope: incidentScope,
+                        user: "john.doe"),
+                ],
+            connections: isOpen
+                ? []
+                : [
+                    .init(name: "snow", kind: "servicenow", role: .system), .init(name: "ops", kind: "slack", role: .receiver),
+                    .init(name: "pager", kind: "pagerduty", role: .receiver),
+                ],
+            actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, isOpen: isOpen)
+    }
+
+    /// Berlin by its rule, so that the tests need no files of the system.
+    static let zones: [String: TimeZoneTable] = {
+        var zones = ["UTC": TimeZoneTable.utc]
+        zones["Europe/Berlin"] = TimeZoneTable(name: "Europe/Berlin", posix: "CET-1CEST,M3.5.0,M10.5.0/3")
+        return zones
+    }()
+
+    static let actions: [ActionManifest] = [
+        ActionManifest(
+            kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
+            arguments: [
+                Setting("text", .text, required: true, "What the note says."),
+                Setting("visibility", .oneOf(["internal", "customer"]), default: "internal", "Who reads it."),
+                Setting("task", .text, "Another task than the event's."),
+            ], writesTask: true),
+        ActionManifest(
+            kind: "log", summary: "Writes a line.", receiver: .local("file"), shorthand: "text",
+            arguments: [
+                Setting("text", .text, required: true, "The line."),
+                Setting("level", .oneOf(["debug", "info", "warning", "error"]), default: "info", "How grave."),
+                Setting("file", .path, "Where to."), Setting("format", .oneOf(["text", "json"]), "How."),
+                Setting("fields", .map(.json), "More."),
+            ]),
+        ActionManifest(
+            kind: "webhook", summary: "Calls an address.", receiver: .namedOrAddress,
+            arguments: [
+                Setting("url", .address, "The address."), Setting("to", .name, "A connection."),
+                Setting("method", .oneOf(["GET", "POST", "PUT"]), default: "POST", "The method."),
+                Setting("headers", .map(.text), "Headers."), Setting("query", .map(.text), "Query."),
+                Setting("json", .json, "The body."), Setting("timeout", .duration, "How long to wait."),
+                Setting("expect", .list(.integer(100...599)), "Statuses that count."),
+            ]),
+        ActionManifest(
+            kind: "notify", summary: "Sends a message.", receiver: .named,
+            arguments: [
+                Setting("to", .list(.name), required: true, "Receivers."), Setting("title", .text, "One line."),
+                Setting("text", .markdown, "More."),
+                Setting(
+                    "list",
+                    .record([
+                        Setting("of", .expression, required: true, "A list."), Setting("as", .name, required: true, "A name."),
+                        Setting("item", .markdown, required: true, "A line."), Setting("max", .integer(1...1000), "How many."),
+                        Setting("empty", .markdown, "Said of none."),
+                    ]), "Lines."),
+                Setting("severity", .oneOf(["info", "warning", "error", "critical"]), "How grave."),
+                Setting("link", .address, "A link."), Setting("fields", .map(.text), "Facts."),
+                Setting("thread", .text, "A thread."),
+            ], isMessage: true, expires: .days(1)),
+    ]
+
+    static func book(_ text: String, isOpen: Bool = false) throws -> RuleBook {
+        try RuleBook.load(
+            [RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: surroundings(isOpen: isOpen))
+    }
+
+    /// What `bellhop check` would show of these rules.
+    static func diagnostics(_ text: String, isOpen: Bool = false) -> String {
+        do {
+            return try book(text, isOpen: isOpen).warnings.map { $0.rendered() }.joined(separator: "\n")
+        } catch let error as Diagnostics {
+            return error.all.map { $0.rendered() }.joined(separator: "\n")
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    static func task(
+        _ id: String = "a1", number: String = "INC0010021", title: String = "My computer doesn't work",
+        class className: String = "incident",
+        fields: JSON.Object = [:], labels: JSON.Object = [:]
+    ) -> Snapshot {
+        Snapshot(
+            key: TaskKey(id), number: number, title: title, type: "Incident", className: className,
+            url: "https://acme.service-now.com/task.do?sys_id=\(id)", fields: fields, labels: labels)
+    }
+
+    static func event(
+        _ type: EventType = .taskCreated, _ task: Snapshot? = task(), source: String = "my-work", data: JSON.Object = [:],
+        id: String = "e1",
+        hop: Int = 0
+    ) -> Event {
+        var data = data
+        if let task { data["task"] = task.json(source: source) }
+        return Event(
+            id: Event.ID(id), type: type, source: source, subject: task.map { "acme/\($0.key.text)" } ?? source, time: start,
+            data: data,
+            hop: hop)
+    }
+
+    /// A change of a field, as the engine tells it.
+    static func changed(_ task: Snapshot, from before: Snapshot, id: String = "e1") -> Event {
+        var changes = JSON.Object()
+        if case .changed(let fields)? = Change(from: before, to: task) {
+            for field in fields { changes[field.field] = ["from": field.from, "to": field.to] }
+        }
+        return event(.taskChanged, task, data: ["before": before.json(source: "my-work"), "changes": .object(changes)], id: id)
+    }
+}
+
+extension RuleBook {
+    /// Routes events as the engine does, with this much known.
+    func route(
+        _ events: [Event], state: [StateKey: JSON] = [:], tasks: [Scope.ID: [Snapshot]] = [:], at now: Timestamp = Fixture.start,
+        since: [String: Int64] = [:]
+    ) -> Routing {
+        let stored = events.enumerated().map { StoredEvent(sequence: Int64($0 + 1), event: $1) }
+        let matches = match(stored, since: since)
+        let state = state.filter { matches.stateKeys.contains($0.key) }
+        let tasks = tasks.filter { matches.scopesNeeded.contains($0.key) }
+        return decide(matches, state: state, tasks: tasks, at: now)
+    }
+}
+
+extension Delivery {
+    /// The delivery on one line, to be compared whole.
+    var line: String {
+        let arguments =
+            switch arguments {
+            case .values(let values): JSON.object(values).text(.sorted)
+            case .message(let message): message.markdown
+            }
+        let state =
+            switch initial {
+            case .available: ""
+            case .shadow: " (shadow)"
+            case .dead(let failure): " (dead, \(failure.reason.rawValue): \(failure.message))"
+            }
+        return "\(id.rule)/\(id.step.text) \(action) → \(id.receiver): \(arguments)\(state)"
+    }
+}

@@ -1,0 +1,64 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+@Suite struct RuleLoadingTests {
+    @Test func `the rules of the reference load without a word`() throws {
+        let book = try Fixture.book(
+            """
+            rule: acknowledge-new-incidents
+            description: Leave a note on each new incident as soon as it is seen.
+            on: task_created                       # a type, or a list of types
+            from: my-work                          # a source, or a list; default: all
+            when: task.class == "incident"         # CEL
+            once: task.id                          # never twice for one task, whatever happens
+            do:
+              - comment: Thanks, ${{ task.number }} is in my queue. I will look at it shortly.
+            ---
+            rule: morning-digest
+            on: {schedule: "30 8 * * MON-FRI", timezone: Europe/Berlin, missed: once}   # once | all | skip
+            from: my-work
+            do:
+              - notify:
+                  to: ops
+                  title: ${{ size(tasks) }} open tasks
+                  list:
+                    of: tasks.sortBy(t, t.created)
+                    as: t
+                    item: "[${{ t.number }}](${{ t.url }}) ${{ t.title }}"
+                    max: 20
+                    empty: Nothing open. Well done.
+            ---
+            rule: page-for-unassigned-p1
+            on: [task_created, task_changed]
+            when: task.priority == 1 && task.assigned_to == ""
+            throttle: {every: 1h, by: task.id}
+            do:
+              - notify: {to: [ops, pager], severity: critical, title: "${{ task.number }} is a P1 nobody owns", text: "${{ task.title }}"}
+              - webhook: {url: https://chat.example.com/hook, json: {text: "${{ task.number }}: ${{ task.title }}"}}
+              - log: {text: "paged for ${{ task.number }}", level: warning, file: logs/pages.log}
+            """)
+        #expect(book.warnings == [])
+        #expect(book.rules.map(\.name) == ["acknowledge-new-incidents", "morning-digest", "page-for-unassigned-p1"])
+        #expect(book.rules.map(\.line) == [1, 10, 24])
+        #expect(book.rules[1].schedule == "30 8 * * MON-FRI Europe/Berlin")
+        #expect(book.rules[2].types == [.taskCreated, .taskChanged])
+        #expect(book.rules[2].actions == ["notify", "webhook", "log"])
+    }
+
+    @Test func `a field that a source does not declare is shown as the reference shows it`() {
+        let text = """
+            rule: page
+            on: task_created
+            from: incidents
+            when: task.pririty == 1
+            do: [{log: x}]
+            """
+        #expect(
+            Fixture.diagnostics(text) == """
+                rules/test.yaml:4:12: error: no field `pririty` on a task of source `incidents` [unknown-field]
+                  4 | when: task.pririty == 1
+                    |            ^~~~~~~ did you mean `priority`?
+                """)
+    }
+}

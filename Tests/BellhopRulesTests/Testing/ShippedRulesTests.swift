@@ -1,0 +1,36 @@
+import BellhopCore
+import BellhopRules
+import Foundation
+import Testing
+
+@Suite struct ShippedRulesTests {
+    private static func files() throws -> [RuleFile] {
+        let folder = URL(filePath: #filePath).appending(path: "../../../../rules").standardized.path
+        return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".yaml") }.sorted().map { name in
+            RuleFile(path: "rules/\(name)", bytes: Array(try Data(contentsOf: URL(filePath: "\(folder)/\(name)"))))
+        }
+    }
+
+    @Test func `the shipped rules load with and without a configuration`() throws {
+        for isOpen in [true, false] {
+            let book = try RuleBook.load(try Self.files(), surroundings: Fixture.surroundings(isOpen: isOpen))
+            #expect(book.warnings == [])
+            #expect(
+                book.rules.map(\.name) == [
+                    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login", "morning-digest",
+                    "page-for-unowned-p1",
+                ])
+            #expect(book.rules.allSatisfy { $0.description != nil })
+        }
+    }
+
+    @Test func `the tests of the shipped rules pass with and without a configuration`() throws {
+        let files = try Self.files()
+        for isOpen in [true, false] {
+            let results = try RuleTests.run(
+                files.filter(\.isTest), rules: files, surroundings: Fixture.surroundings(isOpen: isOpen))
+            #expect(results.count == 14)
+            #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
+        }
+    }
+}
