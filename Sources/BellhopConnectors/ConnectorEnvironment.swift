@@ -1,0 +1,39 @@
+public import BellhopCore
+
+/// What connectors need of the program around them.
+public struct ConnectorEnvironment: Sendable {
+    public var clock: any AgentClock
+    /// Hears of logins.
+    public var events: any EventSink
+    public var notebook: any Notebook
+    /// The login that the keychain holds for a connection; nil when it holds none. Asked at each login, so that a changed password is seen.
+    public var login: @Sendable (_ connection: String) async throws -> (username: String, password: String)?
+    /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current one.
+    public var baseFolder: String
+    /// Gets the lines of `log` actions that have no file.
+    public var output: LogSink
+    public var logRotation: LogRotation
+    /// Random bits, for salts.
+    public var random: @Sendable () -> UInt64
+
+    public init(
+        clock: any AgentClock, events: any EventSink, notebook: any Notebook,
+        login: @escaping @Sendable (_ connection: String) async throws -> (username: String, password: String)?,
+        baseFolder: String, output: @escaping LogSink, logRotation: LogRotation = LogRotation(),
+        random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+    ) {
+        self.clock = clock
+        self.events = events
+        self.notebook = notebook
+        self.login = login
+        self.baseFolder = baseFolder
+        self.output = output
+        self.logRotation = logRotation
+        self.random = random
+    }
+
+    /// A path of bellhop.yaml as this process reaches it.
+    func path(_ path: String) -> String {
+        path.hasPrefix("/") || baseFolder.isEmpty ? path : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + path
+    }
+}
