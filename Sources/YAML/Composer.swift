@@ -50,12 +50,14 @@ struct Composer {
     }
 
     private mutating func take(_ step: Event.ScalarStep, _ event: Event) {
-        guard count(1 + step.text.utf8.count / 256, .tooManyNodes, at: event) else { return }
+        guard count(1 + step.text.utf8.count / 256, at: event) else { return }
         var range = marks.range(event.start, event.end)
         if !step.properties.isEmpty { range = SourceRange(contentStart(range.start, before: range.end.offset), range.end) }
         switch step.style {
-        case .literal, .folded: range = source.trimmingBlankEnd(of: range)
-        case .singleQuoted, .doubleQuoted: checkSpaceBeforeComment(behind: range)
+        case .literal, .folded:
+            if let header = BlockHeader(source, range.start.offset) { checkSpaceBeforeComment(at: header.indicatorsEnd) }
+            range = source.trimmingBlankEnd(of: range)
+        case .singleQuoted, .doubleQuoted: checkSpaceBeforeComment(at: range.end.offset)
         case .plain: break
         }
         let value = meaning(of: step, at: range)
@@ -79,7 +81,7 @@ struct Composer {
     }
 
     private mutating func open(_ kind: Frame.Kind, _ properties: Event.Properties, _ isFlow: Bool, _ event: Event) {
-        guard count(1, .tooManyNodes, at: event) else { return }
+        guard count(1, at: event) else { return }
         var start = marks.position(event.start)
         if !properties.isEmpty { start = contentStart(start, before: source.bytes.count) }
         guard frames.count < limits.depth else {
@@ -106,7 +108,7 @@ struct Composer {
         let hasBracket = frame.isFlow && event.start.index != event.end.index
         let end = hasBracket ? marks.position(event.end) : last
         let range = SourceRange(frame.start, end)
-        if hasBracket { checkSpaceBeforeComment(behind: range) }
+        if hasBracket { checkSpaceBeforeComment(at: range.end.offset) }
         let node = Node(frame.content, range, in: source)
         if let anchor = frame.properties.anchor {
             anchors[anchor] = Anchored(node: node, weight: nodes - frame.nodesBefore, height: frame.height)
@@ -166,10 +168,12 @@ struct Composer {
 
 extension Composer {
     /// Counts nodes. False, and the end, when there are too many.
-    private mutating func count(_ weight: Int, _ code: YAMLError.Code, at event: Event) -> Bool {
+    private mutating func count(_ weight: Int, at event: Event) -> Bool {
         nodes += weight
         guard nodes > limits.nodes else { return true }
-        stop(YAMLError(code, "the text holds more than \(limits.nodes) values", at: marks.range(event.start, event.start)))
+        stop(
+            YAMLError(.tooManyNodes, "the text holds more than \(limits.nodes) values", at: marks.range(event.start, event.start))
+        )
         return false
     }
 
@@ -189,9 +193,9 @@ extension Composer {
         report(YAMLError(.version, message, at: line, help: "delete the line, or write `%YAML 1.2`"))
     }
 
-    private mutating func checkSpaceBeforeComment(behind range: SourceRange) {
-        guard source.byte(range.end.offset) == ASCII.hash else { return }
-        let place = source.range(range.end.offset..<range.end.offset + 1)
+    private mutating func checkSpaceBeforeComment(at offset: Int) {
+        guard source.byte(offset) == ASCII.hash else { return }
+        let place = source.range(offset..<offset + 1)
         report(YAMLError(.commentNeedsSpace, "a comment begins with a space and `#`", at: place))
     }
 

@@ -10,6 +10,9 @@ struct BlockHeader {
     private(set) var chomping = Chomping.clip
     private(set) var digit: Int?
 
+    /// Behind the last of the indicators.
+    let indicatorsEnd: Int
+
     /// Where the line behind the header begins.
     let body: Int
 
@@ -17,7 +20,7 @@ struct BlockHeader {
         guard let mark = source.byte(start) else { return nil }
         isFolded = mark == ASCII.greater
         var index = start + 1
-        while let byte = source.byte(index), !byte.isBlankOrBreak {
+        while let byte = source.byte(index), !byte.isBlankOrBreak, byte != ASCII.hash {
             switch byte {
             case ASCII.dash: chomping = .strip
             case UInt8(ascii: "+"): chomping = .keep
@@ -26,6 +29,7 @@ struct BlockHeader {
             }
             index += 1
         }
+        indicatorsEnd = index
         while let byte = source.byte(index), !ASCII.isBreak(byte) { index += 1 }
         body = index + source.breakLength(index)
     }

@@ -57,6 +57,7 @@ import YAML
         Case("log: [a]]", .unclosedBracket, "log: [a]"),
         Case(#"match: "\d+\n""#, .badEscape, #"match: "\\d+\n""#),
         Case("a: 'x'#y", .commentNeedsSpace, "a: 'x' #y"),
+        Case("a: |#y\n  z", .commentNeedsSpace, "a: | #y"),
         Case("rule my-rule\non: x", .missingColon, "rule: my-rule"),
         Case("text: \"open", .unclosedQuote, "text: \"open\""),
         Case("%YAML 1.1\n---\na: b", .version, "%YAML 1.2"),
