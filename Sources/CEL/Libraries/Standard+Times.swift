@@ -9,10 +9,11 @@ extension Standard {
         part("getHours", ofDuration: { $0 / 3_600_000_000_000 }) { civil, _ in civil.hour },
         part("getMinutes", ofDuration: { $0 / 60_000_000_000 }) { civil, _ in civil.minute },
         part("getSeconds", ofDuration: { $0 / 1_000_000_000 }) { civil, _ in civil.second },
-        part("getMilliseconds", ofDuration: { $0 / 1_000_000 }) { _, nanoseconds in Int64(nanoseconds) / 1_000_000 },
+        part("getMilliseconds", ofDuration: { $0 / 1_000_000 % 1000 }) { _, nanoseconds in Int64(nanoseconds) / 1_000_000 },
     ]
 
-    /// A function that takes a part of a moment, in UTC or in a zone, and of a duration where that has it: the whole in that unit.
+    /// A function that takes a part of a moment, in UTC or in a zone, and of a duration where that has it: the whole in that unit, save
+    /// milliseconds, which are those of the last second (cel-spec, langdef, list of standard definitions).
     private static func part(
         _ name: String, ofDuration: (@Sendable (Int64) -> Int64)? = nil, _ part: @escaping @Sendable (CivilTime, Int32) -> Int64
     ) -> Function {

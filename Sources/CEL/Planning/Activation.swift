@@ -13,14 +13,17 @@ public protocol Resolver: AnyObject {
 /// activation serves all programs whose environments share a ``SlotTable``.
 public final class Activation {
     private let table: SlotTable
-    private var slots: [Slot] = []
-    public private(set) var resolver: (any Resolver)?
     private var failures: [Int: EvaluationError] = [:]
     private var patterns = PatternCache()
 
     // Storage that closures read on every step. Exclusivity is not checked at run time: nothing holds an access over a call.
+    @exclusivity(unchecked) private var slots: [Slot] = []
+    /// What gives the variables of this event their values.
+    @exclusivity(unchecked) public private(set) var resolver: (any Resolver)?
     @exclusivity(unchecked) private(set) var values: UnsafeMutablePointer<Value>
     @exclusivity(unchecked) private var stamps: UnsafeMutablePointer<UInt64>
+    @exclusivity(unchecked) private var texts: UnsafeMutablePointer<SlotText>
+    @exclusivity(unchecked) private var arena = TextArena()
     @exclusivity(unchecked) private var capacity = 0
     @exclusivity(unchecked) private var event: UInt64 = 1
     @exclusivity(unchecked) private var locals: UnsafeMutablePointer<Value>
@@ -40,6 +43,7 @@ public final class Activation {
         self.table = table
         values = .allocate(capacity: 0)
         stamps = .allocate(capacity: 0)
+        texts = .allocate(capacity: 0)
         locals = .allocate(capacity: 0)
     }
 
@@ -52,6 +56,8 @@ public final class Activation {
         values.deinitialize(count: capacity)
         values.deallocate()
         stamps.deallocate()
+        texts.deallocate()
+        arena.free()
         locals.deinitialize(count: localCapacity)
         locals.deallocate()
     }
@@ -60,6 +66,7 @@ public final class Activation {
     public func begin(_ resolver: (any Resolver)?) {
         self.resolver = resolver
         event += 1
+        arena.reset()
         if !failures.isEmpty { failures.removeAll(keepingCapacity: true) }
     }
 
@@ -67,6 +74,7 @@ public final class Activation {
     public func set(_ slot: Slot, to value: Value) {
         reserve(slots: slot.id + 1)
         values[slot.id] = value
+        texts[slot.id] = .empty
         stamps[slot.id] = event << 2 | State.ready
     }
 
@@ -80,6 +88,24 @@ public final class Activation {
     @inline(__always)
     func makeReady(_ id: Int) -> Bool { isReady(id) || fill(id) }
 
+    /// The bytes of the slot's text; where there is none, why not.
+    @inline(__always)
+    func text(of id: Int) -> SlotText { texts[id].event == event ? texts[id] : readText(id) }
+
+    @inline(never)
+    private func readText(_ id: Int) -> SlotText {
+        guard makeReady(id) else { return .failure(event: event) }
+        if case .string(let text) = values[id] {
+            texts[id] = .bytes(text.withBytes { arena.copy($0) }, event: event)
+        } else {
+            texts[id] = .noText(event: event)
+        }
+        return texts[id]
+    }
+
+    /// Why the last slot was not ready, or the last test failed.
+    var reason: EvaluationError { failure ?? .unknownName("?") }
+
     @inline(__always)
     func value(of id: Int) throws(EvaluationError) -> Value {
         guard makeReady(id) else { throw failure ?? .unknownName("?") }
@@ -88,31 +114,37 @@ public final class Activation {
 
     @inline(never)
     private func fill(_ id: Int) -> Bool {
-        if stamps[id] == event << 2 | State.failed {
+        let stamp = stamps[id]
+        if stamp == event << 2 | State.failed {
             failure = failures[id]
             return false
         }
         let slot = slots[id]
-        guard stamps[id] != event << 2 | State.filling else {
+        if stamp != event << 2 | State.filling {
+            stamps[id] = event << 2 | State.filling
+            if slot.isOfHost, let value = resolver?.value(of: slot) {
+                values[id] = value
+                stamps[id] = event << 2 | State.ready
+                return true
+            }
+            do throws(EvaluationError) {
+                values[id] = try find(slot)
+                stamps[id] = event << 2 | State.ready
+                return true
+            } catch {
+                failure = error
+            }
+        } else {
             failure = .unknownName(slot.description)
-            return false
         }
-        stamps[id] = event << 2 | State.filling
-        do throws(EvaluationError) {
-            values[id] = try find(slot)
-            stamps[id] = event << 2 | State.ready
-            return true
-        } catch {
-            failures[id] = error
-            stamps[id] = event << 2 | State.failed
-            failure = error
-            return false
-        }
+        failures[id] = failure
+        stamps[id] = event << 2 | State.failed
+        return false
     }
 
+    /// The value of a slot that the resolver does not give.
     private func find(_ slot: Slot) throws(EvaluationError) -> Value {
         if let definition = slot.definition { return try definition.evaluate(self) }
-        if slots[slot.root].definition == nil, let value = resolver?.value(of: slot) { return value }
         guard !slot.path.isEmpty else { throw .unknownName(slot.variable) }
         var value = try value(of: slot.root)
         for field in slot.path { value = try Fields.select(field, of: value) }
@@ -159,6 +191,11 @@ public final class Activation {
         (newStamps + capacity).initialize(repeating: 0, count: larger - capacity)
         stamps.deallocate()
         stamps = newStamps
+        let newTexts = UnsafeMutablePointer<SlotText>.allocate(capacity: larger)
+        newTexts.update(from: texts, count: capacity)
+        (newTexts + capacity).initialize(repeating: .empty, count: larger - capacity)
+        texts.deallocate()
+        texts = newTexts
         capacity = larger
     }
 

@@ -13,8 +13,8 @@ enum Logic {
         }
     }
 
-    private static func two(_ first: @escaping Plan.Test, _ second: @escaping Plan.Test, _ deciding: Truth) -> Plan.Test {
-        { activation in
+    private static func two(_ first: Plan.Test, _ second: Plan.Test, _ deciding: Truth) -> Plan.Test {
+        Plan.Test { activation in
             let answer = first(activation)
             if answer == deciding { return deciding }
             if answer == .failed { return afterFailure(activation, second, deciding) }
@@ -23,10 +23,10 @@ enum Logic {
     }
 
     private static func three(
-        _ first: @escaping Plan.Test, _ second: @escaping Plan.Test, _ third: @escaping Plan.Test, _ deciding: Truth
+        _ first: Plan.Test, _ second: Plan.Test, _ third: Plan.Test, _ deciding: Truth
     ) -> Plan.Test {
         let rest = two(second, third, deciding)
-        return { activation in
+        return Plan.Test { activation in
             let answer = first(activation)
             if answer == deciding { return deciding }
             if answer == .failed { return afterFailure(activation, rest, deciding) }

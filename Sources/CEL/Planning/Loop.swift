@@ -52,13 +52,13 @@ struct Loop: Sendable {
         switch test(activation) {
         case .yes: return true
         case .no: return false
-        case .failed: throw activation.failure!  // a failed test says why
+        case .failed: throw activation.reason
         }
     }
 
     /// `all` and `exists`: one element that decides is enough, and outweighs the failures of others.
-    func any(_ test: @escaping Plan.Test, of deciding: Truth, found: Truth) -> Plan.Test {
-        { activation in
+    func any(_ test: Plan.Test, of deciding: Truth, found: Truth) -> Plan.Test {
+        Plan.Test { activation in
             var failure: EvaluationError?
             var isDecided = false
             do throws(EvaluationError) {
@@ -69,7 +69,7 @@ struct Loop: Sendable {
                         return false
                     }
                     if answer == .failed {
-                        let reason = activation.failure!  // a failed test says why
+                        let reason = activation.reason
                         if reason.isFinal { throw reason }
                         if failure == nil { failure = reason }
                     }
@@ -87,8 +87,8 @@ struct Loop: Sendable {
     }
 
     /// `exists_one`: looks at every element, and fails where one does.
-    func one(_ test: @escaping Plan.Test) -> Plan.Test {
-        { activation in
+    func one(_ test: Plan.Test) -> Plan.Test {
+        Plan.Test { activation in
             var count = 0
             do throws(EvaluationError) {
                 try forEach(activation) { activation throws(EvaluationError) in
@@ -103,7 +103,7 @@ struct Loop: Sendable {
         }
     }
 
-    func filter(_ test: @escaping Plan.Test) -> Plan.Evaluate {
+    func filter(_ test: Plan.Test) -> Plan.Evaluate {
         { activation throws(EvaluationError) in
             var kept: [Value] = []
             try forEach(activation) { activation throws(EvaluationError) in

@@ -25,10 +25,11 @@ final class Pattern: @unchecked Sendable {
     /// The number of groups in parentheses.
     var groups: Int { Int(cre2_groups(regex)) }
 
-    func isFound(in text: String) -> Bool {
-        text.withBytes { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { cre2_match(regex, $0.baseAddress, bytes.count, 0, nil, 0) }
-        }
+    func isFound(in text: String) -> Bool { text.withBytes(isFound) }
+
+    @Sendable
+    func isFound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.withMemoryRebound(to: CChar.self) { cre2_match(regex, $0.baseAddress, bytes.count, 0, nil, 0) }
     }
 
     /// The byte ranges of the first match at or after an offset: the whole first, then each group, nil where it took no part.

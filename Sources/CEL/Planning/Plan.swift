@@ -1,7 +1,16 @@
 /// How one part of an expression is evaluated.
 struct Plan: Sendable {
     typealias Evaluate = @Sendable (Activation) throws(EvaluationError) -> Value
-    typealias Test = @Sendable (Activation) -> Truth
+
+    /// A part as a condition. A struct around its closure: in an optional or an array a bare closure would be wrapped once more.
+    struct Test: Sendable {
+        private let body: @Sendable (Activation) -> Truth
+
+        init(_ body: @escaping @Sendable (Activation) -> Truth) { self.body = body }
+
+        @inline(__always)
+        func callAsFunction(_ activation: Activation) -> Truth { body(activation) }
+    }
 
     let evaluate: Evaluate
     /// The part as a condition, where it can be told without making a value.
@@ -18,20 +27,22 @@ struct Plan: Sendable {
         constant = value
         if case .bool(let truth) = value {
             let truth = Truth(truth)
-            test = { _ in truth }
+            test = Test { _ in truth }
         }
     }
 
-    init(test: @escaping Test) {
+    init(test: Test) {
         self.test = test
         evaluate = { activation throws(EvaluationError) in
             switch test(activation) {
             case .yes: return .bool(true)
             case .no: return .bool(false)
-            case .failed: throw activation.failure ?? .unknownName("?")
+            case .failed: throw activation.reason
             }
         }
     }
+
+    init(test body: @escaping @Sendable (Activation) -> Truth) { self.init(test: Test(body)) }
 
     init(failure: EvaluationError) { evaluate = { _ throws(EvaluationError) in throw failure } }
 
@@ -39,7 +50,7 @@ struct Plan: Sendable {
     func asTest(at range: Range<Int>) -> Test {
         if let test { return test }
         let evaluate = evaluate
-        return { activation in
+        return Test { activation in
             do throws(EvaluationError) {
                 let value = try evaluate(activation)
                 if case .bool(let truth) = value { return Truth(truth) }

@@ -69,16 +69,13 @@ extension Planner {
         guard plans.count == 2, overloads.count == 1, case .string(let constant)? = plans[1].constant, plans[0].constant == nil
         else { return nil }
         switch name {
-        case "contains":
-            return Plan(test: Comparison.text(plans[0], name, at: node.point) { $0.containsBytes(of: constant) })
-        case "startsWith":
-            return Plan(test: Comparison.text(plans[0], name, at: node.point) { $0.hasBytePrefix(constant) })
-        case "endsWith":
-            return Plan(test: Comparison.text(plans[0], name, at: node.point) { $0.hasByteSuffix(constant) })
+        case "contains": return Plan(test: Comparison.text(plans[0], name, at: node.point, Needle(constant).isFound))
+        case "startsWith": return Plan(test: Comparison.text(plans[0], name, at: node.point, Needle(constant).begins))
+        case "endsWith": return Plan(test: Comparison.text(plans[0], name, at: node.point, Needle(constant).ends))
         case "matches":
             do throws(EvaluationError) {
                 let pattern = try Pattern(constant, limit: environment.limits.patternBytes)
-                return Plan(test: Comparison.text(plans[0], name, at: node.point) { pattern.isFound(in: $0) })
+                return Plan(test: Comparison.text(plans[0], name, at: node.point, pattern.isFound))
             } catch {
                 return Plan(failure: error.at(node.range))
             }
@@ -94,10 +91,9 @@ struct Call: Sendable {
     let range: Range<Int>
 
     func plan(_ plans: [Plan]) -> Plan {
-        let arguments = plans.map(\.evaluate)
-        switch arguments.count {
+        switch plans.count {
         case 1:
-            let first = arguments[0]
+            let first = plans[0].evaluate
             return Plan { activation throws(EvaluationError) in
                 let value = try first(activation)
                 return try run(activation) { overload throws(EvaluationError) -> Value? in
@@ -112,7 +108,7 @@ struct Call: Sendable {
                 }
             }
         case 2:
-            let (first, second) = (arguments[0], arguments[1])
+            let (first, second) = (plans[0].evaluate, plans[1].evaluate)
             return Plan { activation throws(EvaluationError) in
                 let (a, b) = (try first(activation), try second(activation))
                 return try run(activation) { overload throws(EvaluationError) -> Value? in
@@ -131,8 +127,8 @@ struct Call: Sendable {
         default:
             return Plan { activation throws(EvaluationError) in
                 var values: [Value] = []
-                values.reserveCapacity(arguments.count)
-                for argument in arguments { values.append(try argument(activation)) }
+                values.reserveCapacity(plans.count)
+                for plan in plans { values.append(try plan.evaluate(activation)) }
                 return try run(activation) { overload throws(EvaluationError) -> Value? in
                     for (index, value) in values.enumerated() where !value.fits(overload.mask(index), overload.parameter(index)) {
                         return nil

@@ -1,14 +1,13 @@
 extension Planner {
     mutating func list(_ node: Node, _ elements: [Node.Element]) -> Plan {
         let plans = elements.map { (plan($0.value), $0.optional, $0.value.range) }
-        let evaluates = plans.map(\.0.evaluate)
         let isConstant = !isObserving && plans.allSatisfy { $0.0.constant != nil }
         guard elements.contains(where: \.optional) else {
             return Plan { activation throws(EvaluationError) in
-                try activation.spend(elements: evaluates.count)
+                try activation.spend(elements: plans.count)
                 var values: [Value] = []
-                values.reserveCapacity(evaluates.count)
-                for evaluate in evaluates { values.append(try evaluate(activation)) }
+                values.reserveCapacity(plans.count)
+                for (plan, _, _) in plans { values.append(try plan.evaluate(activation)) }
                 return .list(values)
             }.folded(isConstant)
         }
@@ -60,7 +59,7 @@ extension Planner {
             return try body.evaluate(activation)
         }
         if let test = body.test {
-            plan.test = { activation in
+            plan.test = Plan.Test { activation in
                 do throws(EvaluationError) { activation[local: place] = try value.evaluate(activation) } catch {
                     activation.failure = error
                     return .failed
@@ -74,7 +73,7 @@ extension Planner {
     /// The values of a block lie in places of their own, each marked as not yet computed until its first use.
     mutating func block(_ node: Node, _ values: [Node], _ body: Node) -> Plan {
         guard case .local(let first)? = checked.references[node.id] else { return plan(body) }
-        for (index, value) in values.enumerated() { blockPlans[first + index] = plan(value).evaluate }
+        for (index, value) in values.enumerated() { blockPlans[first + index] = plan(value) }
         let plan = plan(body)
         let count = values.count
         return Plan { activation throws(EvaluationError) in
@@ -85,7 +84,7 @@ extension Planner {
 
     /// A use of a block's value, which computes it where that has not been done.
     func blockValue(_ place: Int, _ node: Node) -> Plan {
-        guard let evaluate = blockPlans[place] else {
+        guard let evaluate = blockPlans[place]?.evaluate else {
             return Plan(failure: EvaluationError.unknownName("cel.index").at(node.range))
         }
         return Plan { activation throws(EvaluationError) in

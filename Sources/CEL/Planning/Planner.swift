@@ -9,7 +9,7 @@ struct Planner {
     /// The values known ahead, by node.
     private(set) var constants: [Int: Value] = [:]
     /// How the values of blocks are computed, by their places.
-    var blockPlans: [Int: Plan.Evaluate] = [:]
+    var blockPlans: [Int: Plan] = [:]
 
     init(_ checked: Checked, in environment: Environment, isObserving: Bool = false) {
         self.checked = checked
@@ -73,13 +73,13 @@ struct Planner {
         let range = node.range
         slots[node.id] = id
         var plan = Plan { activation throws(EvaluationError) in
-            guard activation.makeReady(id) else { throw activation.failure!.at(range) }  // a slot that is not ready says why
+            guard activation.makeReady(id) else { throw activation.reason.at(range) }
             return activation.values[id]
         }
         plan.slot = id
         if checked.types[node.id]?.unwrapped == .bool {
-            plan.test = { activation in
-                guard activation.makeReady(id) else { return activation.fail(activation.failure!, at: range) }  // as above
+            plan.test = Plan.Test { activation in
+                guard activation.makeReady(id) else { return activation.fail(activation.reason, at: range) }
                 switch activation.values[id] {
                 case .bool(let truth): return Truth(truth)
                 case .null: return activation.fail(.nullOperand("a condition"), at: range)
@@ -188,11 +188,11 @@ struct Planner {
             switch test(activation) {
             case .yes: return try first.evaluate(activation)
             case .no: return try second.evaluate(activation)
-            case .failed: throw activation.failure!  // a failed test says why
+            case .failed: throw activation.reason
             }
         }
         if let yesTest = first.test, let noTest = second.test {
-            plan.test = { activation in
+            plan.test = Plan.Test { activation in
                 switch test(activation) {
                 case .yes: return yesTest(activation)
                 case .no: return noTest(activation)

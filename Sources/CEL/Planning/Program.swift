@@ -61,7 +61,7 @@ public struct Program: Sendable {
         case .yes: return .yes
         case .no: return .no
         case .failed:
-            let error = activation.failure ?? .unknownName("?")
+            let error = activation.reason
             return error.code == .nullOperand ? .unknown(error) : .failed(error)
         }
     }

@@ -1,7 +1,9 @@
 import Synchronization
 
 /// A variable, or a path of fields from one, that programs read: a numbered place in an ``Activation``, filled once per event.
-public struct Slot: Sendable {
+///
+/// A class, though immutable, so that handing one to a resolver costs no copy of its names.
+public final class Slot: Sendable {
     /// The place in every activation of the table.
     public let id: Int
     /// What tells apart variables of one name; see ``Environment/Variable/scope``.
@@ -13,6 +15,19 @@ public struct Slot: Sendable {
     let root: Int
     /// The program whose value the variable has, if it is not the host's to give.
     let definition: Program?
+
+    /// Whether the variable's value is the host's to give.
+    let isOfHost: Bool
+
+    init(id: Int, scope: String, variable: String, path: [String], root: Int?, definition: Program?) {
+        isOfHost = definition == nil
+        self.id = id
+        self.scope = scope
+        self.variable = variable
+        self.path = path
+        self.root = root ?? id
+        self.definition = path.isEmpty ? definition : nil
+    }
 }
 
 extension Slot: CustomStringConvertible {
@@ -53,8 +68,8 @@ public final class SlotTable: Sendable {
                 let id = state.slots.count
                 state.slots.append(
                     Slot(
-                        id: id, scope: variable.scope, variable: variable.name, path: path, root: root ?? id,
-                        definition: path.isEmpty ? variable.definition : nil))
+                        id: id, scope: variable.scope, variable: variable.name, path: path, root: root,
+                        definition: variable.definition))
                 state.numbers[key] = id
                 return id
             }
