@@ -39,6 +39,10 @@ public struct SystemClock: AgentClock {
         }
     }
 
+    public func sleep(for duration: Duration) async throws {
+        try await Task.sleep(for: duration / speed, tolerance: nil)
+    }
+
     private static var wall: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -56,7 +56,8 @@ public struct Engine: Service {
     private func begin() async {
         let router = Router(surroundings, shelf: shelf)
         let timers = TimerLoop(surroundings, shelf: shelf)
-        let maintenance = Maintenance(surroundings, retention: retention)
+        let maintenance = Maintenance(
+            surroundings, retention: retention, firstLeaseEnd: { [dispatcher] in dispatcher.firstLeaseEnd })
         await withDiscardingTaskGroup { group in
             group.addTask { await router.run() }
             group.addTask { await timers.run() }
@@ -71,7 +72,6 @@ public struct Engine: Service {
     }
 
     private func dispatchUntil(_ stop: StopSign) async {
-        let clock = ContinuousClock()
         await withTaskGroup { group in
             group.addTask {
                 await dispatcher.run(until: stop)
@@ -80,7 +80,7 @@ public struct Engine: Service {
             group.addTask {
                 // Sleeps until cancelled, or until the grace after the stop has passed.
                 try? await gracefulShutdown()
-                try? await clock.sleep(for: grace)
+                try? await surroundings.clock.sleep(for: grace)
                 return false
             }
             _ = await group.next()

@@ -4,12 +4,17 @@ public import BellhopCore
 public struct Maintenance: Sendable {
     private let surroundings: Surroundings
     private let retention: Retention
+    private let firstLeaseEnd: @Sendable () -> Timestamp?
     private let rescueEvery = Duration.seconds(60)
     private let pruneEvery = Duration.seconds(3600)
 
-    public init(_ surroundings: Surroundings, retention: Retention) {
+    /// - Parameter firstLeaseEnd: when the first of the leases ends that this process has in flight; nil when there is none.
+    public init(
+        _ surroundings: Surroundings, retention: Retention, firstLeaseEnd: @escaping @Sendable () -> Timestamp? = { nil }
+    ) {
         self.surroundings = surroundings
         self.retention = retention
+        self.firstLeaseEnd = firstLeaseEnd
     }
 
     /// Looks every minute, and prunes every hour; returns when cancelled.
@@ -17,21 +22,25 @@ public struct Maintenance: Sendable {
         var prunedAt = Timestamp.distantPast
         while !Task.isCancelled {
             let now = surroundings.clock.now
-            do {
+            do throws(StoreError) {
                 try await rescue()
-                if now >= prunedAt + pruneEvery {
+                if now >= prunedAt + pruneEvery || now < prunedAt {
                     try await prune()
                     prunedAt = now
                 }
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "tidying up", error))
             }
-            guard (try? await surroundings.clock.sleep(until: now + rescueEvery)) != nil else { return }
+            guard (try? await surroundings.clock.sleep(for: rescueEvery)) != nil else { return }
         }
     }
 
+    /// Takes up attempts whose lease ran out without an outcome; none of those in flight, even where the clock has jumped past the
+    /// end of their leases.
     public func rescue() async throws(StoreError) {
-        let count = try await surroundings.store.rescue(everything: false, at: surroundings.clock.now)
+        let now = surroundings.clock.now
+        let moment = firstLeaseEnd().map { min(now, Timestamp(microseconds: $0.microseconds - 1)) } ?? now
+        let count = try await surroundings.store.rescue(everything: false, at: moment)
         guard count > 0 else { return }
         surroundings.signals.emit(.rescued(count: count))
         surroundings.bells.dispatcher.ring()

@@ -24,8 +24,11 @@ public struct Surroundings: Sendable {
         self.checkpoint = checkpoint
     }
 
+    /// How long a loop waits before it tries again after the store failed it.
+    static let storePause = Duration.seconds(2)
+
     /// Waits before a loop tries again after the store failed it; returns false when the task was cancelled meanwhile.
     func pauseAfterStoreError() async -> Bool {
-        (try? await clock.sleep(for: .seconds(2))) != nil
+        (try? await clock.sleep(for: Self.storePause)) != nil
     }
 }

@@ -10,9 +10,12 @@ public struct HeldResult: Sendable, Hashable {
     public var new: Int
     /// How many of the known were gone.
     public var gone: Int
+    /// How many polls in a row were held, this one included, whether or not they showed the same.
+    public var polls: Int
 
     /// What is held of this comparison.
-    public init(known: Int, listing: Listing, comparison: Comparison) {
+    public init(known: Int, listing: Listing, comparison: Comparison, polls: Int = 1) {
+        self.polls = polls
         self.known = known
         listed = listing.entries.count
         new = comparison.new.count
@@ -30,7 +33,7 @@ public struct HeldResult: Sendable, Hashable {
     public var json: JSON {
         [
             "fingerprint": .string(fingerprint.hex), "known": .int(Int64(known)), "listed": .int(Int64(listed)),
-            "new": .int(Int64(new)), "gone": .int(Int64(gone)),
+            "new": .int(Int64(new)), "gone": .int(Int64(gone)), "polls": .int(Int64(polls)),
         ]
     }
 
@@ -41,6 +44,7 @@ public struct HeldResult: Sendable, Hashable {
             let gone = json["gone"]?.asInt
         else { return nil }
         self.fingerprint = fingerprint
+        polls = json["polls"]?.asInt.map { Int($0) } ?? 1
         (self.known, self.listed, self.new, self.gone) = (Int(known), Int(listed), Int(new), Int(gone))
     }
 }

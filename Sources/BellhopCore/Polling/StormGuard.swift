@@ -14,12 +14,20 @@ public struct StormGuard: Sendable, Hashable {
     /// A list shorter than this is believed, however much of it changed.
     public var leastTasks: Int
 
-    public init(leastTasks: Int = 20) { self.leastTasks = leastTasks }
+    /// So many results in a row that are unlike what is known are the truth, even if each is a little unlike the one before: a
+    /// busy source is not held for ever.
+    public var mostPolls: Int
+
+    public init(leastTasks: Int = 20, mostPolls: Int = 5) {
+        self.leastTasks = leastTasks
+        self.mostPolls = mostPolls
+    }
 
     /// Decides on a comparison of what is known with `listing`.
     ///
     /// A result is held when more than half of the known tasks are gone, or more than half of the listed ones are new, where these
-    /// are at least ``leastTasks``. It is accepted when the poll before was held with the very same result.
+    /// are at least ``leastTasks``. It is accepted when the poll before was held with the very same result, and when it is
+    /// the last of ``mostPolls`` in a row.
     /// - Parameters:
     ///   - previous: What the poll before was held with, if it was.
     ///   - isSecondReading: Whether this is the list that was read again at once.
@@ -34,8 +42,8 @@ public struct StormGuard: Sendable, Hashable {
         let mostAreNew = listed >= leastTasks && comparison.new.count * 2 > listed
         let isSuddenlyEmpty = listed == 0 && !known.isEmpty
         guard mostAreGone || mostAreNew || isSuddenlyEmpty else { return .accept }
-        let result = HeldResult(known: known.count, listing: listing, comparison: comparison)
-        if result == previous { return .accept }
+        let result = HeldResult(known: known.count, listing: listing, comparison: comparison, polls: (previous?.polls ?? 0) + 1)
+        if result.fingerprint == previous?.fingerprint || result.polls >= mostPolls { return .accept }
         if isSuddenlyEmpty, !isSecondReading { return .readAgain }
         return mostAreGone || mostAreNew ? .hold(result) : .accept
     }

@@ -11,11 +11,15 @@ public protocol AgentClock: Sendable {
     /// A jump of the clock past the deadline ends the sleep too, if perhaps late by as much as the clock takes to see the jump.
     /// - Throws: `CancellationError`, and only when the task is cancelled.
     func sleep(until deadline: Timestamp) async throws
+
+    /// Returns once so much time has passed. A clock that can be set measures it by something that cannot, so that setting it makes
+    /// nobody sleep longer.
+    /// - Throws: `CancellationError`, and only when the task is cancelled.
+    func sleep(for duration: Duration) async throws
 }
 
 extension AgentClock {
-    /// Returns once so much time has passed on this clock.
-    /// - Throws: `CancellationError`, and only when the task is cancelled.
+    /// Sleeps by ``now``, as suits a clock that nobody sets.
     public func sleep(for duration: Duration) async throws {
         try await sleep(until: now + duration)
     }

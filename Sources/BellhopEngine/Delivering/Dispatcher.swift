@@ -40,11 +40,14 @@ public struct Dispatcher: Sendable {
     /// How many attempts are in flight.
     public var inFlight: Int { flight.total }
 
-    /// Claims and performs until `isStopping` says so or the task is cancelled; returns when the last attempt has ended.
+    /// When the first of the leases in flight ends; nil when nothing is.
+    var firstLeaseEnd: Timestamp? { flight.firstLeaseEnd }
+
+    /// Claims and performs until the sign goes up or the task is cancelled; returns when the last attempt has ended.
     public func run(until stop: StopSign = StopSign()) async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled, !stop.isUp {
-                do {
+                do throws(StoreError) {
                     let claims = try await claim()
                     for claim in claims { group.addTask { await attempt(claim) } }
                     if claims.isEmpty {
@@ -52,7 +55,6 @@ public struct Dispatcher: Sendable {
                         await surroundings.bells.dispatcher.wait(until: nextLook(next), on: surroundings.clock)
                     }
                 } catch {
-                    let error = error as? StoreError ?? StoreError(.other, "\(error)")
                     surroundings.signals.emit(.storeFailed(doing: "claiming deliveries", error))
                     guard await surroundings.pauseAfterStoreError() else { break }
                 }
@@ -76,23 +78,26 @@ public struct Dispatcher: Sendable {
         return attempts
     }
 
-    /// A delivery that is due but not claimed waits for its lane or its receiver: the end of an attempt rings for it.
+    /// What is due and was not claimed waits for its receiver, whose attempts ring when they end. It hides when the next one of
+    /// another receiver comes due, so the next look is soon.
     private func nextLook(_ due: Timestamp?) -> Timestamp? {
         guard let due else { return nil }
         let now = surroundings.clock.now
-        return due > now ? due : flight.total > 0 ? nil : now + .seconds(1)
+        return due > now ? due : now + .seconds(1)
     }
 
     private func claim() async throws(StoreError) -> [Claim] {
         let room = limits.inFlight - flight.total
         guard room > 0 else { return [] }
-        let busy = flight.receivers(with: limits.perReceiver)
+        // All that one claim takes may be for one receiver, so one that has no room for that much takes none.
+        let most = max(limits.perReceiver / 4, 1)
+        let busy = flight.receivers(above: limits.perReceiver - most)
         let now = surroundings.clock.now
         surroundings.checkpoint(.beforeClaim)
         let claims = try await surroundings.store.claim(
-            limit: min(room, limits.perReceiver), excluding: busy, until: now + limits.lease, at: now)
+            limit: min(room, most), excluding: busy, until: now + limits.lease, at: now)
         surroundings.checkpoint(.afterClaim)
-        for claim in claims { flight.begin(claim.delivery.id.receiver) }
+        flight.begin(claims)
         return claims
     }
 
@@ -101,8 +106,13 @@ public struct Dispatcher: Sendable {
         let outcome = await perform(claim)
         surroundings.checkpoint(.afterPerform)
         let took = ContinuousClock.now - started
-        await uncancelled { await self.finish(claim, outcome, took: took) }
-        flight.end(claim.delivery.id.receiver)
+        let finish = finish(claim, outcome)
+        // Nothing is lost when this comes to nothing: the lease runs out, and the attempt counts as one of unknown outcome. But then
+        // it is made again, so the store is asked for as long as its answer counts.
+        while await !uncancelled({ await self.keep(finish, of: claim, took: took) }) {
+            guard surroundings.clock.now < claim.lease.until, await surroundings.pauseAfterStoreError() else { break }
+        }
+        flight.end(claim)
         surroundings.bells.dispatcher.ring()
     }
 
@@ -144,24 +154,31 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    private func finish(_ claim: Claim, _ outcome: Outcome, took: Duration) async {
+    private func finish(_ claim: Claim, _ outcome: Outcome) -> Finish {
         let delivery = claim.delivery
         let now = surroundings.clock.now
         let next = delivery.retry.next(after: outcome, attempt: claim.attempt.number, now: now, jitter: surroundings.random())
         var events: [Event] = []
         if case .dead(let failure) = next { events.append(delivery.deathNotice(failure, at: now)) }
-        let finish = Finish(
-            id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, events: events)
-        do {
+        return Finish(id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, events: events)
+    }
+
+    /// Writes down how an attempt ended (T4); false when the store failed.
+    private func keep(_ finish: Finish, of claim: Claim, took: Duration) async -> Bool {
+        do throws(StoreError) {
             let kept = try await surroundings.store.finish([finish])
             surroundings.checkpoint(.afterFinish)
-            guard kept == [true] else { return surroundings.signals.emit(.leaseLost(delivery)) }
-            tell(claim, next, took: took)
-            if !events.isEmpty { surroundings.bells.router.ring() }
+            guard kept == [true] else {
+                surroundings.signals.emit(.leaseLost(claim.delivery))
+                return true
+            }
         } catch {
-            // Nothing is lost: the lease runs out, and the attempt counts as one of unknown outcome.
             surroundings.signals.emit(.storeFailed(doing: "keeping an outcome", error))
+            return false
         }
+        tell(claim, finish.next, took: took)
+        if !finish.events.isEmpty { surroundings.bells.router.ring() }
+        return true
     }
 
     private func tell(_ claim: Claim, _ next: RetryPolicy.Next, took: Duration) {

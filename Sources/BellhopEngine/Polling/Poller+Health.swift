@@ -21,19 +21,19 @@ extension Poller {
             events.append(failing(failure, since: health.failingSince ?? now, at: now))
         }
         memory.health = health
-        let next = nextPoll(after: .failed(failure), started: now, wasBusy: false, failures: health.failures)
+        let next = nextPoll(after: failure, failures: health.failures, started: now)
+        retryAt = next
         surroundings.signals.emit(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: next))
         try await surroundings.store.setHealth(health, of: source.scope.id, events: events)
         announce(events)
     }
 
     /// Keeps that polls work again, if they did not.
-    mutating func recover(_ memory: inout SourceMemory) async throws(Trouble) {
-        let now = surroundings.clock.now
+    mutating func recover(_ memory: inout SourceMemory, began: Timestamp) async throws(Trouble) {
         let before = memory.health
-        memory.health = SourceHealth(lastSuccess: now)
+        memory.health = SourceHealth(lastSuccess: began)
         guard before.failures > 0 else { return }
-        let events = before.announced ? [recovered(before, at: now)] : []
+        let events = before.announced ? [recovered(before, at: surroundings.clock.now)] : []
         let health = memory.health
         try await storing { store throws(StoreError) in
             try await store.setHealth(health, of: self.source.scope.id, events: events)
@@ -41,23 +41,25 @@ extension Poller {
         announce(events)
     }
 
-    /// Keeps a result back until the next poll shows the same.
+    /// Keeps a result back until the next poll shows the same. Said once, for as long as results are held in a row.
     mutating func hold(
         _ held: HeldResult, _ comparison: Comparison, _ memory: inout SourceMemory
     ) async throws(Trouble) -> PollOutcome {
         let now = surroundings.clock.now
-        var health = SourceHealth(lastSuccess: now, held: held)
-        health.announced = false
+        // Nothing was taken from it, so the latest success stays the one before.
+        let health = SourceHealth(lastSuccess: memory.health.lastSuccess, held: held)
         let counts: JSON = .object([
             "known": .int(Int64(memory.known.count)), "new": .int(Int64(comparison.new.count)),
             "gone": .int(Int64(comparison.gone.count)),
         ])
-        var events = [
-            Event(
-                id: Event.ID(type: .sourceHeld, facts: source.name, source.scope.id.text, String(now.microseconds)),
-                type: .sourceHeld, source: source.name, subject: "source/\(source.name)", time: now,
-                data: ["source": .string(source.name), "counts": counts])
-        ]
+        var events: [Event] = []
+        if memory.health.held == nil {
+            events.append(
+                Event(
+                    id: Event.ID(type: .sourceHeld, facts: source.name, source.scope.id.text, String(now.microseconds)),
+                    type: .sourceHeld, source: source.name, subject: "source/\(source.name)", time: now,
+                    data: ["source": .string(source.name), "counts": counts]))
+        }
         if memory.health.announced { events.append(recovered(memory.health, at: now)) }
         let kept = events
         try await storing { store throws(StoreError) in
@@ -89,21 +91,6 @@ extension Poller {
                 "source": .string(source.name), "error": .string(failure.message), "reason": .string(failure.reason.rawValue),
                 "since": .string(since.rfc3339),
             ])
-    }
-
-    /// When to poll next: on the plan's cadence, and less and less often while polls fail.
-    func nextPoll(after outcome: PollOutcome, started: Timestamp, wasBusy: Bool, failures: Int = 0) -> Timestamp {
-        let jitter = surroundings.random()
-        let regular = plan.cadence.next(after: started, busy: wasBusy, jitter: jitter) ?? started + .days(1)
-        guard case .failed(let failure) = outcome else { return regular }
-        let pace = max(regular - started, .seconds(1))
-        // Half of the ceiling is certain, so that failing polls are always rarer than working ones.
-        let backoff = Backoff(base: pace, factor: 2, cap: max(plan.failureCap, pace))
-        let ceiling = backoff.ceiling(attempt: max(failures, 1))
-        var wait = ceiling / 2 + backoff.delay(attempt: max(failures, 1), jitter: jitter) / 2
-        if case .retry(let least?) = failure.remedy { wait = max(wait, least) }
-        if failure.remedy == .pauseConnection { wait = max(wait, min(.seconds(300), plan.failureCap)) }
-        return max(regular, started + wait)
     }
 
     /// Tells what a person should know, once for as long as it stays the same.

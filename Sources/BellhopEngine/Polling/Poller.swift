@@ -7,6 +7,8 @@ public struct Poller: Sendable {
     let plan: PollPlan
     /// What the store remembers; nil until it was asked, and again after another poll was kept first.
     private var memory: SourceMemory?
+    /// When a source whose latest poll failed is polled again; nil while polls work.
+    var retryAt: Timestamp?
     var toldNotice: String?
 
     public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings) {
@@ -22,22 +24,19 @@ public struct Poller: Sendable {
             let started = surroundings.clock.now
             var next: Timestamp
             do {
-                let outcome = try await pollOnce()
-                switch outcome {
+                switch try await pollOnce() {
                 case .changed, .baseline: wasBusy = true
                 case .unchanged: wasBusy = false
                 case .held, .superseded, .failed: break
                 }
-                next = nextPoll(
-                    after: outcome, started: started, wasBusy: wasBusy, failures: memory?.health.failures ?? 0)
+                next = retryAt ?? nextPoll(after: started, wasBusy: wasBusy)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "keeping a poll of \(source.name)", error))
+                // Where the source was asked, it is not asked again sooner than on its cadence because our store has trouble.
+                next = memory == nil ? started + Surroundings.storePause : nextPoll(after: started, wasBusy: wasBusy)
                 memory = nil
-                guard await surroundings.pauseAfterStoreError() else { return }
-                next = surroundings.clock.now
             }
-            next = max(next, surroundings.clock.now)
-            guard (try? await surroundings.clock.sleep(until: next)) != nil else { return }
+            guard await rest(until: next) else { return }
         }
     }
 
@@ -45,6 +44,7 @@ public struct Poller: Sendable {
     public mutating func pollOnce() async throws(StoreError) -> PollOutcome {
         let started = ContinuousClock.now
         var memory = try await remembering()
+        retryAt = nil
         do throws(Trouble) {
             let outcome = try await poll(&memory, started: started)
             if case .superseded = outcome {
@@ -66,9 +66,11 @@ public struct Poller: Sendable {
         }
     }
 
-    private func remembering() async throws(StoreError) -> SourceMemory {
+    private mutating func remembering() async throws(StoreError) -> SourceMemory {
         if let memory { return memory }
-        return try await surroundings.store.open(source.scope, source: source.name, at: surroundings.clock.now)
+        let memory = try await surroundings.store.open(source.scope, source: source.name, at: surroundings.clock.now)
+        self.memory = memory
+        return memory
     }
 
     // MARK: - One poll
@@ -76,28 +78,28 @@ public struct Poller: Sendable {
     private mutating func poll(
         _ memory: inout SourceMemory, started: ContinuousClock.Instant
     ) async throws(Trouble) -> PollOutcome {
-        var answer = try await asking { source throws(Failure) in
-            try await source.list(after: memory.cursor)
-        }
-        let now = surroundings.clock.now
+        let began = surroundings.clock.now
+        var answer = try await list(after: memory.cursor)
         let age = plan.refresh.age(tasks: memory.known.count)
-        let stale = memory.known.stale(before: age == .zero ? .distantFuture : now - age, limit: plan.refresh.batch)
+        let stale = memory.known.stale(before: age == .zero ? .distantFuture : began - age, limit: plan.refresh.batch)
         if memory.hasBaseline, memory.answer == answer.fingerprint, memory.health.held == nil, stale.isEmpty {
-            try await recover(&memory)
+            try await recover(&memory, began: began)
             surroundings.signals.emit(.unchanged(source: source.name, tasks: memory.known.count, took: .now - started))
             return .unchanged
         }
         var comparison = memory.known.compare(with: answer.listing)
         var verdict = judge(memory, answer.listing, comparison, isSecondReading: false)
         if case .readAgain = verdict {
-            answer = try await asking { source throws(Failure) in
-                try await source.list(after: memory.cursor)
-            }
+            answer = try await list(after: memory.cursor)
             comparison = memory.known.compare(with: answer.listing)
             verdict = judge(memory, answer.listing, comparison, isSecondReading: true)
         }
         if case .hold(let held) = verdict { return try await hold(held, comparison, &memory) }
-        return try await keep(answer, comparison, stale: stale, &memory, started: started)
+        return try await keep(answer, comparison, stale: stale, &memory, began: began, started: started)
+    }
+
+    private func list(after cursor: Cursor?) async throws(Trouble) -> Answer {
+        try await asking { source throws(Failure) in try await source.list(after: cursor) }
     }
 
     private func judge(
@@ -109,38 +111,33 @@ public struct Poller: Sendable {
     }
 
     private mutating func keep(
-        _ answer: Answer, _ comparison: Comparison, stale: [TaskKey], _ memory: inout SourceMemory,
+        _ answer: Answer, _ comparison: Comparison, stale: [TaskKey], _ memory: inout SourceMemory, began: Timestamp,
         started: ContinuousClock.Instant
     ) async throws(Trouble) -> PollOutcome {
-        let listing = answer.listing
-        let fresh = comparison.new.map { listing.entries[$0].key }
-        let altered = comparison.changed.map { listing.entries[$0].key }
-        let gone = Set(comparison.gone)
-        let seen = Set(fresh).union(altered)
-        let reread = stale.filter { !seen.contains($0) && !gone.contains($0) }
-        let order = fresh + altered + reread
-        let details =
-            order.isEmpty && gone.isEmpty
-            ? Details()
-            : try await asking { source throws(Failure) in
-                try await source.details(of: order + comparison.gone, in: listing)
+        let order = ReadingOrder(answer.listing, comparison, stale: stale)
+        var details = Details()
+        if !order.keys.isEmpty || !comparison.gone.isEmpty {
+            details = try await asking { source throws(Failure) in
+                try await source.details(of: order.keys + comparison.gone, in: answer.listing)
             }
+        }
         tell(details.notice)
 
-        let evidence = try await gather(order, listing, comparison, details, memory)
-        let reconciliation = Reconciliation(evidence, order: order.filter { needsKeeping($0, details, memory) })
-        let now = evidence.now
-        let health = SourceHealth(lastSuccess: now)
+        let readings = order.readings(details, known: memory.known)
+        let evidence = try await gather(readings, gone: comparison.gone, details, memory, began: began)
+        let reconciliation = Reconciliation(evidence, readings)
+        let health = SourceHealth(lastSuccess: began)
         var events = reconciliation.events
-        if memory.health.announced { events.append(recovered(memory.health, at: now)) }
+        if memory.health.announced { events.append(recovered(memory.health, at: evidence.now)) }
+        // An answer with a task in it that could not be read is not remembered: the next one is looked at whatever it says.
+        let seen = readings.count == order.keys.count ? answer.fingerprint : nil
         let isQuiet =
             memory.hasBaseline && reconciliation.present.isEmpty && reconciliation.removed.isEmpty && events.isEmpty
             && memory.health.failures == 0 && memory.health.held == nil
-        if !isQuiet || memory.answer != answer.fingerprint || memory.cursor != answer.cursor {
+        if !isQuiet || memory.answer != seen || memory.cursor != answer.cursor {
             let commit = PollCommit(
-                scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: now, cursor: answer.cursor,
-                answer: answer.fingerprint, present: reconciliation.present, removed: reconciliation.removed, events: events,
-                health: health)
+                scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: evidence.now, cursor: answer.cursor,
+                answer: seen, present: reconciliation.present, removed: reconciliation.removed, events: events, health: health)
             surroundings.checkpoint(.beforePollCommit)
             let result = try await storing { store throws(StoreError) in try await store.commit(commit) }
             surroundings.checkpoint(.afterPollCommit)
@@ -148,43 +145,35 @@ public struct Poller: Sendable {
             memory.turn = turn
         }
         let isBaseline = !memory.hasBaseline
-        memory.take(evidence, order: order)
+        memory.known.take(readings, at: evidence.now)
+        memory.known.remove(comparison.gone)
         memory.hasBaseline = true
-        memory.answer = answer.fingerprint
+        memory.answer = seen
         memory.cursor = answer.cursor
         memory.health = health
         return report(isBaseline: isBaseline, events: events, tasks: memory.known.count, took: .now - started)
     }
 
-    /// True when what was read differs from what is kept, so that a row must be written.
-    private func needsKeeping(_ key: TaskKey, _ details: Details, _ memory: SourceMemory) -> Bool {
-        guard let snapshot = details.snapshots[key], let known = memory.known[key] else { return true }
-        return known.content != snapshot.content
-    }
-
     private func gather(
-        _ order: [TaskKey], _ listing: Listing, _ comparison: Comparison, _ details: Details, _ memory: SourceMemory
+        _ readings: [Reading], gone: [TaskKey], _ details: Details, _ memory: SourceMemory, began: Timestamp
     ) async throws(Trouble) -> Reconciliation.Evidence {
         let scope = source.scope
-        let asked = order.filter { needsKeeping($0, details, memory) } + comparison.gone
+        let asked = readings.lazy.filter { !$0.isAsKept }.map(\.key) + gone
         let remembered =
             asked.isEmpty
             ? [:] : try await storing { store throws(StoreError) in try await store.remembered(asked, in: scope.id) }
+        // What a task shows now may come from what was written to it since it was looked at before.
+        var since = min(memory.health.lastSuccess ?? .distantPast, began)
+        for reading in readings where reading.wasStale && !reading.isAsKept {
+            since = min(since, memory.known[reading.key]?.refreshed ?? .distantPast)
+        }
         let subjects = remembered.keys.map { scope.subject(of: $0) }
-        let since = memory.health.lastSuccess ?? .distantPast
         let writes =
             subjects.isEmpty
             ? [:] : try await storing { store throws(StoreError) in try await store.writes(to: subjects, since: since) }
-        var listed: [TaskKey: Fingerprint] = [:]
-        for index in comparison.new + comparison.changed {
-            let entry = listing.entries[index]
-            listed[entry.key] = entry.fingerprint
-        }
-        for key in order where listed[key] == nil { listed[key] = memory.known[key]?.listed }
         return Reconciliation.Evidence(
             source: source.name, scope: scope, now: surroundings.clock.now, hasBaseline: memory.hasBaseline,
-            emitsInitial: plan.emitsInitial, details: details, remembered: remembered, listed: listed, gone: comparison.gone,
-            writes: writes)
+            emitsInitial: plan.emitsInitial, details: details, remembered: remembered, gone: gone, writes: writes)
     }
 
     private func report(isBaseline: Bool, events: [Event], tasks: Int, took: Duration) -> PollOutcome {

@@ -6,7 +6,7 @@ struct Reconciliation {
     var removed: [PollCommit.RemovedTask] = []
     var events: [Event] = []
 
-    /// What the decision is made from.
+    /// What the decision is made from, beside the readings.
     struct Evidence {
         var source: String
         var scope: Scope
@@ -16,29 +16,24 @@ struct Reconciliation {
         /// True when the tasks of the first poll are events too.
         var emitsInitial: Bool
         var details: Details
-        /// What the store has of new, gone and reread tasks.
+        /// What the store has of the tasks that were read and of those that are gone.
         var remembered: [TaskKey: RememberedTask]
-        /// Fingerprints of the tasks' bytes in the listing.
-        var listed: [TaskKey: Fingerprint]
         /// Tasks that left the listing.
         var gone: [TaskKey]
         /// The hops of our own latest writes, by event subject.
         var writes: [String: Int]
     }
 
-    /// - Parameter order: the keys that were read, in the order of the listing.
-    init(_ evidence: Evidence, order: [TaskKey]) {
-        for key in order {
-            guard let after = evidence.details.snapshots[key], let listed = evidence.listed[key] else { continue }
-            reconcile(key, after, listed: listed, evidence)
-        }
+    /// - Parameter readings: those that say what is kept already are passed over.
+    init(_ evidence: Evidence, _ readings: [Reading]) {
+        for reading in readings where !reading.isAsKept { reconcile(reading, evidence) }
         for key in evidence.gone { depart(key, evidence) }
     }
 
-    private mutating func reconcile(_ key: TaskKey, _ after: Snapshot, listed: Fingerprint, _ evidence: Evidence) {
-        let content = after.content
+    private mutating func reconcile(_ reading: Reading, _ evidence: Evidence) {
+        let key = reading.key
         var generation: Int64 = 1
-        var after = after
+        var after = reading.snapshot
         if let before = evidence.remembered[key] {
             if after.className.isEmpty { after.className = before.snapshot.className }
             generation = before.generation
@@ -60,7 +55,8 @@ struct Reconciliation {
         }
         present.append(
             PollCommit.PresentTask(
-                snapshot: after, listed: listed, content: content, generation: generation, refreshed: evidence.now))
+                snapshot: after, listed: reading.listed, content: reading.content, generation: generation, refreshed: evidence.now
+            ))
     }
 
     private mutating func depart(_ key: TaskKey, _ evidence: Evidence) {
@@ -82,8 +78,7 @@ struct Reconciliation {
         events.append(
             Event(
                 id: Event.ID(type: type, facts: evidence.source, evidence.scope.id.text, key.text, String(generation)),
-                type: type,
-                source: evidence.source, subject: subject, time: evidence.now, data: data,
+                type: type, source: evidence.source, subject: subject, time: evidence.now, data: data,
                 hop: evidence.writes[subject].map { $0 + 1 } ?? 0))
     }
 }
@@ -91,20 +86,4 @@ struct Reconciliation {
 extension Scope {
     /// What events about this task have as their subject: the same in every source of the instance.
     func subject(of key: TaskKey) -> String { "\(instance)/\(key.text)" }
-}
-
-extension Snapshot {
-    /// A fingerprint of everything the snapshot says, for leaving out what has not changed.
-    var content: Fingerprint { Fingerprint(content: json(source: "").encoded()) }
-}
-
-extension SourceMemory {
-    /// Remembers what a poll that was kept has shown.
-    mutating func take(_ evidence: Reconciliation.Evidence, order: [TaskKey]) {
-        for key in order {
-            guard let snapshot = evidence.details.snapshots[key], let listed = evidence.listed[key] else { continue }
-            known.set(KnownTask(key: key, listed: listed, content: snapshot.content, refreshed: evidence.now))
-        }
-        known.remove(evidence.gone)
-    }
 }

@@ -9,15 +9,14 @@ public struct Intake: EventSink {
     public func emit(_ events: [Event]) async {
         let surroundings = surroundings
         await uncancelled {
-            do {
+            do throws(StoreError) {
                 try await surroundings.store.append(events)
                 for event in events where event.type.isLogin && event.data["ok"] == .bool(true) {
                     try await surroundings.store.wake(receiver: event.source, at: surroundings.clock.now)
                     surroundings.bells.dispatcher.ring()
                 }
             } catch {
-                surroundings.signals.emit(
-                    .storeFailed(doing: "keeping a login event", error as? StoreError ?? StoreError(.other, "\(error)")))
+                surroundings.signals.emit(.storeFailed(doing: "keeping a login event", error))
             }
         }
         for event in events { surroundings.signals.emit(.event(event)) }

@@ -25,7 +25,8 @@ public final class RuleShelf: Sendable {
     public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         let now = surroundings.clock.now
         let since = try await surroundings.store.register(book.registrations(at: now), at: now)
-        shelved.withLock { $0 = Shelved(book: book, since: since) }
+        // The store says from which place on, the book is asked after which.
+        shelved.withLock { $0 = Shelved(book: book, since: since.mapValues { $0 - 1 }) }
         surroundings.bells.router.ring()
         surroundings.bells.timers.ring()
     }

@@ -17,7 +17,7 @@ public struct TimerLoop: Sendable {
             do {
                 try await fireDue()
                 let next = try await surroundings.store.nextTimer()
-                await surroundings.bells.timers.wait(until: next, on: surroundings.clock)
+                await surroundings.bells.timers.wait(until: next.map(nextLook), on: surroundings.clock)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "firing timers", error))
                 guard await surroundings.pauseAfterStoreError() else { return }
@@ -25,12 +25,20 @@ public struct TimerLoop: Sendable {
         }
     }
 
+    /// What is due and could not be fired yet waits for the bell of its installation, or a moment at most.
+    private func nextLook(_ due: Timestamp) -> Timestamp {
+        let now = surroundings.clock.now
+        return due > now ? due : now + .seconds(1)
+    }
+
     /// Fires everything that is due now. How many timers fired.
     @discardableResult
     public func fireDue() async throws(StoreError) -> Int {
         guard let book = shelf.book else { return 0 }
         let now = surroundings.clock.now
-        let due = try await surroundings.store.dueTimers(at: now)
+        // A timer of a rule that is being installed is left for when it is in force.
+        let rules = Set(book.rules.map(\.name))
+        let due = try await surroundings.store.dueTimers(at: now).filter { rules.contains($0.rule) }
         if due.isEmpty { return 0 }
         let firings = due.map { book.fire($0, at: now) }
         try await surroundings.store.fire(firings)

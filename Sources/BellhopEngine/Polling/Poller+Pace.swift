@@ -1,0 +1,44 @@
+import BellhopCore
+
+extension Poller {
+    /// How long a sleep goes before the clock is looked at again, so that a clock that was set is noticed.
+    private static let stride = Duration.seconds(30)
+
+    /// When to poll next while polls work: on the plan's cadence.
+    func nextPoll(after started: Timestamp, wasBusy: Bool) -> Timestamp {
+        regular(after: started, wasBusy: wasBusy, jitter: surroundings.random())
+    }
+
+    /// When to poll next after so many failures in a row: less and less often, and not before the other side said.
+    func nextPoll(after failure: Failure, failures: Int, started: Timestamp) -> Timestamp {
+        let jitter = surroundings.random()
+        let regular = regular(after: started, wasBusy: false, jitter: jitter)
+        let pace = max(regular - started, .seconds(1))
+        // Half of the ceiling is certain, so that failing polls are always rarer than working ones.
+        let backoff = Backoff(base: pace, factor: 2, cap: max(plan.failureCap, pace))
+        var wait = backoff.ceiling(attempt: failures) / 2 + backoff.delay(attempt: failures, jitter: jitter) / 2
+        if case .retry(let least?) = failure.remedy { wait = max(wait, least) }
+        if failure.remedy == .pauseConnection { wait = max(wait, min(.seconds(300), plan.failureCap)) }
+        return max(regular, started + wait)
+    }
+
+    private func regular(after started: Timestamp, wasBusy: Bool, jitter: Double) -> Timestamp {
+        plan.cadence.next(after: started, busy: wasBusy, jitter: jitter) ?? started + .days(1)
+    }
+
+    /// Sleeps until the moment; false when the task was cancelled. A clock that is set back meanwhile makes the wait at most as long
+    /// again, one that is set forward ends it.
+    func rest(until moment: Timestamp) async -> Bool {
+        let clock = surroundings.clock
+        var moment = moment
+        var latest = clock.now
+        let wait = moment - latest
+        while latest < moment {
+            guard (try? await clock.sleep(for: min(moment - latest, Self.stride))) != nil else { return false }
+            let now = clock.now
+            if now < latest { moment = min(moment, now + wait) }
+            latest = now
+        }
+        return !Task.isCancelled
+    }
+}
