@@ -1,7 +1,7 @@
 // A libFuzzer harness for the YAML reader. It is not part of the package:
 //
 //     swiftc -O -sanitize=fuzzer,address -parse-as-library -enable-testing -I Sources/CLibYAML Sources/YAML/*.swift \
-//         Tests/Fuzz/YAML.swift -module-name YAML -o yaml-fuzz && ./yaml-fuzz -max_len=512 -max_total_time=300
+//         Tests/Fuzz/YAML.swift -module-name YAML -o yaml-fuzz && SWIFT_BACKTRACE=enable=no ./yaml-fuzz -max_len=512 -max_total_time=300
 //
 // It stops where reading traps, where a fault or a node lies outside its text, and where a value cannot be found again in its text.
 
