@@ -1,0 +1,82 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopTesting
+import Testing
+
+/// Keeps nothing and hears nothing.
+private struct Nobody: EventSink, Notebook {
+    func emit(_ events: [Event]) async {}
+    func note(_ key: String) async throws -> JSON? { nil }
+    func setNote(_ key: String, to value: JSON?) async throws {}
+}
+
+extension ConnectorEnvironment {
+    static func sample(login: (username: String, password: String)? = nil) -> ConnectorEnvironment {
+        ConnectorEnvironment(
+            clock: TestClock(at: SampleDelivery.now), events: Nobody(), notebook: Nobody(), login: { _ in login }, baseFolder: "",
+            output: { _ in })
+    }
+}
+
+struct ConnectorsTests {
+    private static let instance = Settings(["instance": "http://127.0.0.1:1", "auth": ["keychain": true]])
+
+    @Test func `all that is wrong is said at once, and what was made is closed`() async throws {
+        let error = await #expect(throws: ConnectorErrors.self) {
+            try await Connectors(
+                connections: [
+                    ("good", "slack", Settings(["url": "https://hooks.slack.com/services/x"])),
+                    ("plain", "slack", Settings(["url": "http://hooks.slack.com/services/x"])),
+                    ("unsigned", "webhook", Settings(["url": "https://x.example/", "secret": "hunter2"])),
+                    ("nowhere", "webhook", Settings(["url": "x.example"])), ("snow", "servicenow", Self.instance),
+                    ("trust", "slack", Settings(["url": "https://hooks.slack.com/x", "ca": "no-such.pem"])),
+                ], sources: [("work", "tracker", "good", Settings()), ("other", "tracker", "snow", Settings())],
+                environment: .sample())
+        }
+        #expect(error?.all.map(\.connection) == ["plain", "unsigned", "nowhere", "snow", "trust", "work"])
+        #expect(error?.all.map(\.setting) == ["url", "secret", "url", "auth.keychain", "ca", "connection"])
+        #expect(error?.message.contains("hunter2") == false)
+        #expect(error?.message.contains("services") == false)
+    }
+
+    @Test func `each delivery finds who performs it`() async throws {
+        let connectors = try await Connectors(
+            connections: [
+                ("ops", "slack", Settings(["url": "https://hooks.slack.com/x"])),
+                ("mine", "webhook", Settings(["url": "https://x.example/"])), ("snow", "servicenow", Self.instance),
+            ], sources: [("work", "tracker", "snow", Settings())], environment: .sample(login: ("ada", "pw")))
+        func found(_ action: String, _ arguments: Arguments, _ receiver: String) -> String? {
+            connectors.action(for: SampleDelivery.make(action, arguments, to: receiver)).map { "\(type(of: $0))" }
+        }
+        let message = Arguments.message(SampleMessage.full)
+        #expect(connectors.sources.map(\.name) == ["work"])
+        #expect(found("notify", message, "ops") == "NotifyAction")
+        #expect(found("notify", message, "mine") == "NotifyAction")
+        #expect(found("notify", message, "gone") == nil)
+        #expect(found("webhook", .values(["text": "x"]), "mine") == "WebhookAction")
+        #expect(found("webhook", .values(["text": "x"]), "gone") == nil)
+        #expect(found("webhook", .values(["url": "https://y.example/"]), "https://y.example/") == "WebhookAction")
+        #expect(found("comment", .values(["text": "x"]), "snow") == "CommentAction")
+        #expect(found("log", .values(["text": "x"]), "log") == "LogAction")
+        #expect(found("exec", .values([:]), "exec") == nil)
+        let misdirected = SampleDelivery.make("webhook", .values([:]), to: "ops")
+        let action = try #require(connectors.action(for: misdirected))
+        let failure = await #expect(throws: Failure.self) { try await action.perform(misdirected, attempt: SampleDelivery.first) }
+        #expect(failure?.remedy == .giveUp)
+        let noLogin = await #expect(throws: Failure.self) { try await connectors.verifyLogin(connection: "ops") }
+        #expect(noLogin?.reason == .badArguments)
+        await connectors.shutdown()
+    }
+
+    @Test func `kinds are there once, and every connection has the common settings`() {
+        for kinds in [Catalogue.connections.map(\.kind), Catalogue.sources.map(\.kind), Catalogue.actions.map(\.kind)] {
+            #expect(Set(kinds).count == kinds.count)
+        }
+        for manifest in Catalogue.connections {
+            let names = manifest.settings.map(\.name)
+            #expect(Set(names).count == names.count)
+            for common in ["ca", "timeout", "proxy", "rate", "headers", "plain_http"] { #expect(names.contains(common)) }
+        }
+        #expect(Set(Catalogue.actions.map(\.kind)).isDisjoint(with: Catalogue.laterActions))
+    }
+}

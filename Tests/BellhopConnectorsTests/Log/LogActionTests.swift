@@ -1,0 +1,160 @@
+import BellhopConnectors
+import BellhopCore
+import Foundation
+import Synchronization
+import Testing
+
+/// Keeps the lines for standard output. A class over a lock, because the action and the test share it.
+private final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+struct LogActionTests {
+    private let lines = Lines()
+    private let folder = NSTemporaryDirectory() + "bellhop-log-\(UUID().uuidString)"
+
+    private func withAction(rotation: LogRotation = LogRotation(), _ body: (LogAction) async throws -> Void) async throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(LogAction(baseFolder: folder, rotation: rotation, sink: { [lines] in lines.add($0) }))
+    }
+
+    private func perform(_ arguments: JSON.Object, _ action: LogAction) async throws(Failure) -> Receipt {
+        try await action.perform(SampleDelivery.make("log", .values(arguments), to: "log"), attempt: SampleDelivery.first)
+    }
+
+    private func contents(_ name: String) throws -> String { try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) }
+
+    @Test func `a text is a line on standard output`() async throws {
+        try await withAction { action in
+            _ = try await perform(["text": "paged", "level": "warning", "fields": ["n": 1, "who": "Ada L", "e": ""]], action)
+            #expect(
+                lines.all == [
+                    #"2026-01-05T09:00:00.000000Z warning [tell-ops] INC0010021: paged n=1 who="Ada L" e="""#
+                ])
+        }
+    }
+
+    @Test func `in JSON it is an object with everything`() async throws {
+        try await withAction { action in
+            let delivery = SampleDelivery.make(
+                "log", .values(["text": "a\nb", "format": "json", "fields": ["n": 1, "l": ["x"]]]), to: "log")
+            _ = try await action.perform(delivery, attempt: SampleDelivery.first)
+            let expected: JSON = [
+                "time": "2026-01-05T09:00:00.000000Z", "level": "info", "rule": "tell-ops", "task": "INC0010021", "event": "e1",
+                "delivery": .string(delivery.id.text), "text": "a\nb", "fields": ["n": 1, "l": ["x"]],
+            ]
+            #expect(try JSON.parse(lines.all[0]) == expected)
+            #expect(!lines.all[0].contains("\n"))
+        }
+    }
+
+    @Test func `control characters are made visible, and a line stays one`() async throws {
+        try await withAction { action in
+            let text: JSON = "a\u{1B}[31m\r\nb\t\u{202E}c\u{9B}d\u{2028}"
+            _ = try await perform(["text": text], action)
+            #expect(lines.all[0].hasSuffix(#"a\u{1b}[31m\r\nb\t\u{202e}c\u{9b}d\u{2028}"#))
+            _ = try await perform(["text": text, "format": "json"], action)
+            #expect(lines.all[1].unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F..<0xA0 ~= $0.value) && $0 != "\u{202E}" })
+            #expect(try JSON.parse(lines.all[1])["text"] == text)
+        }
+    }
+
+    @Test func `a file and its folders are made, for their owner only`() async throws {
+        try await withAction { action in
+            let receipt = try await perform(["text": "one", "file": "logs/deep/pages.log"], action)
+            _ = try await perform(["text": "two", "file": "logs/deep/pages.log"], action)
+            #expect(receipt.summary == "appended to logs/deep/pages.log")
+            #expect(try contents("logs/deep/pages.log").split(separator: "\n").map { $0.suffix(3) } == ["one", "two"])
+            let facts = try FileManager.default.attributesOfItem(atPath: folder + "/logs/deep/pages.log")
+            #expect(facts[.posixPermissions] as? Int == 0o600)
+            #expect(lines.all.isEmpty)
+        }
+    }
+
+    @Test func `a file that has grown is put aside, and so many are kept`() async throws {
+        try await withAction(rotation: LogRotation(size: 200, keep: 2)) { action in
+            for number in 1...20 { _ = try await perform(["text": .string("line \(number)"), "file": "a.log"], action) }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["a.log", "a.log.1", "a.log.2"])
+            
+            for name in ["a.log", "a.log.1", "a.log.2"] { #expect(try contents(name).utf8.count <= 200) }
+            let kept = try (contents("a.log.2") + contents("a.log.1") + contents("a.log")).split(separator: "\n")
+            #expect(kept.count >= 6)
+            #expect(kept.last?.hasSuffix("line 20") == true)
+        }
+    }
+
+    @Test func `a line larger than a file may be is written whole`() async throws {
+        try await withAction(rotation: LogRotation(size: 100, keep: 1)) { action in
+            _ = try await perform(["text": .string(String(repeating: "x", count: 1000)), "file": "a.log"], action)
+            #expect(try contents("a.log").utf8.count > 1000)
+        }
+    }
+
+    @Test func `a file moved or deleted by others is opened again`() async throws {
+        try await withAction { action in
+            _ = try await perform(["text": "one", "file": "a.log"], action)
+            try FileManager.default.moveItem(atPath: folder + "/a.log", toPath: folder + "/old.log")
+            _ = try await perform(["text": "two", "file": "a.log"], action)
+            try FileManager.default.removeItem(atPath: folder + "/a.log")
+            _ = try await perform(["text": "three", "file": "a.log"], action)
+            let (old, new) = try (contents("old.log"), contents("a.log"))
+            #expect(old.hasSuffix("one\n"))
+            #expect(new.hasSuffix("three\n"))
+        }
+    }
+
+    @Test func `lines of many deliveries do not run into one another`() async throws {
+        try await withAction(rotation: LogRotation(size: 20_000, keep: 100)) { action in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<500 {
+                    group.addTask {
+                        let text = JSON.string("begin \(number) " + String(repeating: "x", count: 200) + " end")
+                        _ = try await perform(["text": text, "file": .string(number % 2 == 0 ? "a.log" : "./a.log")], action)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            let all = try names.flatMap { try contents($0).split(separator: "\n") }
+            #expect(all.count == 500)
+            #expect(all.allSatisfy { $0.contains("begin ") && $0.hasSuffix(" end") && $0.count < 320 })
+        }
+    }
+
+    @Test func `a full disk is told clearly and tried again`() async throws {
+        try await withAction { action in
+            let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": "/dev/full"], action) }
+            #expect(failure?.reason == .fileSystem)
+            #expect(failure?.remedy == .retry(after: nil))
+            #expect(
+                failure?.message
+                    == "The log file /dev/full cannot be written: the disk is full; make room, and the line will be written.")
+        }
+    }
+
+    @Test(arguments: ["../a.log", "logs/../../a.log", "/tmp/../etc/x", "", "logs/", "a\u{0}b"])
+    func `no value leads a file elsewhere`(_ name: String) async throws {
+        try await withAction { action in
+            let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": .string(name)], action) }
+            #expect(failure?.remedy == .giveUp)
+        }
+    }
+
+    @Test func `a folder in the file's place is told`() async throws {
+        try await withAction { action in
+            try FileManager.default.createDirectory(atPath: folder + "/a.log", withIntermediateDirectories: true)
+            let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": "a.log"], action) }
+            #expect(failure?.message.contains("it is a folder") == true)
+        }
+    }
+
+    @Test func `standard output that fails is tried again`() async throws {
+        struct Broken: Error {}
+        let action = LogAction(baseFolder: "", sink: { _ in throw Broken() })
+        let failure = await #expect(throws: Failure.self) { try await perform(["text": "x"], action) }
+        #expect(failure?.remedy == .retry(after: nil))
+    }
+}

@@ -1,0 +1,270 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Over real HTTP, against receivers that answer as told.
+@Suite(.timeLimit(.minutes(1)))
+struct ReceiverTests {
+    /// A server and the connections of a configuration that lead to it.
+    private func withConnectors(
+        settings: JSON.Object = [:], _ body: @escaping @Sendable (Simulation, Connectors, String) async throws -> Void
+    ) async throws {
+        let simulation = Simulation(now: { SampleDelivery.now.microseconds })
+        try await SimulatorServer(simulation).serve { base in
+            func hook(_ path: String) -> Settings {
+                var all: JSON.Object = ["url": .string(base + path)]
+                for (name, value) in settings { all[name] = value }
+                return Settings(all)
+            }
+            let connectors = try await Connectors(
+                connections: [
+                    ("ops", "slack", hook("/hooks/ops/T0SECRETSECRET")),
+                    ("mine", "webhook", hook("/webhook/mine/S0SECRETSECRET?key=K0SECRETSECRET")),
+                ], sources: [], environment: .sample())
+            do {
+                try await body(simulation, connectors, base)
+                await connectors.shutdown()
+            } catch {
+                await connectors.shutdown()
+                throw error
+            }
+        }
+    }
+
+    private func perform(_ delivery: Delivery, _ connectors: Connectors) async throws -> Receipt {
+        let action = try #require(connectors.action(for: delivery))
+        return try await action.perform(delivery, attempt: SampleDelivery.first)
+    }
+
+    private func failure(of delivery: Delivery, _ connectors: Connectors) async throws -> Failure {
+        let action = try #require(connectors.action(for: delivery))
+        do throws(Failure) {
+            let receipt = try await action.perform(delivery, attempt: SampleDelivery.first)
+            Issue.record("it was delivered: \(receipt.summary)")
+            return Failure(.refused, .hold, "")
+        } catch {
+            #expect(!error.message.contains("SECRETSECRET"), "\(error.message)")
+            return error
+        }
+    }
+
+    @Test func `a message arrives at Slack, whatever its title says`() async throws {
+        let title = #"<!channel> ${{ secret.x }} "; DROP TABLE"#
+        try await withConnectors { simulation, connectors, _ in
+            let receipt = try await perform(SampleDelivery.notify(SampleMessage.saying(title)), connectors)
+            #expect(receipt.summary.hasPrefix("200 from ops (127.0.0.1:"))
+            let message = try #require(simulation.receivers.received(by: "ops").first)
+            #expect(message.isTaken)
+            #expect(message.request.header("User-Agent") == "Bellhop")
+            let body = try JSON.parse(message.request.body)
+            #expect(body["blocks"]?[0]?["text"]?["text"] == .string(title))
+            #expect(body["text"]?.asString?.hasPrefix(#"&lt;!channel&gt; ${{ secret.x }} "; DROP TABLE"#) == true)
+        }
+    }
+
+    @Test func `the largest message is one that Slack takes`() async throws {
+        var message = SampleMessage.saying(String(repeating: "é<&", count: 30_000))
+        message.list?.items = (0..<100).map { [.value("\($0) " + String(repeating: "x", count: 300))] }
+        message.link = .init(label: String(repeating: "l", count: 500), address: "https://x.example/")
+        let large = message
+        try await withConnectors { _, connectors, _ in
+            _ = try await perform(SampleDelivery.notify(large), connectors)
+        }
+    }
+
+    @Test func `a message arrives at a webhook as its document`() async throws {
+        try await withConnectors { simulation, connectors, _ in
+            let delivery = SampleDelivery.notify(SampleMessage.full, to: "mine")
+            _ = try await perform(delivery, connectors)
+            let request = try #require(simulation.receivers.received(by: "mine").first).request
+            #expect(request.header("webhook-id") == delivery.id.text)
+            #expect(request.header("webhook-signature") == nil)
+            #expect(try JSON.parse(request.body) == WebhookMessageRenderer().render(SampleMessage.full, from: .init(delivery)))
+        }
+    }
+
+    @Test func `a connection with a secret signs, and a step can say no`() async throws {
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+        try await withConnectors(settings: ["secret": .string(secret)]) { simulation, connectors, _ in
+            _ = try await perform(SampleDelivery.notify(SampleMessage.full, to: "mine"), connectors)
+            _ = try await perform(SampleDelivery.webhook(["json": ["a": 1]], to: "mine"), connectors)
+            _ = try await perform(SampleDelivery.webhook(["text": "x", "sign": false], to: "mine"), connectors)
+            let requests = simulation.receivers.received(by: "mine").map(\.request)
+            for request in requests.prefix(2) {
+                let expected = try WebhookSigner(secret: secret).headers(
+                    id: request.header("webhook-id") ?? "", body: request.body, at: SampleDelivery.now)
+                #expect(request.header("webhook-signature") == expected["webhook-signature"])
+                #expect(request.header("webhook-timestamp") == "1767603600")
+            }
+            #expect(requests[2].header("webhook-signature") == nil)
+        }
+    }
+
+    @Test func `a webhook goes to an address of the rule's own`() async throws {
+        try await withConnectors { simulation, connectors, base in
+            let arguments: JSON.Object = [
+                "url": .string(base + "/webhook/direct"), "method": "PUT", "query": ["a": "b c"], "headers": ["X-A": "1"],
+                "form": ["text": "é"],
+            ]
+            let delivery = SampleDelivery.webhook(arguments, to: base + "/webhook/direct")
+            let receipt = try await perform(delivery, connectors)
+            #expect(receipt.summary.hasPrefix("200 from 127.0.0.1:"))
+            let request = try #require(simulation.receivers.received(by: "direct").first).request
+            #expect(request.method == "PUT")
+            #expect(request.parameter("a") == "b c")
+            #expect(request.header("X-A") == "1")
+            #expect(request.header("webhook-id") == delivery.id.text)
+            #expect(request.text == "text=%C3%A9")
+        }
+    }
+
+    @Test func `signing for an address of the rule's own is refused`() async throws {
+        try await withConnectors { simulation, connectors, base in
+            let delivery = SampleDelivery.webhook(["url": .string(base + "/webhook/x"), "sign": true], to: base)
+            let refused = try await failure(of: delivery, connectors)
+            #expect(refused.reason == .badArguments)
+            #expect(simulation.receivers.received.isEmpty)
+        }
+    }
+
+    @Test func `plain http to another machine is refused`() async throws {
+        try await withConnectors { _, connectors, _ in
+            let delivery = SampleDelivery.webhook(["url": "http://x.example/hook"], to: "http://x.example/hook")
+            let failure = try await failure(of: delivery, connectors)
+            #expect(failure.remedy == .giveUp)
+            #expect(failure.message.contains("https://"))
+        }
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var status: Int
+        var reason: Failure.Reason
+        var remedy: Failure.Remedy
+        var testDescription: String { "\(status)" }
+    }
+
+    @Test(arguments: [
+        Case(status: 400, reason: .refused, remedy: .giveUp), Case(status: 401, reason: .unauthenticated, remedy: .giveUp),
+        Case(status: 403, reason: .forbidden, remedy: .giveUp), Case(status: 404, reason: .goneOrHidden, remedy: .giveUp),
+        Case(status: 408, reason: .dropped, remedy: .retry(after: nil)),
+        Case(status: 410, reason: .goneOrHidden, remedy: .giveUp),
+        Case(status: 429, reason: .throttled, remedy: .retry(after: nil)),
+        Case(status: 500, reason: .serverError, remedy: .retry(after: nil)),
+        Case(status: 502, reason: .gateway, remedy: .retry(after: nil)),
+        Case(status: 503, reason: .gateway, remedy: .retry(after: nil)),
+        Case(status: 504, reason: .gateway, remedy: .retry(after: nil)),
+    ])
+    func `a refusal stays or passes by its status`(_ known: Case) async throws {
+        try await withConnectors { simulation, connectors, _ in
+            for (receiver, delivery) in [
+                ("ops", SampleDelivery.notify(SampleMessage.full)),
+                ("mine", SampleDelivery.notify(SampleMessage.full, to: "mine")),
+                ("mine", SampleDelivery.webhook(["text": "x"], to: "mine")),
+            ] {
+                simulation.receivers.setAnswer(
+                    of: receiver, status: known.status, body: "no /webhook/mine/S0SECRETSECRET?key=K0SECRETSECRET T0SECRETSECRET")
+                let failure = try await failure(of: delivery, connectors)
+                #expect(failure.reason == known.reason)
+                #expect(failure.remedy == known.remedy)
+                #expect(failure.message.hasPrefix("\(receiver) (127.0.0.1:"))
+                #expect(failure.message.contains("answered \(known.status)"))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (Fault.tooManyRequests(.seconds(7)), Duration.seconds(7)), (.tooManyRequests(.date(in: 90)), .seconds(90)),
+    ])
+    func `Retry-After counts, in seconds and as a date`(_ fault: Fault, _ wait: Duration) async throws {
+        try await withConnectors { simulation, connectors, _ in
+            simulation.faults.add(fault, path: "/hooks")
+            let failure = try await failure(of: SampleDelivery.notify(SampleMessage.full), connectors)
+            #expect(failure.remedy == .retry(after: wait))
+            #expect(try await perform(SampleDelivery.notify(SampleMessage.full), connectors).summary.hasPrefix("200"))
+        }
+    }
+
+    @Test func `Slack must say ok`() async throws {
+        try await withConnectors { simulation, connectors, _ in
+            let delivery = SampleDelivery.notify(SampleMessage.full)
+            simulation.receivers.setAnswer(of: "ops", status: 200, body: #"{"ok":false,"error":"invalid_auth"}"#)
+            let wrong = try await failure(of: delivery, connectors)
+            #expect(wrong.remedy == .giveUp)
+            #expect(wrong.message.contains("invalid_auth"))
+            simulation.receivers.setAnswer(of: "ops", status: 200, body: "<html>hotel</html>")
+            let again2 = try await failure(of: delivery, connectors)
+            #expect(again2.remedy == .retry(after: nil))
+            simulation.receivers.setAnswer(of: "ops", status: 200, body: "ok\n")
+            _ = try await perform(delivery, connectors)
+        }
+    }
+
+    @Test func `a redirect is a refusal and is not followed`() async throws {
+        try await withConnectors { simulation, connectors, base in
+            simulation.faults.add(.redirect(to: base + "/webhook/elsewhere/E0SECRETSECRET"), times: 2)
+            for delivery in [SampleDelivery.notify(SampleMessage.full), SampleDelivery.webhook(["text": "x"], to: "mine")] {
+                let failure = try await failure(of: delivery, connectors)
+                #expect(failure.remedy == .giveUp)
+                #expect(failure.message.contains("a redirect to 127.0.0.1:"))
+            }
+            #expect(simulation.receivers.received.isEmpty)
+        }
+    }
+
+    @Test func `a status that the step expects is success, another is none`() async throws {
+        try await withConnectors { simulation, connectors, _ in
+            simulation.receivers.setAnswer(of: "mine", status: 404, body: "")
+            _ = try await perform(SampleDelivery.webhook(["expect": [404, "2xx"]], to: "mine"), connectors)
+            simulation.receivers.setAnswer(of: "mine", status: 200, body: "")
+            let failure = try await failure(of: SampleDelivery.webhook(["expect": 204], to: "mine"), connectors)
+            #expect(failure.reason == .badAnswer)
+            #expect(failure.remedy == .giveUp)
+        }
+    }
+
+    @Test(arguments: [Fault.resetBefore, .resetAfter, .cutBody])
+    func `a lost answer is asked for again, under the same name`(_ fault: Fault) async throws {
+        try await withConnectors { simulation, connectors, _ in
+            simulation.faults.add(fault, path: "/webhook")
+            let delivery = SampleDelivery.notify(SampleMessage.full, to: "mine")
+            let again3 = try await failure(of: delivery, connectors)
+            #expect(again3.remedy == .retry(after: nil))
+            _ = try await perform(delivery, connectors)
+            #expect(Set(simulation.receivers.received.map { $0.request.header("webhook-id") }) == [delivery.id.text])
+        }
+    }
+
+    @Test func `a slow receiver is not waited for longer than the step says`() async throws {
+        try await withConnectors { simulation, connectors, _ in
+            simulation.faults.add(.slow(milliseconds: 2000))
+            let failure = try await failure(of: SampleDelivery.webhook(["timeout": 100_000], to: "mine"), connectors)
+            #expect(failure.reason == .timeout)
+            #expect(failure.remedy == .retry(after: nil))
+        }
+    }
+
+    @Test func `nobody listening is told by host and port`() async throws {
+        let connectors = try await Connectors(
+            connections: [("ops", "slack", Settings(["url": "http://127.0.0.1:1/hooks/T0SECRETSECRET"]))], sources: [],
+            environment: .sample())
+        let failure = try await failure(of: SampleDelivery.notify(SampleMessage.full), connectors)
+        await connectors.shutdown()
+        #expect(failure.reason == .unreachable)
+        #expect(failure.message.contains("ops (127.0.0.1:1)"))
+    }
+
+    @Test func `the connection's header fields go along, the step's win`() async throws {
+        try await withConnectors(settings: ["headers": ["X-Team": "blue", "Authorization": "Bearer A0SECRETSECRET"]]) {
+            simulation, connectors, _ in
+            _ = try await perform(SampleDelivery.webhook(["headers": ["x-team": "red"]], to: "mine"), connectors)
+            let request = try #require(simulation.receivers.received.first).request
+            #expect(request.header("X-Team") == "red")
+            #expect(request.header("Authorization") == "Bearer A0SECRETSECRET")
+            simulation.receivers.setAnswer(of: "mine", status: 400, body: "no Bearer A0SECRETSECRET")
+            _ = try await failure(of: SampleDelivery.webhook([:], to: "mine"), connectors)
+        }
+    }
+}

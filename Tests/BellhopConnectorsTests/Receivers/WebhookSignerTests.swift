@@ -1,0 +1,40 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopConnectors
+
+struct WebhookSignerTests {
+    private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+    @Test func `the specification's example has the specification's signature`() throws {
+        let headers = try WebhookSigner(secret: Self.secret).headers(
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek", body: Array(#"{"test": 2432232314}"#.utf8), at: Timestamp(seconds: 1_614_265_330))
+        #expect(headers["webhook-id"] == "msg_p5jXN8AQM9LWM0D4loKWxJek")
+        #expect(headers["webhook-timestamp"] == "1614265330")
+        #expect(headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    }
+
+    @Test(arguments: [
+        "", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_c2hvcnQ=", "whsec_!!!!", "whsk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    ])
+    func `what is no secret is refused without being repeated`(_ text: String) {
+        let problem = #expect(throws: WebhookSigner.Problem.self) { try WebhookSigner(secret: text) }
+        #expect(problem?.message.contains("c2hvcnQ") == false)
+    }
+
+    @Test func `secrets have at most 64 bytes`() throws {
+        _ = try WebhookSigner(secret: "whsec_" + Base64.encode([UInt8](repeating: 7, count: 64)))
+        #expect(throws: WebhookSigner.Problem.self) {
+            try WebhookSigner(secret: "whsec_" + Base64.encode([UInt8](repeating: 7, count: 65)))
+        }
+    }
+
+    @Test(arguments: 0..<70)
+    func `Base64 reads what it writes`(_ count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
+        #expect(Base64.decode(Base64.encode(bytes)) == bytes)
+    }
+
+    @Test(arguments: ["A", "AB=", "AB===", "A=BC", "AB=C", "AAB", "====", "AA A", "AAé="])
+    func `what is no Base64 is none`(_ text: String) { #expect(Base64.decode(text) == nil) }
+}
