@@ -3,5 +3,33 @@ import ArgumentParser
 @main
 struct Bellhop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bellhop", abstract: "Watches your task tracker and acts on what changes.")
+        commandName: "bellhop",
+        abstract: "Watches your task tracker and acts on what changes.",
+        discussion: """
+            Start with `bellhop demo`, or with `bellhop init` in an empty folder.
+
+            Exit codes: 0 fine, 1 it ran and found a problem, 64 usage, 69 a remote system cannot be reached, 73 the store cannot be
+            created or is damaged, 74 reading or writing failed, 75 try later, 77 login refused, 78 bad configuration or rules.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            Initialise.self, LogIn.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self, Deliveries.self,
+            SecretCommand.self, SchemaCommand.self, Simulate.self,
+        ])
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let trouble as Trouble {
+            trouble.print()
+            exit(withError: ExitCode(trouble.code.rawValue))
+        } catch {
+            exit(withError: error)
+        }
+    }
 }

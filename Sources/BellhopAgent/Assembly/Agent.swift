@@ -1,10 +1,10 @@
-public import BellhopCore
+import BellhopCore
 import BellhopEngine
 import BellhopRules
 import Glibc
 public import Logging
-import ServiceLifecycle
-import UnixSignals
+public import ServiceLifecycle
+public import UnixSignals
 
 /// The running agent: the engine, the reloader and the control socket under one roof that hears SIGTERM.
 public struct Agent: Sendable {

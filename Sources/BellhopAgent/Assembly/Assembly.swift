@@ -13,8 +13,6 @@ public struct Assembly: Sendable {
     public let connectors: Connectors
     public let shelf: RuleShelf
     public let engine: Engine
-    /// The process-wide right to this store; held for as long as the assembly lives.
-    private let lock: StoreLock
 
     /// What the outside decides.
     public struct Options: Sendable {
@@ -49,15 +47,14 @@ public struct Assembly: Sendable {
         self.configuration = configuration
         let store: SQLiteStore
         do throws(StoreError) {
-            lock = try StoreLock(store: configuration.store)
-            store = try await SQLiteStore.open(path: configuration.store)
+            store = try SQLiteStore.open(path: configuration.store)
         } catch {
             throw .store(error)
         }
         surroundings = Surroundings(
             store: store, clock: options.clock, signals: Signals(logger: options.logger, observer: options.observer),
             checkpoint: options.checkpoint)
-        connectors = try Self.connectors(
+        connectors = try await Self.connectors(
             configuration, keychain: options.keychain, clock: options.clock, events: Intake(surroundings), notebook: store,
             output: options.output)
         shelf = RuleShelf()
@@ -93,23 +90,21 @@ public struct Assembly: Sendable {
     public static func connectors(
         _ configuration: Configuration, keychain: Keychain, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         output: @escaping @Sendable (String) -> Void
-    ) throws(AssemblyError) -> Connectors {
+    ) async throws(AssemblyError) -> Connectors {
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook,
-            login: { connection throws(Failure) in
-                do throws(SecretError) {
-                    guard let login = try keychain.login(connection) else { return nil }
-                    return (login.username, login.password)
-                } catch {
-                    throw Failure(.unauthenticated, .pauseConnection, error.message)
-                }
-            }, baseFolder: configuration.folder, output: output)
-        do throws(ConnectorError) {
-            return try Connectors(
+            login: { connection in try keychain.login(connection).map { ($0.username, $0.password) } }, baseFolder: configuration.folder, output: output)
+        do throws(ConnectorErrors) {
+            return try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },
                 sources: configuration.sources.map { ($0.name, $0.kind, $0.connection, $0.settings) }, environment: environment)
         } catch {
-            throw .diagnostics(Diagnostics([Diagnostic(code: "bad-connection", error.message)]))
+            throw .diagnostics(
+                Diagnostics(
+                    error.all.map { problem in
+                        let setting = problem.setting.map { "`\($0)` of " } ?? ""
+                        return Diagnostic(code: "bad-connection", "\(setting)`\(problem.connection)`: \(problem.message)")
+                    }))
         }
     }
 

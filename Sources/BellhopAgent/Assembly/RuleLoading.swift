@@ -1,4 +1,4 @@
-public import BellhopConnectors
+import BellhopConnectors
 public import BellhopCore
 public import BellhopRules
 

@@ -31,7 +31,7 @@ public struct ServiceManager: Service {
         // Nobody is there to be told when this fails; the manager's own timeout then speaks.
         _ = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(socket, text, text.count, Int32(MSG_NOSIGNAL.rawValue), $0, length)
+                sendto(socket, text, text.count, Int32(MSG_NOSIGNAL), $0, length)
             }
         }
     }

@@ -1,4 +1,4 @@
-public import BellhopCore
+import BellhopCore
 import BellhopConnectors
 import BellhopRules
 import YAML
@@ -14,15 +14,14 @@ public struct ConfigurationLoader: Sendable {
     }
 
     public func load(_ file: String) async throws(ConfigurationError) -> Configuration {
-        let bytes: [UInt8]
+        let bytes: [UInt8]?
         do throws(PrivateFile.Trouble) {
-            guard let found = try PrivateFile.readAny(file) else {
-                throw ConfigurationError.unreadable(
-                    "There is no \(file) here: run `bellhop init` to make one, or name yours with --config.")
-            }
-            bytes = found
+            bytes = try PrivateFile.readAny(file)
         } catch {
             throw .unreadable(error.message)
+        }
+        guard let bytes else {
+            throw .unreadable("There is no \(file) here: run `bellhop init` to make one, or name yours with --config.")
         }
         return try await load(bytes, file: file)
     }

@@ -58,6 +58,12 @@ public enum RuleFinder {
         }
     }
 
+    /// The rule file at a path; nil when there is none that can be read.
+    public static func read(_ path: String) -> RuleFile? {
+        guard let bytes = try? PrivateFile.readAny(path, limit: 8 << 20) else { return nil }
+        return RuleFile(path: path, bytes: bytes)
+    }
+
     static func isTest(_ path: String) -> Bool { path.hasSuffix(".test.yaml") || path.hasSuffix(".test.yml") }
 
     private static func isYAML(_ name: String) -> Bool { name.hasSuffix(".yaml") || name.hasSuffix(".yml") }

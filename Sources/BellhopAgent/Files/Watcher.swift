@@ -1,4 +1,4 @@
-import Dispatch
+@preconcurrency import Dispatch  // DispatchSourceRead is safe to cancel from anywhere, and does not say so.
 import Glibc
 
 /// Tells when something in some folders changes, through inotify (inotify(7)). Folders are watched, not files, because editors and

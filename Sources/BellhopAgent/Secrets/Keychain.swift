@@ -1,4 +1,4 @@
-public import BellhopCore
+import BellhopCore
 import Glibc
 
 /// What `bellhop login` and `bellhop secret set` stored: one file, readable by its owner only.
@@ -55,22 +55,16 @@ public struct Keychain: Sendable {
     }
 
     private func contents() throws(SecretError) -> JSON {
-        do throws(PrivateFile.Trouble) {
-            guard let bytes = try PrivateFile.read(path) else { return .object(["version": 1]) }
-            do {
-                let json = try JSON.parse(bytes)
-                guard json["version"] == .int(1) else {
-                    throw SecretError("\(path) was written by a newer Bellhop, or is no keychain: it has no `\"version\": 1`.")
-                }
-                return json
-            } catch let error as SecretError {
-                throw error
-            } catch {
-                throw SecretError("\(path) is damaged and cannot be read as JSON; move it away and log in again.")
-            }
-        } catch {
-            throw SecretError(error)
+        let bytes: [UInt8]?
+        do throws(PrivateFile.Trouble) { bytes = try PrivateFile.read(path) } catch { throw SecretError(error) }
+        guard let bytes else { return ["version": 1] }
+        guard let json = try? JSON.parse(bytes) else {
+            throw SecretError("\(path) is damaged and cannot be read as JSON; move it away and log in again.")
         }
+        guard json["version"] == .int(1) else {
+            throw SecretError("\(path) was written by a newer Bellhop, or is no keychain: it has no `\"version\": 1`.")
+        }
+        return json
     }
 
     private func change(_ edit: (inout JSON) -> Void) throws(SecretError) {

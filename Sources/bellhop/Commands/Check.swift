@@ -1,0 +1,49 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check the configuration and the rules; say everything that is wrong with them.",
+        discussion: "With paths, only these rule files are checked, against bellhop.yaml where there is one.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Rule files or folders; by default all that bellhop.yaml names.")
+    var paths: [String] = []
+
+    func run() async throws {
+        do throws(Trouble) {
+            let workplace = try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
+            let found = RuleFinder.find(paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
+            let loaded: RuleLoading.Loaded
+            do throws(Diagnostics) {
+                loaded = try RuleLoading.book(found, surroundings: workplace.surroundings)
+            } catch {
+                throw Trouble(error)
+            }
+            report(loaded, Diagnostics(found.problems.all + loaded.book.warnings))
+        } catch {
+            if output.json, let diagnostics = error.diagnostics {
+                Console.data(JSON.object(["ok": false, "problems": .array(diagnostics.all.map(\.json))]).text)
+                throw ExitCode(error.code.rawValue)
+            }
+            throw error
+        }
+    }
+
+    private func report(_ loaded: RuleLoading.Loaded, _ warnings: Diagnostics) {
+        let rules = loaded.book.rules
+        if output.json {
+            Console.data(
+                JSON.object([
+                    "ok": true, "rules": .array(rules.map { .string($0.name) }), "problems": .array(warnings.all.map(\.json)),
+                ]).text)
+            return
+        }
+        Printing.print(warnings)
+        Console.data("\(rules.count) rule\(rules.count == 1 ? "" : "s") in \(loaded.found.rules.count) file\(loaded.found.rules.count == 1 ? "" : "s"): fine.")
+    }
+}

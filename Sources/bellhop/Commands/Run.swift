@@ -1,0 +1,59 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+
+struct Run: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Watch, and act: poll the sources, run the rules, make the deliveries.",
+        discussion: "Runs until SIGTERM or SIGINT, then finishes what is in flight. SIGHUP reads the rules again.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var log: LogOptions
+
+    @Flag(help: "Poll each source once, make the deliveries that can be made now, and exit.")
+    var once = false
+
+    func run() async throws {
+        let configuration = try await config.load()
+        let clock = SystemClock()
+        let logger = log.logger(clock: clock)
+        let options = Assembly.Options(
+            clock: clock, logger: logger, keychain: config.keychain, output: { Console.data($0) },
+            checkpoint: CrashPoint(environment: config.environment).callAsFunction)
+        let assembly: Assembly
+        do throws(AssemblyError) {
+            assembly = try await Assembly(configuration, options: options)
+        } catch {
+            throw Trouble(error)
+        }
+        for warning in assembly.shelf.book?.warnings ?? [] { Console.note(warning.rendered(colour: Console.noteHasColour)) }
+        if once {
+            try await runOnce(assembly)
+        } else {
+            try await Agent(assembly, logger: logger, environment: config.environment).run()
+        }
+    }
+
+    private func runOnce(_ assembly: Assembly) async throws {
+        let pass: Engine.Pass
+        let dead: Int
+        do throws(StoreError) {
+            let started = assembly.surroundings.clock.now
+            try await assembly.engine.recover()
+            pass = try await assembly.engine.runOnce()
+            let ended = try await assembly.surroundings.store.deliveries(DeliveryQuery(states: [.dead, .held], limit: 1000))
+            dead = ended.count { ($0.finishedAt ?? .distantPast) >= started }
+        } catch {
+            await assembly.shutdown()
+            throw Trouble(error)
+        }
+        await assembly.shutdown()
+        let failures = pass.polls.compactMap { poll -> Failure? in
+            if case .failed(let failure) = poll.outcome { failure } else { nil }
+        }
+        if let failure = failures.first { throw Trouble(failure) }
+        if dead > 0 { throw Trouble(.problem, "\(dead) deliveries were given up: see `bellhop deliveries`.") }
+    }
+}

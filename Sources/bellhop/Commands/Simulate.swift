@@ -1,0 +1,77 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import Simulator
+import UnixSignals
+
+struct Simulate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run a ServiceNow to practise on, on this machine.",
+        discussion: """
+            A simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go, and chat and webhook
+            receivers that keep what they get, on 127.0.0.1. Its state and faults on demand are under /simulator/.
+            """)
+
+    @Option(help: "The port; 0 takes a free one.")
+    var port = 8080
+
+    @Option(help: "Who the tasks are for.")
+    var user = "john.doe"
+
+    @Option(help: "That user's password.")
+    var password = "secret"
+
+    @Option(help: "How many times faster than time the instance's clock runs.")
+    var speed = 1.0
+
+    @Option(help: "What chance starts from: the same seed, the same tasks.")
+    var seed: UInt64 = 1
+
+    @Flag(help: "No tasks of its own: only what /simulator/tasks is told.")
+    var still = false
+
+    func validate() throws {
+        if !(0...65535).contains(port) { throw ValidationError("--port is from 0 to 65535.") }
+        if !(speed > 0 && speed <= 1000) { throw ValidationError("--speed is above 0 and at most 1000.") }
+    }
+
+    func run() async throws {
+        let clock = speed == 1 ? SystemClock() : SystemClock(startingAt: SystemClock().now, speed: speed)
+        let simulation = Simulation(seed: seed, now: { clock.now.microseconds })
+        _ = simulation.instance.addUser(user, password: password)
+        let server = SimulatorServer(simulation, port: port)
+        let people = simulation.instance.addPeople()
+        let (user, password, seed, still, port) = (user, password, seed, still, port)
+        try await Stopping.onSignal {
+            do {
+                try await server.serve { address in
+                    Console.data(address)
+                    Console.note("A simulated instance answers there: user \(user), password \(password). Stop it with Ctrl-C.")
+                    if !still {
+                        let start = simulation.now()
+                        let scenario = Scenario.everyday(for: user, among: people, from: start, tasksPerHour: 12, seed: seed)
+                        try await simulation.play(scenario)
+                    }
+                    try await ContinuousClock().sleep(for: .seconds(1 << 30))
+                }
+            } catch let problem as SimulatorServer.Problem {
+                guard case .cannotListen = problem else { return }
+                throw Trouble(.unreachable, "The port \(port) of 127.0.0.1 cannot be used: choose another with --port.")
+            }
+        }
+    }
+}
+
+/// Runs something until it ends or a signal asks to.
+enum Stopping {
+    static func onSignal(_ work: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                do { try await work() } catch is CancellationError {}
+            }
+            group.addTask { for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { return } }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+}

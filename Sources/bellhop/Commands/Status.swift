@@ -1,0 +1,72 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "How the sources, the rules and the deliveries are doing.",
+        discussion: "Asks the running agent; without one, reads its store.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let status = try await config.answer(.status)
+        if output.json { return Console.data(status.text) }
+        if let agent = status["agent"]?.asObject {
+            Console.data(
+                "An agent is running (process \(agent["pid"]?.asInt ?? 0), since \(agent["started"].words), \(agent["in_flight"]?.asInt ?? 0) in flight).")
+        } else {
+            Console.data("No agent is running; this is what its store holds.")
+        }
+        printSources(status["sources"]?.asArray ?? [])
+        printRules(status["rules"]?.asArray ?? [])
+        let deliveries = status["deliveries"]?.asObject ?? [:]
+        let counts = DeliveryState.allCases.compactMap { state -> String? in
+            let count = deliveries[state.rawValue]?.asInt ?? 0
+            return count > 0 ? "\(count) \(state.rawValue)" : nil
+        }
+        Console.data("")
+        Console.data(
+            "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules. "
+                + "Deliveries: \(counts.isEmpty ? "none" : counts.joined(separator: ", ")).")
+    }
+
+    private func printSources(_ sources: [JSON]) {
+        Console.data("")
+        var table = Table("SOURCE", "TASKS", "LAST CHANGE", "STATE")
+        for source in sources {
+            let failures = source["failures"]?.asInt ?? 0
+            let state =
+                failures > 0
+                ? "failing since \(source["failing_since"].words): \(source["error"].words)"
+                : source["held"] == true
+                    ? "held: the last result was too unlike the one before"
+                    : source["baseline"] == true ? "fine" : "not polled yet"
+            table.add(source["source"].words, "\(source["tasks"]?.asInt ?? 0)", source["last_change"].words, state)
+        }
+        table.print()
+    }
+
+    private func printRules(_ rules: [JSON]) {
+        Console.data("")
+        var table = Table("RULE", "RUNS", "ERRORS", "LAST RUN", "NEXT")
+        for rule in rules {
+            table.add(
+                rule["rule"].words, "\(rule["runs"]?.asInt ?? 0)", "\(rule["errors"]?.asInt ?? 0)", rule["last_run"].words,
+                rule["next"].words)
+        }
+        table.print()
+        for rule in rules where rule["error"]?.asString != nil {
+            Console.data("\(rule["rule"].words): \(rule["error"].words)")
+        }
+    }
+}
+
+extension JSON? {
+    /// A value for a cell: times without fractions, nothing as a dash.
+    var words: String {
+        guard let text = self?.asString, !text.isEmpty else { return self?.asInt.map(String.init) ?? "-" }
+        return Timestamp(rfc3339: text)?.short ?? text
+    }
+}

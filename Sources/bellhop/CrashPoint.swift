@@ -1,0 +1,27 @@
+import BellhopEngine
+import Glibc
+import Synchronization
+
+/// Kills this process at a checkpoint, in debug builds and on request only: `BELLHOP_CRASH=after-t2:3` ends it, as `kill -9` does,
+/// the third time it comes there. For the tests that prove that nothing is lost or doubled.
+final class CrashPoint: Sendable {
+    // A class over an atomic, because checkpoints are passed by several tasks.
+    private let point: Checkpoint?
+    private let left: Atomic<Int>
+
+    init(environment: [String: String]) {
+        #if DEBUG
+            let words = (environment["BELLHOP_CRASH"] ?? "").split(separator: ":")
+            point = words.first.flatMap { Checkpoint(rawValue: String($0)) }
+            left = Atomic(words.dropFirst().first.flatMap { Int($0) } ?? 1)
+        #else
+            point = nil
+            left = Atomic(0)
+        #endif
+    }
+
+    func callAsFunction(_ checkpoint: Checkpoint) {
+        guard checkpoint == point, left.subtract(1, ordering: .relaxed).newValue == 0 else { return }
+        kill(getpid(), SIGKILL)
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import Glibc
+import Logging
+import ServiceLifecycle
+import Simulator
+import UnixSignals
+
+struct Demo: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "See it work: a simulated ServiceNow, the shipped rules, and a Monday morning that runs fast.",
+        discussion: """
+            Everything is real but the instance: HTTP, the store, the rules, the deliveries. It takes about a minute and needs
+            nothing. Exits with 0 only if the instance really received the acknowledgement, the digest and the alert.
+            """)
+
+    @Option(help: "How many times faster than time the morning runs.")
+    var speed = 40.0
+
+    @Flag(help: "Keep the folder with the store, the configuration and the rules, and say where it is.")
+    var keep = false
+
+    /// Monday, 5 January 2026, 08:27 in Berlin: three minutes before the digest is due.
+    static let start = Timestamp(seconds: 1_767_598_020)
+
+    func validate() throws {
+        if !(speed >= 16 && speed <= 120) { throw ValidationError("--speed is from 16 to 120.") }
+    }
+
+    func run() async throws {
+        let folder = try DemoFolder()
+        defer { if !keep { folder.remove() } }
+        let clock = SystemClock(startingAt: Self.start, speed: speed)
+        let simulation = Simulation(seed: 7, now: { clock.now.microseconds })
+        simulation.instance.addUser("john.doe", password: "demo", name: "John Doe")
+        _ = simulation.instance.addPeople()
+        var scenario = Scenario.demo(for: "john.doe", from: Self.start.microseconds)
+        for happening in scenario.tick(to: Self.start.microseconds) { simulation.instance.apply(happening) }
+        let script = scenario
+        let story = DemoStory(clock: clock)
+        let verdict = try await SimulatorServer(simulation).serve { address in
+            try folder.write(address: address)
+            story.open(address: address, speed: speed)
+            try await watch(folder, simulation, script, clock, story)
+            return DemoVerdict(simulation)
+        }
+        story.close(verdict, folder: keep ? folder.path : nil)
+        if !verdict.isGood { throw ExitCode(Trouble.Code.problem.rawValue) }
+    }
+
+    /// Runs the agent until the morning is over.
+    private func watch(
+        _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: SystemClock, _ story: DemoStory
+    ) async throws {
+        let keychain = Keychain(path: folder.path + "/keychain.json")
+        let loader = ConfigurationLoader(environment: [:], keychain: keychain)
+        let assembly: Assembly
+        do {
+            let configuration = try await loader.load(folder.path + "/bellhop.yaml")
+            assembly = try await Assembly(
+                configuration,
+                options: Assembly.Options(
+                    clock: clock, logger: Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }, keychain: keychain,
+                    output: { story.log($0) }, observer: { story.tell($0) }))
+        } catch let error as ConfigurationError {
+            throw Trouble(error)
+        } catch let error as AssemblyError {
+            throw Trouble(error)
+        }
+        let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
+        try await Agent(assembly, logger: quiet, environment: [:]).run(
+            with: [Morning(simulation: simulation, script: script, clock: clock)], signals: [.sigterm, .sigint])
+    }
+}
+
+/// Lets the scenario happen, and ends the demonstration a little after its end.
+private struct Morning: Service {
+    let simulation: Simulation
+    let script: Scenario
+    let clock: SystemClock
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            do {
+                try await simulation.play(script)
+                try await clock.sleep(for: .seconds(120))
+            } catch is CancellationError {
+                // Interrupted: the demonstration ends where it is.
+            }
+        }
+    }
+}

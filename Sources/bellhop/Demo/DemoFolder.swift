@@ -1,0 +1,51 @@
+import BellhopCore
+import Glibc
+
+/// A folder of its own for a demonstration: configuration, rules, store.
+struct DemoFolder {
+    let path: String
+
+    init() throws(Trouble) {
+        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(base)/bellhop-demo-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw Trouble(.cannotCreate, "No temporary folder can be made in \(base): \(String(cString: strerror(errno))).")
+        }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Writes the configuration for an instance at that address, and the shipped rules.
+    func write(address: String) throws(Trouble) {
+        let configuration = """
+            version: 1
+            timezone: Europe/Berlin
+            connections:
+              snow:
+                kind: servicenow
+                instance: \(address)
+                auth: {basic: {username: john.doe, password: demo}}
+                timeout: 20m
+              ops: {kind: slack, url: "\(address)/hooks/ops", timeout: 20m}
+            sources:
+              my-work: {kind: tracker, connection: snow, every: 30s}
+
+            """
+        _ = try Files.create(path + "/bellhop.yaml", configuration)
+        try Files.makeFolder(path + "/rules")
+        for rule in ShippedRules.all where !rule.isTest { _ = try Files.create("\(path)/rules/\(rule.name)", rule.text) }
+    }
+
+    func remove() {
+        for folder in [path + "/rules", path + "/logs", path] {
+            guard let stream = opendir(folder) else { continue }
+            while let entry = readdir(stream) {
+                let name = withUnsafePointer(to: entry.pointee.d_name) { pointer in
+                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                if name != ".", name != ".." { unlink("\(folder)/\(name)") }
+            }
+            closedir(stream)
+            rmdir(folder)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import Glibc
+
+enum Files {
+    static func exist(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0
+    }
+
+    /// Writes a new file; false when there is one already.
+    static func create(_ path: String, _ text: String, mode: mode_t = 0o644) throws(Trouble) -> Bool {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard file >= 0 else {
+            if errno == EEXIST { return false }
+            throw Trouble(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+        }
+        defer { close(file) }
+        let bytes = Array(text.utf8)
+        guard write(file, bytes, bytes.count) == bytes.count else {
+            throw Trouble(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+        }
+        return true
+    }
+
+    static func makeFolder(_ path: String) throws(Trouble) {
+        guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
+            throw Trouble(.inputOutput, "The folder \(path) cannot be made: \(String(cString: strerror(errno))).")
+        }
+    }
+}

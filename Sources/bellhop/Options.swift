@@ -1,0 +1,83 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopStore
+import Foundation
+import Logging
+
+/// Which configuration a command is for.
+struct ConfigOptions: ParsableArguments {
+    @Option(name: [.long, .customShort("c")], help: "The configuration file.")
+    var config = "bellhop.yaml"
+
+    var environment: [String: String] { ProcessInfo.processInfo.environment }
+    var keychain: Keychain { Keychain(path: Keychain.standardPath(environment: environment)) }
+
+    /// The configuration, checked.
+    func load() async throws(Trouble) -> Configuration {
+        do throws(ConfigurationError) {
+            return try await ConfigurationLoader(environment: environment, keychain: keychain).load(config)
+        } catch {
+            throw Trouble(error)
+        }
+    }
+
+    /// Asks the running agent, or the store where none runs.
+    func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON {
+        let configuration = try await load()
+        let path = ControlSocket.path(store: configuration.store, environment: environment)
+        do throws(InquiryError) {
+            if let answer = try ControlClient(path: path).ask(inquiry) { return answer }
+            let store: SQLiteStore
+            do throws(StoreError) {
+                store = try inquiry.changes ? SQLiteStore.open(path: configuration.store) : .openForReading(path: configuration.store)
+            } catch {
+                throw InquiryError(error)
+            }
+            return try await Inquirer(store: store, clock: SystemClock()).answer(inquiry)
+        } catch {
+            throw Trouble(error)
+        }
+    }
+}
+
+extension Inquiry {
+    /// True when it writes to the store.
+    var changes: Bool {
+        switch self {
+        case .decide: true
+        case .status, .events, .deliveries, .reload: false
+        }
+    }
+}
+
+/// How a command prints data.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print JSON, for programs.")
+    var json = false
+}
+
+/// How much an agent says of itself.
+struct LogOptions: ParsableArguments {
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+    enum Level: String, ExpressibleByArgument, CaseIterable { case debug, info, warning, error }
+
+    @Option(help: "How log lines on standard error look: text or json.")
+    var logFormat = Format.text
+
+    @Option(help: "The least important lines to print: debug, info, warning or error.")
+    var logLevel = Level.info
+
+    func logger(clock: any AgentClock) -> Logger {
+        let level: Logger.Level =
+            switch logLevel {
+            case .debug: .debug
+            case .info: .info
+            case .warning: .warning
+            case .error: .error
+            }
+        return Logger(label: "bellhop") { _ in
+            TerminalLog(level: level, format: logFormat == .json ? .json : .text, clock: clock)
+        }
+    }
+}

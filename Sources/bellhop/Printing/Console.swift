@@ -1,0 +1,72 @@
+import BellhopCore
+import Glibc
+
+/// The terminal, or whatever stands in its place: data on standard output, everything else on standard error.
+enum Console {
+    /// Prints a line of data.
+    static func data(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+
+    /// Prints a line for people.
+    static func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+
+    /// Prints without ending the line, for people.
+    static func prompt(_ text: String) { write(text, to: STDERR_FILENO) }
+
+    /// Colour only where somebody sees it and has not said no (no-color.org).
+    static let dataHasColour = isatty(STDOUT_FILENO) == 1 && wantsColour
+    static let noteHasColour = isatty(STDERR_FILENO) == 1 && wantsColour
+
+    private static var wantsColour: Bool { getenv("NO_COLOR") == nil && getenv("TERM").map { String(cString: $0) } != "dumb" }
+
+    private static func write(_ text: String, to file: Int32) {
+        let bytes = Array(text.utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count > 0 else {
+                // Whoever read our output is gone, or its disk is full.
+                if file == STDOUT_FILENO { exit(errno == EPIPE ? 0 : Trouble.Code.inputOutput.rawValue) }
+                return
+            }
+            written += count
+        }
+    }
+
+    /// Asks without showing what is typed; nil at the end of input. Reads a line plainly where there is no terminal.
+    static func askSecret(_ question: String) -> String? {
+        prompt(question)
+        guard isatty(STDIN_FILENO) == 1 else { return readLine() }
+        var before = termios()
+        tcgetattr(STDIN_FILENO, &before)
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+            note("")
+        }
+        return readLine()
+    }
+
+    static func ask(_ question: String) -> String? {
+        prompt(question)
+        return readLine()
+    }
+}
+
+/// Colours of text.
+enum Paint: String {
+    case bold = "1"
+    case dim = "2"
+    case red = "31"
+    case green = "32"
+    case yellow = "33"
+    case blue = "34"
+    case magenta = "35"
+    case cyan = "36"
+
+    func callAsFunction(_ text: String, if isOn: Bool = Console.dataHasColour) -> String {
+        isOn ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
+    }
+}

@@ -1,0 +1,82 @@
+import BellhopCore
+import Logging
+
+/// Log lines for people (or, on request, for programs) on standard error.
+struct TerminalLog: LogHandler {
+    enum Format { case text, json }
+
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level
+    private let format: Format
+    private let clock: any AgentClock
+
+    init(level: Logger.Level, format: Format, clock: any AgentClock) {
+        logLevel = level
+        self.format = format
+        self.clock = clock
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let facts = metadata.merging(event.metadata ?? [:]) { _, new in new }
+        switch format {
+        case .text: Console.note(text(event, facts))
+        case .json: Console.note(json(event, facts))
+        }
+    }
+
+    private func text(_ event: LogEvent, _ facts: Logger.Metadata) -> String {
+        let colour = Console.noteHasColour
+        let level = event.level.rawValue.padded(to: 7)
+        let paint: Paint = event.level >= .error ? .red : event.level == .warning ? .yellow : .green
+        var line = "\(Paint.dim(clock.now.short, if: colour)) \(paint(level, if: colour)) \(event.message)"
+        for key in facts.keys.sorted(by: Self.order) where key != "signal" {
+            let value = "\(facts[key]!)"
+            line += " " + Paint.dim("\(key)=", if: colour) + value.quotedIfNeeded
+        }
+        return line
+    }
+
+    private func json(_ event: LogEvent, _ facts: Logger.Metadata) -> String {
+        var object: JSON.Object = [
+            "time": .string(clock.now.rfc3339), "level": .string(event.level.rawValue), "message": .string("\(event.message)"),
+        ]
+        for key in facts.keys.sorted(by: Self.order) { object[key] = .string("\(facts[key]!)") }
+        return JSON.object(object).text
+    }
+
+    /// What it is about first.
+    private static let first = ["signal", "source", "type", "task", "rule", "action", "receiver", "error"]
+
+    private static func order(_ a: String, _ b: String) -> Bool {
+        let ranks = (first.firstIndex(of: a) ?? first.count, first.firstIndex(of: b) ?? first.count)
+        return ranks.0 == ranks.1 ? a < b : ranks.0 < ranks.1
+    }
+}
+
+extension String {
+    /// Filled up with blanks.
+    func padded(to width: Int) -> String {
+        let missing = width - unicodeScalars.count
+        return missing > 0 ? self + String(repeating: " ", count: missing) : self
+    }
+
+    /// Cut to a number of scalars, with an ellipsis.
+    func cut(to width: Int) -> String {
+        unicodeScalars.count <= width ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(width - 1))) + "…"
+    }
+
+    fileprivate var quotedIfNeeded: String {
+        let line = singleLine
+        return line.contains(" ") || line.isEmpty ? "\"\(line.replacing("\"", with: "'"))\"" : line
+    }
+}
+
+extension Timestamp {
+    /// Without fractions: `2026-01-05T08:30:00Z`.
+    var short: String { Timestamp(seconds: seconds).formatted(in: .utc) }
+}

@@ -1,0 +1,88 @@
+import BellhopAgent
+import BellhopCore
+
+/// Why a command ends early, and with which exit code.
+struct Trouble: Error {
+    enum Code: Int32 {
+        case problem = 1
+        case usage = 64
+        case unreachable = 69
+        case cannotCreate = 73
+        case inputOutput = 74
+        case tryLater = 75
+        case loginRefused = 77
+        case badConfiguration = 78
+    }
+
+    var code: Code
+    /// One sentence.
+    var message: String?
+    var diagnostics: Diagnostics?
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    init(_ diagnostics: Diagnostics) {
+        code = .badConfiguration
+        self.diagnostics = diagnostics
+    }
+
+    init(_ error: StoreError) {
+        code =
+            switch error.kind {
+            case .full: .inputOutput
+            case .busy: .tryLater
+            case .damaged, .newer, .cannotOpen: .cannotCreate
+            case .other: .problem
+            }
+        message = error.message
+    }
+
+    init(_ error: SecretError) { self.init(error.isWriting ? .inputOutput : .badConfiguration, error.message) }
+
+    init(_ error: ConfigurationError) {
+        switch error {
+        case .diagnostics(let diagnostics): self.init(diagnostics)
+        case .unreadable(let message): self.init(.badConfiguration, message)
+        case .secret(let error): self.init(error)
+        }
+    }
+
+    init(_ error: AssemblyError) {
+        switch error {
+        case .diagnostics(let diagnostics): self.init(diagnostics)
+        case .store(let error): self.init(error)
+        }
+    }
+
+    init(_ error: InquiryError) {
+        if let kind = error.storeKind { self.init(StoreError(kind, error.message)) } else { self.init(.problem, error.message) }
+    }
+
+    init(_ failure: Failure) {
+        let code: Code =
+            switch failure.reason {
+            case .unauthenticated, .mfaRequired, .loginRequired: .loginRefused
+            case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .serverError, .throttled, .dropped, .quota: .unreachable
+            default: .problem
+            }
+        self.init(code, failure.message)
+    }
+
+    /// Says it on standard error.
+    func print() {
+        if let diagnostics { Printing.print(diagnostics) }
+        if let message { Console.note(Paint.red("error:", if: Console.noteHasColour) + " " + message.visible) }
+    }
+}
+
+enum Printing {
+    /// Prints diagnostics and how many there are.
+    static func print(_ diagnostics: Diagnostics) {
+        for diagnostic in diagnostics.all { Console.note(diagnostic.rendered(colour: Console.noteHasColour)) }
+        let errors = diagnostics.all.count { $0.severity == .error }
+        if errors > 1 { Console.note("\(errors) errors") }
+    }
+}

@@ -1,0 +1,149 @@
+import BellhopAgent
+import BellhopCore
+import Testing
+
+@Suite struct ConfigurationTests {
+    let folder: TemporaryFolder
+    let keychain: Keychain
+
+    init() throws {
+        folder = try TemporaryFolder()
+        keychain = Keychain(path: folder.path + "/keychain.json")
+    }
+
+    func load(_ text: String, environment: [String: String] = [:]) async throws -> Configuration {
+        try await ConfigurationLoader(environment: environment, keychain: keychain).load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+    }
+
+    /// What is wrong, each as `line:column: message [code]` and its help.
+    func problems(_ text: String, environment: [String: String] = [:]) async -> [String] {
+        do {
+            _ = try await load(text, environment: environment)
+            return []
+        } catch ConfigurationError.diagnostics(let problems) {
+            return problems.all.map { problem in
+                let place = problem.place.map { "\($0.line):\($0.column): " } ?? ""
+                return "\(place)\(problem.message) [\(problem.code)]" + (problem.help.map { " (\($0))" } ?? "")
+            }
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    static let whole = """
+        version: 1
+        store: /var/lib/bellhop/bellhop.db
+        rules: [rules, more/*.yaml]
+        timezone: Europe/Berlin
+        secrets:
+          - keychain
+          - folder: secrets
+        connections:
+          snow:
+            kind: servicenow
+            instance: acme
+            auth: {basic: {username: john.doe, password: "${{ secret.snow_password }}"}}
+          ops: {kind: slack, url: "https://hooks.example.com/${{ env.HOOK }}"}
+        sources:
+          my-work: {kind: tracker, connection: snow, every: {busy: 15s, idle: 2m}}
+          mornings: {kind: tracker, connection: snow, schedule: "*/5 8-18 * * MON-FRI"}
+        retention: {events: 10d}
+        """
+
+    @Test func `a whole configuration is read, its secrets put in place`() async throws {
+        try folder.write("secrets/snow_password", "0123\n")
+        let configuration = try await load(Self.whole, environment: ["HOOK": "x"])
+        #expect(configuration.store == "/var/lib/bellhop/bellhop.db")
+        #expect(configuration.rules == [folder.path + "/rules", folder.path + "/more/*.yaml"])
+        #expect(configuration.timeZone.name == "Europe/Berlin")
+        #expect(configuration.connection("snow")?.settings.record("auth")?.record("basic")?.text("password") == "0123")
+        #expect(configuration.connection("ops")?.settings.text("url") == "https://hooks.example.com/x")
+        #expect(configuration.source("my-work")?.plan.cadence == .busyIdle(busy: .seconds(15), idle: .seconds(120)))
+        #expect(configuration.retention == Retention(events: .days(10)))
+    }
+
+    @Test func `defaults are those of the contract`() async throws {
+        let configuration = try await load("version: 1\nsources:\nconnections:\n")
+        #expect(configuration.store == folder.path + "/bellhop.db")
+        #expect(configuration.rules == [folder.path + "/rules"])
+        #expect(configuration.timeZone == .utc)
+        #expect(configuration.retention == Retention())
+        #expect(configuration.secretStores == [.keychain])
+    }
+
+    @Test func `everything that is wrong is said at once, with its place and a way out`() async {
+        let found = await problems(
+            """
+            version: 2
+            stroe: x.db
+            timezone: Europe/Berlln
+            connections:
+              snow: {kind: servicenov, instance: acme}
+              pager: {kind: pagerduty}
+            sources:
+              my-work: {kind: tracker, connection: snwo, every: 30}
+            """)
+        #expect(found.contains { $0.hasPrefix("1:10:") })
+        #expect(found.contains { $0.hasPrefix("2:1:") && $0.contains("[unknown-key]") && $0.contains("did you mean `store`?") })
+        #expect(found.contains { $0.hasPrefix("3:11:") && $0.contains("[unknown-time-zone]") })
+        #expect(found.contains { $0.hasPrefix("5:16:") && $0.contains("did you mean `servicenow`?") })
+        #expect(found.contains { $0.hasPrefix("6:17:") && $0.contains("[not-built-yet]") })
+        #expect(found.contains { $0.hasPrefix("8:") && $0.contains("30s") })
+    }
+
+    @Test func `a missing secret says how to store it, a missing variable how to set it`() async {
+        let found = await problems(
+            """
+            version: 1
+            connections:
+              ops: {kind: slack, url: "${{ secret.ops_url }}/${{ env.HOOK }}"}
+            """)
+        #expect(
+            found == [
+                "3:28: there is no secret `ops_url` [missing-secret] (run `bellhop secret set ops_url`, or put it where `secrets:` looks)",
+                "3:49: there is no environment variable `HOOK` [missing-variable] (set the environment variable HOOK)",
+            ])
+    }
+
+    @Test func `what a secret holds is in no message`() async throws {
+        try keychain.setSecret("ops_url", to: "ftp://hunter2.example.com")
+        do {
+            _ = try await load("version: 1\nconnections:\n  ops: {kind: slack, url: \"${{ secret.ops_url }}\", timeout: \"${{ secret.ops_url }}\"}\n")
+            Issue.record("it was taken")
+        } catch ConfigurationError.diagnostics(let problems) {
+            #expect(!problems.all.isEmpty)
+            for problem in problems.all { #expect(!problem.rendered().contains("hunter2")) }
+        }
+    }
+
+    @Test func `a password written out is not shown when its line is wrong`() async throws {
+        let text = """
+            version: 1
+            connections:
+              snow: {kind: servicenow, instance: acme, auth: {basic: {username: j, password: hunter2, realm: x}}}
+            """
+        do {
+            _ = try await load(text)
+            Issue.record("it was taken")
+        } catch ConfigurationError.diagnostics(let problems) {
+            for problem in problems.all { #expect(!problem.rendered().contains("hunter2")) }
+        }
+    }
+
+    @Test(arguments: ["${{ task.number }}", "${{ secret.a", "${{ secret.../etc/passwd }}"])
+    func `what bellhop.yaml does not know between braces is refused`(_ text: String) async {
+        let found = await problems("version: 1\nconnections:\n  ops: {kind: slack, url: \"\(text)\"}\n")
+        #expect(found.contains { $0.contains("reference]") })
+    }
+
+    @Test func `a doubled dollar is a literal`() async throws {
+        let configuration = try await load("version: 1\nrules: [\"$${{ x }}\"]\n")
+        #expect(configuration.rules == [folder.path + "/${{ x }}"])
+    }
+
+    @Test func `an empty file, a list and two documents are refused kindly`() async {
+        #expect(await problems("").first?.contains("empty") == true)
+        #expect(await problems("- a\n").first?.contains("mapping") == true)
+        #expect(await problems("version: 1\n---\nversion: 1\n").first?.contains("[several-documents]") == true)
+    }
+}

@@ -1,0 +1,60 @@
+import BellhopAgent
+import Foundation
+import Testing
+
+@Suite struct KeychainTests {
+    @Test func `what was stored is found again, by its owner only`() throws {
+        let folder = try TemporaryFolder()
+        let keychain = Keychain(path: folder.path + "/deep/keychain.json")
+        try keychain.setSecret("ops_url", to: "https://hooks.example.com/a")
+        try keychain.setLogin("snow", to: .init(username: "john.doe", password: "päss \"word\""))
+        #expect(try keychain.secret("ops_url") == "https://hooks.example.com/a")
+        #expect(try keychain.login("snow") == .init(username: "john.doe", password: "päss \"word\""))
+        #expect(try keychain.secretNames() == ["ops_url"])
+        #expect(try folder.mode("deep/keychain.json") == 0o600)
+    }
+
+    @Test func `a secret that was removed is gone, the others stay`() throws {
+        let folder = try TemporaryFolder()
+        let keychain = Keychain(path: folder.path + "/keychain.json")
+        try keychain.setSecret("a", to: "1")
+        try keychain.setSecret("b", to: "2")
+        try keychain.setSecret("a", to: nil)
+        #expect(try keychain.secret("a") == nil)
+        #expect(try keychain.secret("b") == "2")
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o620])
+    func `a keychain that others can read is refused, with the way out`(_ mode: Int) throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("keychain.json", #"{"version":1,"secrets":{"a":"hunter2"}}"#, mode: mode)
+        let error = #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
+        #expect(error?.message.contains("chmod 600 \(path)") == true)
+        #expect(error?.message.contains("hunter2") == false)
+    }
+
+    @Test func `a damaged keychain is told, and left as it is`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("keychain.json", "{\"version\":1,")
+        #expect(throws: SecretError.self) { try Keychain(path: path).setSecret("a", to: "1") }
+        #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "{\"version\":1,")
+    }
+
+    @Test func `many writers at once lose nothing`() async throws {
+        let folder = try TemporaryFolder()
+        let keychain = Keychain(path: folder.path + "/keychain.json")
+        try await withThrowingTaskGroup { group in
+            for number in 0..<20 { group.addTask { try keychain.setSecret("s\(number)", to: "\(number)") } }
+            try await group.waitForAll()
+        }
+        #expect(try keychain.secretNames().count == 20)
+    }
+
+    @Test func `its place is what the environment says, in order`() {
+        #expect(Keychain.standardPath(environment: ["BELLHOP_KEYCHAIN": "/k", "HOME": "/h"]) == "/k")
+        #expect(Keychain.standardPath(environment: ["STATE_DIRECTORY": "/var/lib/bellhop"]) == "/var/lib/bellhop/keychain.json")
+        #expect(Keychain.standardPath(environment: ["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/bellhop/keychain.json")
+        #expect(Keychain.standardPath(environment: ["HOME": "/h"]) == "/h/.config/bellhop/keychain.json")
+    }
+}

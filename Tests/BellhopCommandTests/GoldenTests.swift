@@ -1,0 +1,31 @@
+import Foundation
+import Simulator
+import Testing
+
+/// Every command and diagnostic, compared whole with a page that a person can read. `BELLHOP_RECORD=1 swift test --filter Golden`
+/// writes the pages anew: read what changed before you keep it.
+@Suite struct GoldenTests {
+    static let pages: [String] = {
+        let folder = Repository.root.appending(path: "Tests/BellhopCommandTests/Golden").path
+        return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".txt") }.sorted()
+    }()
+
+    @Test(arguments: pages)
+    func `a page's commands print what the page says`(_ name: String) async throws {
+        let file = Repository.root.appending(path: "Tests/BellhopCommandTests/Golden/\(name)")
+        let written = try String(contentsOf: file, encoding: .utf8)
+        let page = GoldenPage(written)
+        let folder = try TemporaryFolder()
+        let simulation = Simulation(now: { Int64(Date.now.timeIntervalSince1970 * 1_000_000) })
+        simulation.instance.addUser("john.doe", password: "secret", name: "John Doe")
+        simulation.instance.addTask("incident", title: "My computer doesn't work", priority: 2, assignedTo: "john.doe")
+        let answers = try await SimulatorServer(simulation).serve { address in
+            try await page.run(in: folder.path, replacing: [("INSTANCE", address)])
+        }
+        let printed = page.text(answers: answers)
+        if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil {
+            try Data(printed.utf8).write(to: file)
+        }
+        #expect(printed == written)
+    }
+}
