@@ -78,7 +78,7 @@ struct LogActionTests {
         try await withAction(rotation: LogRotation(size: 200, keep: 2)) { action in
             for number in 1...20 { _ = try await perform(["text": .string("line \(number)"), "file": "a.log"], action) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["a.log", "a.log.1", "a.log.2"])
-            
+
             for name in ["a.log", "a.log.1", "a.log.2"] { #expect(try contents(name).utf8.count <= 200) }
             let kept = try (contents("a.log.2") + contents("a.log.1") + contents("a.log")).split(separator: "\n")
             #expect(kept.count >= 6)
