@@ -2,7 +2,7 @@ public import BellhopCore
 
 extension HTTPConnection {
     /// How a connection talks: what every kind of connection may carry in bellhop.yaml.
-    public struct Configuration: Sendable, Hashable {
+    public struct Configuration: Sendable, Hashable, CustomStringConvertible {
         /// The connection's name, for messages.
         public var name: String
         /// A PEM file with authorities that are trusted besides the system's.
@@ -31,6 +31,9 @@ extension HTTPConnection {
             self.plainHTTP = plainHTTP
             self.maxBody = maxBody
         }
+
+        /// The name alone: the rest may hold secrets.
+        public var description: String { "HTTPConnection.Configuration(\(name))" }
 
         /// Reads checked settings.
         public init(name: String, _ settings: Settings) throws(ConnectorError) {
@@ -64,6 +67,12 @@ extension HTTPConnection {
                 }
                 headers.add(field, text)
             }
+        }
+
+        /// Refuses an address to which all would go in the clear over the network; nil when it may be asked.
+        public func refusal(of address: HTTPAddress) -> String? {
+            if address.isSecure || address.isLoopback || plainHTTP { return nil }
+            return "Plain http:// to \(address.place) would be readable on the way: use https://, or set plain_http: true."
         }
 
         /// The settings that every kind of connection has, for its manifest.

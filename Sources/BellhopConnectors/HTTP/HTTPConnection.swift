@@ -8,7 +8,7 @@ import Synchronization
 
 /// The way to one remote system, over AsyncHTTPClient: TLS always verified, nothing followed, nothing sent twice.
 ///
-/// A class, because it owns open sockets; `shutdown()` closes them and must be called once.
+/// A class, because it owns open sockets: `shutdown()` closes them and waits for it; otherwise they close when nobody holds it any more.
 public final class HTTPConnection: HTTPExchange {
     public let configuration: Configuration
     private let client: HTTPClient
@@ -36,14 +36,13 @@ public final class HTTPConnection: HTTPExchange {
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
     }
 
+    deinit { client.shutdown { _ in } }  // the library insists on it; after `shutdown()` it does nothing
+
     /// Closes what is open. Requests under way fail.
     public func shutdown() async throws { try await client.shutdown() }
 
-    /// Refuses an address that would send what we say in the clear over the network; nil when it may be asked.
-    public func refusal(of address: HTTPAddress) -> String? {
-        if address.isSecure || address.isLoopback || configuration.plainHTTP { return nil }
-        return "Plain http:// to \(address.place) would be readable on the way: use https://, or set plain_http: true."
-    }
+    /// Why an address may not be asked; nil when it may. See ``Configuration/refusal(of:)``.
+    public func refusal(of address: HTTPAddress) -> String? { configuration.refusal(of: address) }
 
     public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         if let refusal = refusal(of: request.address) { throw TransportError(.badRequest, mayHaveArrived: false, refusal) }

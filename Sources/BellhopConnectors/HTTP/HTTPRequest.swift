@@ -12,7 +12,7 @@ public struct HTTPRequest: Sendable, Hashable {
     public var notAfter: Timestamp?
 
     public init(
-        _ method: String = "GET", _ address: HTTPAddress, headers: HeaderFields = [:], body: [UInt8]? = nil,
+        _ method: String, _ address: HTTPAddress, headers: HeaderFields = [:], body: [UInt8]? = nil,
         timeout: Duration? = nil, notAfter: Timestamp? = nil
     ) {
         self.method = method
@@ -23,8 +23,18 @@ public struct HTTPRequest: Sendable, Hashable {
         self.notAfter = notAfter
     }
 
+    /// A `GET`.
+    public init(_ address: HTTPAddress, headers: HeaderFields = [:], timeout: Duration? = nil) {
+        self.init("GET", address, headers: headers, timeout: timeout)
+    }
+
     /// Whether asking twice is not the same as asking once.
     public var changesSomething: Bool { !["GET", "HEAD", "OPTIONS"].contains(method) }
+}
+
+extension HTTPRequest: CustomStringConvertible {
+    /// The request without what may be secret.
+    public var description: String { "\(method) \(address)" }
 }
 
 /// An answer, whole: its body was read to the end.

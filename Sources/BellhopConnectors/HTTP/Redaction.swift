@@ -20,7 +20,8 @@ public enum Redaction {
     /// characters are left: replacing them would tell more than it hides.
     public static func scrub(_ text: String, of secrets: [String]) -> String {
         var text = text
-        for secret in secrets where secret.count >= 4 {
+        // Longer ones first, or a part of one would leave the rest of it standing.
+        for secret in secrets.sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.count >= 4 {
             for form in Set([secret, PercentEncoding.encode(secret)]) { text = text.replacing(form, with: mark) }
         }
         return text

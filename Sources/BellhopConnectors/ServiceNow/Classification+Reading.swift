@@ -2,7 +2,7 @@ import BellhopCore
 
 extension Classification {
     /// Reads an answer by the rules in their order: redirects, pages, 202, errors in the body, and only then the status.
-    init(_ response: HTTPResponse, to address: HTTPAddress, expecting: Expectation, at now: Timestamp) {
+    init(_ response: HTTPResponse, to address: HTTPAddress, expecting: AnswerShape, at now: Timestamp) {
         if 300..<400 ~= response.status {
             self = Self.redirect(response.headers["Location"], from: address, status: response.status)
         } else if let page = Self.page(response) {
@@ -47,7 +47,7 @@ extension Classification {
     }
 
     private static func error(
-        _ error: ErrorEnvelope, _ response: HTTPResponse, _ expecting: Expectation, at now: Timestamp
+        _ error: ErrorEnvelope, _ response: HTTPResponse, _ expecting: AnswerShape, at now: Timestamp
     ) -> Classification {
         if error.message.hasPrefix("Transaction cancelled") { return .quota }
         if error.message.hasPrefix("Rate limit exceeded") { return .throttled(after: RetryAfter.read(response.headers, at: now)) }
@@ -56,7 +56,7 @@ extension Classification {
     }
 
     private static func status(
-        _ response: HTTPResponse, _ error: ErrorEnvelope, _ expecting: Expectation, at now: Timestamp
+        _ response: HTTPResponse, _ error: ErrorEnvelope, _ expecting: AnswerShape, at now: Timestamp
     ) -> Classification {
         let headers = response.headers
         switch response.status {
@@ -76,7 +76,7 @@ extension Classification {
         }
     }
 
-    private static func success(_ response: HTTPResponse, _ expecting: Expectation) -> Classification {
+    private static func success(_ response: HTTPResponse, _ expecting: AnswerShape) -> Classification {
         if expecting == .listing {
             return response.body.isEmpty ? .badAnswer("the answer is empty") : .ok(.null)
         }

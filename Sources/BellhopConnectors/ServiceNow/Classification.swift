@@ -33,7 +33,7 @@ enum Classification: Sendable, Hashable {
 }
 
 /// What a good answer to a request holds.
-enum Expectation: Sendable, Hashable {
+enum AnswerShape: Sendable, Hashable {
     /// `result`, to be scanned by whoever asked: only its edges are looked at here.
     case listing
     /// `result` with an array.

@@ -71,8 +71,8 @@ struct Journal: Sendable {
         try await !entries("element=\(element)^sys_created_by=javascript:gs.getUserName()", limit: 1).0.isEmpty
     }
 
-    /// The second way: the history that the task's own field shows, newest first. Its times are in the user's zone and format, so the text
-    /// alone counts.
+    /// The second way: the history that the task's own field shows, newest first. Its times are in the user's zone and format: one that can
+    /// be read only rules out what is older in every zone; else the text alone counts.
     private func lookAtTask(for search: Search) async throws(Failure) -> Finding {
         let call = ServiceNowCall.table(
             "task/\(search.task.text)", [("sysparm_display_value", "all"), ("sysparm_fields", "comments,work_notes")],
@@ -84,19 +84,23 @@ struct Journal: Sendable {
             return .unprovable
         }
         if history.isEmpty { return .unprovable }
-        return Self.texts(of: history).contains(where: search.text.matches) ? .written(nil) : .absent
+        let oldest = search.notBefore - .seconds(12 * 3600)  // the clocks furthest behind UTC
+        let isThere = Self.entries(of: history).contains { entry in
+            search.text.matches(entry.text) && entry.time.map { $0 >= oldest } ?? true
+        }
+        return isThere ? .written(nil) : .absent
     }
 
-    /// The texts of a history: each follows a line such as `2022-11-21 22:50:34 - System Administrator (Additional comments)`.
-    static func texts(of history: String) -> [String] {
-        var texts: [[Substring]] = []
+    /// The entries of a history: each follows a line such as `2022-11-21 22:50:34 - System Administrator (Additional comments)`.
+    static func entries(of history: String) -> [(time: Timestamp?, text: String)] {
+        var entries: [(time: Timestamp?, lines: [Substring])] = []
         for line in history.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
             if line.last == ")", line.first?.isNumber == true, line.contains(" - "), line.contains("(") {
-                texts.append([])
-            } else if !texts.isEmpty {
-                texts[texts.count - 1].append(line)
+                entries.append((Timestamp(serviceNow: line.prefix(19)), []))
+            } else if !entries.isEmpty {
+                entries[entries.count - 1].lines.append(line)
             }
         }
-        return texts.map { $0.joined(separator: "\n") }
+        return entries.map { ($0.time, $0.lines.joined(separator: "\n")) }
     }
 }

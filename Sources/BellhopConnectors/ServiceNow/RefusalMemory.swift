@@ -14,13 +14,27 @@ final class RefusalMemory: Sendable {
         var hash: String
         /// What the person is told.
         var message: String
+
+        init(salt: String, hash: String, message: String) {
+            self.salt = salt
+            self.hash = hash
+            self.message = message
+        }
+
+        init?(json: JSON) {
+            guard let salt = json["salt"]?.asString, let hash = json["hash"]?.asString else { return nil }
+            self.init(salt: salt, hash: hash, message: json["message"]?.asString ?? "")
+        }
+
+        var json: JSON { ["salt": .string(salt), "hash": .string(hash), "message": .string(message)] }
     }
 
     /// Only one login of the connection at a time.
     let gate = FIFOGate()
     private let key: String
     private let notebook: any Notebook
-    private let latest = Mutex<Refusal?>(nil)
+    /// What the notebook did not take.
+    private let unwritten = Mutex<Refusal?>(nil)
     private let salt: @Sendable () -> UInt64
 
     init(connection: String, instance: String, notebook: any Notebook, salt: @escaping @Sendable () -> UInt64) {
@@ -29,28 +43,26 @@ final class RefusalMemory: Sendable {
         self.salt = salt
     }
 
-    /// The refusal of exactly these credentials, if there was one.
+    /// The refusal of exactly these credentials, if there was one. The notebook is asked each time: somebody else may have logged in
+    /// with them since, and made it forget.
     func refusal(of credentials: Credentials) async throws -> Refusal? {
-        var known = latest.withLock { $0 }
-        if known == nil, let note = try await notebook.note(key), let salt = note["salt"]?.asString,
-            let hash = note["hash"]?.asString
-        {
-            known = Refusal(salt: salt, hash: hash, message: note["message"]?.asString ?? "")
+        let note = try await notebook.note(key).flatMap(Refusal.init(json:))
+        guard let known = note ?? unwritten.withLock({ $0 }), known.hash == Self.hash(credentials, salt: known.salt) else {
+            return nil
         }
-        guard let known, known.hash == Self.hash(credentials, salt: known.salt) else { return nil }
         return known
     }
 
     func remember(_ message: String, of credentials: Credentials) async throws {
         let salt = String(salt(), radix: 16)
         let refusal = Refusal(salt: salt, hash: Self.hash(credentials, salt: salt), message: message)
-        latest.withLock { $0 = refusal }
-        try await notebook.setNote(
-            key, to: ["salt": .string(salt), "hash": .string(refusal.hash), "message": .string(message)])
+        unwritten.withLock { $0 = refusal }
+        try await notebook.setNote(key, to: refusal.json)
+        unwritten.withLock { $0 = nil }
     }
 
     func forget() async throws {
-        latest.withLock { $0 = nil }
+        unwritten.withLock { $0 = nil }
         if try await notebook.note(key) != nil { try await notebook.setNote(key, to: nil) }
     }
 

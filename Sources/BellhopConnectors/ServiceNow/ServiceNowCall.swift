@@ -6,14 +6,14 @@ struct ServiceNowCall: Sendable {
     /// The path with the query.
     var target: String
     var body: JSON?
-    var expecting: Expectation
+    var expecting: AnswerShape
     /// Once this moment has passed it is not sent any more, a wait for its turn included.
     var notAfter: Timestamp?
     /// Nil for the connection's own.
     var timeout: Duration?
 
     /// Reads rows or a record of the Table API. Version 2, in which a list without rows is 200.
-    static func table(_ path: String, _ parameters: [(String, String)], expecting: Expectation) -> ServiceNowCall {
+    static func table(_ path: String, _ parameters: [(String, String)], expecting: AnswerShape) -> ServiceNowCall {
         let query = parameters.map { "\($0.0)=\(PercentEncoding.encode($0.1, keeping: "-._~,"))" }.joined(separator: "&")
         return ServiceNowCall(target: "/api/now/v2/table/\(path)\(query.isEmpty ? "" : "?" + query)", expecting: expecting)
     }

@@ -45,8 +45,8 @@ public struct ServiceNowConnection: Sendable {
     ) throws(ConnectorError) {
         let base = try Self.base(settings.text("instance") ?? "", connection: name)
         let auth = try Auth(settings, connection: name)
-        let http = try HTTPConnection(try .init(name: name, settings), clock: surroundings.clock)
-        if let refusal = http.refusal(of: base) { throw ConnectorError(connection: name, setting: "instance", refusal) }
+        let configuration = try HTTPConnection.Configuration(name: name, settings)
+        if let refusal = configuration.refusal(of: base) { throw ConnectorError(connection: name, setting: "instance", refusal) }
         let user: String
         let source: @Sendable () async throws -> Credentials
         switch auth {
@@ -65,6 +65,7 @@ public struct ServiceNowConnection: Sendable {
         guard !user.isEmpty, !user.hasPrefix("javascript:"), HeaderFields.isValue(user), !user.contains(":") else {
             throw ConnectorError(connection: name, setting: "auth", "This is no user name that can log in.")
         }
+        let http = try HTTPConnection(configuration, clock: surroundings.clock)
         self.name = name
         self.base = base
         self.http = http
@@ -88,7 +89,7 @@ public struct ServiceNowConnection: Sendable {
     /// Tries to log in, also with a password that was refused before, and says who the instance takes us for.
     public func verifyLogin() async throws(Failure) -> ServiceNowUser { try await reading.verify() }
 
-    /// Closes what is open; must be called once.
+    /// Closes what is open and waits for it.
     public func shutdown() async throws { try await http.shutdown() }
 
     /// `acme`, `acme.service-now.com` or a whole address to the base address.

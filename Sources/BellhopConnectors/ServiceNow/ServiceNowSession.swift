@@ -22,6 +22,8 @@ actor ServiceNowSession {
     private var authorization: String?
     /// Who is logged in; nil before the first login and after the session's end.
     private(set) var user: ServiceNowUser?
+    /// How many logins were tried.
+    private var logins = 0
 
     /// - Parameter name: tells the sessions of a connection apart: `reading`, `writing`.
     init(
@@ -130,7 +132,7 @@ actor ServiceNowSession {
             default: "The server does not know the session any more (401)."
             }
         forgetSession()
-        await events.sessionExpired(name, reason: reason, at: clock.now)
+        await events.sessionExpired(name, logins, reason: reason, at: clock.now)
     }
 
     private func forgetSession() {
@@ -149,16 +151,17 @@ actor ServiceNowSession {
         let credentials = try await current()
         if !force { try await checkRefusals(of: credentials) }
         forgetSession()
+        logins += 1
         do throws(Failure) {
             let user = try await introduce(credentials)
             self.user = user
-            await events.loginEnded(name, ok: true, reason: "", at: clock.now)
+            await events.loginEnded(name, logins, ok: true, reason: "", at: clock.now)
             try await note { try await memory.forget() }
             return user
         } catch {
             guard user == nil else { throw error }  // the login went well; the notebook did not
             forgetSession()
-            await events.loginEnded(name, ok: false, reason: error.message, at: clock.now)
+            await events.loginEnded(name, logins, ok: false, reason: error.message, at: clock.now)
             if error.reason == .unauthenticated || error.reason == .mfaRequired {
                 try await note { try await memory.remember(error.message, of: credentials) }
             }

@@ -1,0 +1,184 @@
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct HTTPConnectionTests {
+    let simulation: Simulation
+    let clock = TestClock()
+    let list = "/api/x_snc_my_work/v1/tracker/task"
+
+    init() {
+        let clock = clock
+        simulation = Simulation { clock.now.microseconds }
+    }
+
+    private func with<Value: Sendable>(
+        _ configuration: HTTPConnection.Configuration = .init(name: "test"),
+        _ body: (HTTPConnection, HTTPAddress) async throws -> Value
+    ) async throws -> Value {
+        let connection = try HTTPConnection(configuration, clock: clock)
+        do {
+            let value = try await simulation.serve { address in try await body(connection, HTTPAddress(address)) }
+            try await connection.shutdown()
+            return value
+        } catch {
+            try await connection.shutdown()
+            throw error
+        }
+    }
+
+    private func error(
+        _ configuration: HTTPConnection.Configuration = .init(name: "test"), _ request: (HTTPAddress) -> HTTPRequest
+    ) async throws -> TransportError? {
+        try await with(configuration) { connection, address in
+            do {
+                _ = try await connection.send(request(address))
+                return nil
+            } catch let error as TransportError {
+                return error
+            }
+        }
+    }
+
+    @Test func `status, fields and body of an answer arrive, and the connection's own fields go along`() async throws {
+        var configuration = HTTPConnection.Configuration(name: "test")
+        configuration.headers = ["X-Team": "blue", "Accept": "text/plain"]
+        let answer = try await with(configuration) { connection, address in
+            try await connection.send(
+                HTTPRequest(address.with(target: list + "?a=%20b"), headers: ["Accept": "application/json"]))
+        }
+        #expect(answer.status == 401)
+        #expect(answer.headers["www-authenticate"] == "BASIC realm=\"Service-now\"")
+        #expect(try JSON.parse(answer.body).at("status") == "failure")
+        let request = try #require(simulation.requests.all.first)
+        #expect(request.header("X-Team") == "blue")
+        #expect(request.header("Accept") == "application/json")
+        #expect(request.query == "a=%20b")
+    }
+
+    @Test func `user information becomes Basic authentication and is not part of the address`() async throws {
+        _ = try await with { connection, address in
+            try await connection.send(HTTPRequest(HTTPAddress("http://john:p%40ss@127.0.0.1:\(address.port)/x")))
+        }
+        let request = try #require(simulation.requests.all.first)
+        #expect(request.header("Authorization") == Base64.basic(username: "john", password: "p@ss"))
+        #expect(request.path == "/x")
+    }
+
+    @Test func `a redirect is an answer like any other`() async throws {
+        simulation.faults.add(.redirect(to: "https://idp.example.com/"))
+        let answer = try await with { connection, address in try await connection.send(HTTPRequest(address)) }
+        #expect(answer.status == 302)
+        #expect(simulation.requests.total == 1)
+    }
+
+    @Test func `nobody listens: nothing was sent, and the message says where`() async throws {
+        let error = try await error { _ in HTTPRequest("POST", .unused, body: [1]) }
+        #expect(
+            error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: nobody listens there."))
+        #expect(error?.failure(changesSomething: true).remedy == .retry(after: nil))
+    }
+
+    @Test func `an unknown host is told by its name`() async throws {
+        let error = try await error { _ in HTTPRequest("POST", .nowhere, body: [1]) }
+        #expect(error?.kind == .unreachable)
+        #expect(error?.mayHaveArrived == false)
+        #expect(error?.message.contains("no host of the name nowhere.invalid") == true)
+    }
+
+    @Test(arguments: [Fault.resetBefore, .resetAfter, .cutBody])
+    func `a connection that breaks after sending leaves a write's outcome unknown`(_ fault: Fault) async throws {
+        simulation.faults.add(fault)
+        let error = try await error { HTTPRequest("POST", $0.with(target: "/receivers/hook/a"), body: Array("{}".utf8)) }
+        #expect(error?.kind == .cut)
+        #expect(error?.mayHaveArrived == true)
+        #expect(error?.failure(changesSomething: true).remedy == .unknownOutcome)
+        #expect(error?.failure(changesSomething: false).remedy == .retry(after: nil))
+        #expect(simulation.requests.total == 1)
+    }
+
+    @Test func `an answer that comes too late is a timeout of unknown outcome`() async throws {
+        simulation.faults.add(.slow(milliseconds: 5000))
+        let error = try await error {
+            HTTPRequest("POST", $0.with(target: list), body: Array("{}".utf8), timeout: .milliseconds(200))
+        }
+        #expect(error?.kind == .timeout)
+        #expect(error?.mayHaveArrived == true)
+        #expect(error?.message.hasSuffix("did not answer within 0.2 s.") == true)
+    }
+
+    @Test func `an answer larger than max_body is not read to its end`() async throws {
+        var configuration = HTTPConnection.Configuration(name: "test")
+        configuration.maxBody = 20
+        let error = try await error(configuration) { HTTPRequest($0.with(target: list)) }
+        #expect(error?.kind == .tooLarge)
+        #expect(error?.message.contains("20 bytes that max_body allows") == true)
+    }
+
+    @Test func `a request that waited too long is not sent`() async throws {
+        let error = try await error { HTTPRequest("POST", $0, body: [1], notAfter: clock.now - .seconds(1)) }
+        #expect(error?.mayHaveArrived == false)
+        #expect(simulation.requests.total == 0)
+    }
+
+    @Test func `plain http goes to this machine only, unless the configuration says so`() async throws {
+        let connection = try HTTPConnection(.init(name: "test"), clock: clock)
+        let elsewhere = try HTTPAddress("http://intranet.example/x?token=secret")
+        #expect(
+            connection.refusal(of: elsewhere)
+                == "Plain http:// to intranet.example:80 would be readable on the way: use https://, or set plain_http: true.")
+        await #expect(throws: TransportError.self) { try await connection.send(HTTPRequest(elsewhere)) }
+        try await connection.shutdown()
+        let open = try HTTPConnection(.init(name: "test", plainHTTP: true), clock: clock)
+        #expect(open.refusal(of: elsewhere) == nil)
+        try await open.shutdown()
+    }
+
+    @Test func `a certificate that nobody vouches for is refused before anything is sent`() async throws {
+        try await TLSServer.serve { server in
+            let connection = try HTTPConnection(.init(name: "test"), clock: clock)
+            do {
+                _ = try await connection.send(HTTPRequest("POST", HTTPAddress("https://localhost:\(server.port)/"), body: [1]))
+                Issue.record("it was trusted")
+            } catch let error as TransportError {
+                #expect(error.kind == .tls)
+                #expect(!error.mayHaveArrived)
+                #expect(error.message.contains("can be named with ca:"))
+            }
+            try await connection.shutdown()
+        }
+    }
+
+    @Test func `a private authority named with ca is trusted, for the host its certificate names`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "bellhop-ca-\(UInt64.random(in: 0 ... .max)).pem")
+        try TLSServer.certificate.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await TLSServer.serve { server in
+            let connection = try HTTPConnection(.init(name: "test", ca: file.path), clock: clock)
+            let answer = try await connection.send(HTTPRequest(HTTPAddress("https://localhost:\(server.port)/")))
+            #expect(answer.status == 200)
+            let other = try HTTPAddress("https://127.0.0.1:\(server.port)/")
+            await #expect(throws: TransportError.self) { try await connection.send(HTTPRequest(other)) }
+            try await connection.shutdown()
+        }
+    }
+
+    @Test func `a ca file that cannot be read is the user's mistake`() {
+        #expect(throws: ConnectorError.self) { try HTTPConnection(.init(name: "test", ca: "/nonexistent.pem"), clock: clock) }
+    }
+}
+
+extension HTTPAddress {
+    /// The discard port, where nobody listens.
+    static var unused: HTTPAddress { make("http://127.0.0.1:9/") }
+    static var nowhere: HTTPAddress { make("https://nowhere.invalid/") }
+
+    private static func make(_ text: String) -> HTTPAddress {
+        guard let address = try? HTTPAddress(text) else { preconditionFailure("\(text) is an address") }
+        return address
+    }
+}

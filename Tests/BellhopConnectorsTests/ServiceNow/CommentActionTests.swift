@@ -1,0 +1,284 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct CommentActionTests {
+    let practice = Practice()
+    let task: SimulatedTask
+    var instance: SimulatedInstance { practice.instance }
+    let start = Timestamp(seconds: 1_767_603_600)
+    let post = "/api/x_snc_my_work"
+    /// Never waits between looks.
+    let times = CommentAction.Times(looks: [])
+
+    init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
+
+    private func action<Value: Sendable>(_ body: (CommentAction) async throws -> Value) async throws -> Value {
+        try await practice.open { try await body(CommentAction(connection: $0, times: times)) }
+    }
+
+    private func attempt(_ number: Int, uncertain: Timestamp? = nil, claimed: Set<String> = []) -> Attempt {
+        Attempt(
+            number: number, now: practice.clock.now, firstStarted: number > 1 ? start : nil, lastUncertain: uncertain,
+            claimed: claimed)
+    }
+
+    private var notes: [JournalEntry] { instance.journal(of: task.id, .workNotes) }
+
+    /// One attempt of its own, in new sessions, as after a restart.
+    private func perform(_ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
+        try await action { try await $0.perform(delivery, attempt: attempt) }
+    }
+
+    private func failing(_ delivery: Delivery, _ attempt: Attempt) async -> Failure? {
+        await failure { _ = try await perform(delivery, attempt) }
+    }
+
+    @Test func `a note is written once and proved by its journal entry`() async throws {
+        let receipt = try await perform(.comment("Thanks,\r\nI look.\n", on: task.id), attempt(1))
+        #expect(notes.map(\.text) == ["Thanks,\r\nI look.\n"])
+        #expect(receipt == Receipt("201, work note \(notes[0].id)", reference: notes[0].id))
+    }
+
+    @Test func `a comment for the customer goes into the comments`() async throws {
+        let receipt = try await perform(.comment("Soon.", on: task.id, visibility: "customer"), attempt(1))
+        let comments = instance.journal(of: task.id, .comments)
+        #expect(comments.map(\.text) == ["Soon."])
+        #expect(receipt.reference == comments.first?.id)
+        #expect(notes.isEmpty)
+        #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
+    }
+
+    @Test(arguments: [Fault.resetAfter, .cutBody, .truncatedJSON, .accepted, .badGateway, .status(201, body: "")])
+    func `a reply that is lost after the write is made good by a look`(_ fault: Fault) async throws {
+        practice.simulation.faults.add(
+            FaultRule(fault, method: "POST", path: post, takesEffect: true))
+        let receipt = try await perform(.comment("Thanks", on: task.id), attempt(1))
+        #expect(notes.count == 1)
+        #expect(receipt.reference == notes.first?.id)
+    }
+
+    @Test func `when the look is lost too, the next attempt finds the comment and sends nothing`() async throws {
+        practice.simulation.faults.add(.resetAfter, "POST", path: post)
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        let lost = await failing(delivery, attempt(1))
+        #expect(lost?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(5))
+        let receipt = try await perform(delivery, attempt(2, uncertain: start))
+        #expect(receipt == Receipt("found written by an earlier attempt, work note \(notes[0].id)", reference: notes[0].id))
+        #expect(notes.count == 1)
+        #expect(practice.simulation.requests.count("POST") == 1)
+    }
+
+    @Test(arguments: [Fault.resetBefore, .accepted, .badGateway, .internalError, .loginPage])
+    func `a request that was lost before the write is sent again only past the server's time limit`(_ fault: Fault) async throws {
+        practice.simulation.faults.add(fault, "POST", path: post, times: fault == .loginPage ? 2 : 1)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        let lost = await failing(delivery, attempt(1))
+        guard fault != .loginPage else {  // a login page is a certain no
+            #expect(lost?.remedy == .retry(after: nil))
+            return
+        }
+        #expect(lost?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(40))
+        let early = await failing(delivery, attempt(2, uncertain: start))
+        #expect(early?.remedy == .retry(after: .seconds(80)))
+        #expect(practice.simulation.requests.count("POST", path: post) == 1)
+        await practice.clock.advance(by: .seconds(80))
+        let receipt = try await perform(delivery, attempt(3, uncertain: start))
+        #expect(notes.count == 1)
+        #expect(receipt.reference == notes.first?.id)
+    }
+
+    @Test func `a refused connection is certain: the comment is sent at once when there is one`() async throws {
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        try await practice.simulation.serve { address in
+            let connection = try practice.connection(address)
+            let action = CommentAction(connection: connection, times: times)
+            practice.simulation.faults.add(.tooManyRequests(.seconds(3)), "POST", path: post)
+            #expect(
+                await failure { _ = try await action.perform(delivery, attempt: attempt(1)) }?.remedy
+                    == .retry(after: .seconds(3)))
+            _ = try await action.perform(delivery, attempt: attempt(2))
+            try await connection.shutdown()
+        }
+        #expect(notes.count == 1)
+    }
+
+    @Test func `the same text by somebody else, before, or claimed by another delivery is not this comment`() async throws {
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
+        await practice.clock.advance(by: .seconds(3600))
+        let began = practice.clock.now
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "abel.tuter")
+        instance.addNote("Thanks", .comments, on: task.id, by: "john.doe")
+        let other = try #require(instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe"))
+        let again = Attempt(
+            number: 2, now: began + .seconds(600), firstStarted: began, lastUncertain: began, claimed: [other.id])
+        await practice.clock.advance(by: .seconds(600))
+        let receipt = try await perform(.comment("Thanks", on: task.id), again)
+        #expect(notes.filter { $0.author == "john.doe" }.count == 3)
+        #expect(receipt.reference == notes.last?.id)
+    }
+
+    @Test func `a 201 with nothing written is tried once more past the limit, then given up with the reason`() async throws {
+        instance.changeUser("john.doe") { $0.workNotes = .ignored }
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        let first = await failing(delivery, attempt(1))
+        #expect(first?.reason == .notWritten)
+        #expect(first?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(130))
+        let second = await failing(delivery, attempt(2, uncertain: start))
+        #expect(second?.remedy == .giveUp)
+        #expect(second?.message.contains("do not let john.doe write work_notes") == true)
+        #expect(practice.simulation.requests.count("POST") == 2)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a 201 whose comment shows only later is not sent again`() async throws {
+        practice.simulation.faults.add(.emptyList, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
+        let receipt = try await practice.open { connection in
+            let action = CommentAction(connection: connection, times: .init(looks: [.seconds(1)]))
+            async let receipt = action.perform(.comment("Thanks", on: task.id), attempt: attempt(1))
+            try await practice.clock.waitForSleepers(1)
+            await practice.clock.advance(by: .seconds(1))
+            return try await receipt
+        }
+        #expect(receipt.reference == notes.first?.id)
+        #expect(notes.count == 1)
+    }
+
+    @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
+    func `where the journal cannot be read, the task's own history proves it`(_ reading: SimulatedUser.Reading) async throws {
+        instance.changeUser("john.doe") { $0.journal = reading }
+        practice.simulation.faults.add(.resetAfter, "POST", path: post)
+        let receipt = try await perform(.comment("Two\n\nlines", on: task.id), attempt(1))
+        #expect(receipt.summary == "found written (cut), work note")
+        #expect(receipt.reference == nil)
+        #expect(notes.count == 1)
+    }
+
+    @Test func `the same text of days ago in the history is not this comment`() async throws {
+        instance.changeUser("john.doe") { $0.journal = .forbidden }
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
+        await practice.clock.advance(by: .days(2))
+        let began = practice.clock.now
+        await practice.clock.advance(by: .seconds(600))
+        let again = Attempt(number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began)
+        _ = try await perform(.comment("Thanks", on: task.id), again)
+        #expect(notes.count == 2)
+    }
+
+    @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
+    func `where nothing can be proved, the delivery is held`(_ reading: SimulatedUser.Reading) async throws {
+        instance.changeUser("john.doe") {
+            $0.journal = reading
+            $0.hiddenFields = ["work_notes"]
+        }
+        instance.addNote("Earlier", .workNotes, on: task.id, by: "john.doe")
+        practice.simulation.faults.add(.resetAfter, "POST", path: post)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(130))
+        let held = await failing(delivery, attempt(2, uncertain: start))
+        #expect(held?.remedy == .hold)
+        #expect(practice.simulation.requests.count("POST") == 1)
+    }
+
+    @Test func `a 201 that nothing can confirm is believed`() async throws {
+        instance.changeUser("john.doe") {
+            $0.journal = .forbidden
+            $0.hiddenFields = ["work_notes"]
+        }
+        let receipt = try await perform(.comment("Thanks", on: task.id), attempt(1))
+        #expect(receipt.summary.contains("cannot read the journal"))
+    }
+
+    @Test func `an interrupted attempt is looked for like a lost one`() async throws {
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
+        let receipt = try await perform(.comment("Thanks", on: task.id), attempt(2, uncertain: start))
+        #expect(receipt.reference == notes.first?.id)
+        #expect(notes.count == 1)
+    }
+
+    @Test func `a task that is not there gets no comment, though the server would take it`() async throws {
+        practice.simulation.faults.add(.blankTaskOnBadID, times: nil)
+        let failure = await failing(.comment("Thanks", on: String(repeating: "0", count: 32)), attempt(1))
+        #expect(failure?.reason == .goneOrHidden)
+        #expect(failure?.remedy == .giveUp)
+        #expect(practice.simulation.requests.count("POST") == 0)
+    }
+
+    @Test func `an account that may not read tasks comments on those the tracker lists, and on no others`() async throws {
+        instance.changeUser("john.doe") { $0.tasks = .forbidden }
+        _ = try await perform(.comment("Thanks", on: task.id), attempt(1))
+        #expect(notes.count == 1)
+        let other = instance.addTask(title: "Not mine", assignedTo: "abel.tuter")
+        #expect(await failing(.comment("Thanks", on: other.id), attempt(1))?.reason == .goneOrHidden)
+        #expect(instance.journal(of: other.id).isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ("", "internal", "text is empty"), (" \n", "internal", "text is empty"), ("x", "public", "internal or customer"),
+        ])
+    func `what can never be sent is given up`(_ text: String, _ visibility: String, _ words: String) async throws {
+        let failure = await failing(.comment(text, on: task.id, visibility: visibility), attempt(1))
+        #expect(failure?.remedy == .giveUp)
+        #expect(failure?.message.contains(words) == true)
+        #expect(practice.simulation.requests.total == 0)
+    }
+
+    @Test func `only a sys_id names a task`() async throws {
+        let failure = await failing(.comment("x", on: task.number), attempt(1))
+        #expect(failure?.reason == .badArguments)
+    }
+
+    @Test func `a refusal by the access rules is told as such`() async throws {
+        instance.changeUser("john.doe") { $0.workNotes = .refused }
+        let failure = await failing(.comment("x", on: task.id), attempt(1))
+        #expect(failure?.remedy == .giveUp)
+        #expect(failure?.message.contains("May be ACL restricted") == true)
+    }
+
+    @Test func `a session that ends before the comment costs a login, not the comment`() async throws {
+        practice.simulation.faults.add(.sessionLost, "POST", path: post)
+        _ = try await perform(.comment("Thanks", on: task.id), attempt(1))
+        #expect(notes.count == 1)
+        #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
+    }
+
+    @Test func `a server whose clock is hours off is measured by its own`() async throws {
+        let behind = Timestamp(seconds: 1_767_603_600 - 7200)
+        let clock = practice.clock
+        let simulation = Simulation { clock.now.microseconds - 7_200_000_000 }
+        simulation.instance.addUser("john.doe", password: "correct horse")
+        let task = simulation.instance.addTask(title: "Printer", assignedTo: "john.doe")
+        #expect(simulation.instance.time == behind.microseconds)
+        try await simulation.serve { address in
+            let connection = try practice.connection(address)
+            let receipt = try await CommentAction(connection: connection, times: times).perform(
+                .comment("Thanks", on: task.id), attempt: attempt(1))
+            #expect(receipt.reference == simulation.instance.journal(of: task.id).first?.id)
+            try await connection.shutdown()
+        }
+    }
+
+    @Test func `words that the platform would take for HTML are taken apart, and found again`() async throws {
+        let delivery = Delivery.comment("[code]<b>x</b>[/CODE] [codes] [", on: task.id)
+        let receipt = try await perform(delivery, attempt(1))
+        #expect(notes.map(\.text) == ["[ code]<b>x</b>[ /CODE] [codes] ["])
+        #expect(receipt.reference == notes.first?.id)
+    }
+
+    @Test func `a history is cut at its headings`() {
+        let history =
+            "2022-11-21 22:50:34 - System Administrator (Additional comments)\nOne\nTwo\n\n21/11/2022 - J (Work notes)\nThree\n\n"
+        let entries = Journal.entries(of: history)
+        #expect(entries.map { CommentText("One\nTwo").matches($0.text) } == [true, false])
+        #expect(entries.map { $0.time?.serviceNow } == ["2022-11-21 22:50:34", nil])
+    }
+}

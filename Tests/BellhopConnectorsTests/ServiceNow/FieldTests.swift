@@ -1,0 +1,108 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct FieldTests {
+    @Test(
+        arguments: [
+            // Section 2.3 of what the Table API answers, row by row: references, then plain fields.
+            (#"{"link":"https://x/api/now/table/sys_user/1","value":"1"}"#, "1", nil), (#""""#, "", nil), (#""1""#, "1", nil),
+            (#"{"display_value":"Abel Tuter","link":"https://x"}"#, "Abel Tuter", "Abel Tuter"),
+            (#"{"display_value":"Abel Tuter","link":"https://x","value":"1"}"#, "1", "Abel Tuter"),
+            (#"{"display_value":"","value":""}"#, "", ""), (#"{"display_value":"New","value":"1"}"#, "1", "New"),
+            (#"{"display_value":null,"value":"1"}"#, "1", ""), ("null", "", nil), ("true", "true", nil), ("7", "7", nil),
+        ] as [(String, String, String?)])
+    func `every shape of a field is read`(_ text: String, _ raw: String, _ label: String?) throws {
+        let value = try #require(FieldValue(try JSON.parse(text)))
+        #expect(value.raw == raw)
+        #expect(value.label == label)
+    }
+
+    @Test func `what is no field is none`() throws {
+        #expect(FieldValue(nil) == nil)
+        #expect(FieldValue([]) == nil)
+        #expect(FieldValue(["link": "https://x"]) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("3", FieldType.int, JSON.int(3)), ("", .int, .null), ("3 - Moderate", .int, .null), ("true", .bool, true),
+            ("0", .bool, false),
+            ("maybe", .bool, .null), ("2026-01-05 09:00:00", .timestamp, "2026-01-05T09:00:00.000000Z"),
+            ("2026-01-05", .timestamp, "2026-01-05T00:00:00.000000Z"), ("05/01/2026 09:00", .timestamp, .null),
+            ("", .timestamp, .null),
+            ("", .text, ""), ("1.5", .double, 1.5), ("nan", .double, .null),
+        ])
+    func `a value takes its field's type, or is null`(_ raw: String, _ type: FieldType, _ json: JSON) throws {
+        #expect(FieldValue(.string(raw))?.typed(type) == json)
+    }
+
+    @Test func `types are known by name, at the end of a path too`() throws {
+        let schema = try TaskFields.schema(
+            ["priority", "active", "opened_at", "u_team", ["parent_state": "parent.state"]], display: .values, source: "s")
+        #expect(schema.fields.map(\.type) == [.int, .bool, .timestamp, .text, .int])
+        #expect(schema["parent_state"]?.path == "parent.state")
+        #expect(try TaskFields.schema(nil, display: .values, source: "s").fields.map(\.name) == TaskFields.standard)
+    }
+
+    @Test(
+        arguments: [
+            (["caller_id.name"], "A field of another record needs a name of its own: {caller_id_name: caller_id.name}."),
+            (["number", "number"], "The field `number` is there twice."),
+            (["a b"], "`a b` is no field name: letters, digits and _ only."),
+            ([["x": "a^b"]], "`a^b` is no path to a field."), ([], "A source needs at least one field."),
+            ([1], "A field is a name, or {name: path} for a field of another record."),
+        ] as [(JSON, String)])
+    func `a wrong field is told`(_ fields: JSON, _ message: String) {
+        let error = #expect(throws: ConnectorError.self) { try TaskFields.schema(fields, display: .values, source: "my-work") }
+        #expect(error == ConnectorError(connection: "my-work", setting: "fields", message))
+    }
+
+    @Test(
+        arguments: [
+            ("acme", "https://acme.service-now.com"), ("acme.service-now.com", "https://acme.service-now.com"),
+            ("https://help.example.com/", "https://help.example.com"), (" acme ", "https://acme.service-now.com"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ])
+    func `an instance is a name or an address`(_ text: String, _ origin: String) throws {
+        #expect(try ServiceNowConnection.base(text, connection: "snow").origin == origin)
+    }
+
+    @Test(arguments: ["", "https://acme.service-now.com/navpage.do", "https://john:x@acme.service-now.com", "ac me"])
+    func `what is no instance is refused`(_ text: String) {
+        #expect(throws: ConnectorError.self) { try ServiceNowConnection.base(text, connection: "snow") }
+    }
+
+    @Test(arguments: ["oauth", "bearer", "api_key", "certificate"])
+    func `other ways to log in are refused by name`(_ kind: String) throws {
+        let practice = Practice()
+        let error = #expect(throws: ConnectorError.self) {
+            try ServiceNowConnection(
+                name: "snow", settings: Settings(["instance": "acme", "auth": [kind: "x"] as JSON]), in: practice.surroundings)
+        }
+        #expect(error?.setting == "auth.\(kind)")
+        #expect(error?.message == "Logging in by \(kind) is not built yet: use basic or keychain.")
+    }
+
+    @Test func `plain http to another machine is refused when the connection is made`() {
+        let error = #expect(throws: ConnectorError.self) { try Practice().connection("http://acme.example") }
+        #expect(error?.setting == "instance")
+        #expect(error?.message.contains("plain_http: true") == true)
+    }
+
+    @Test func `an empty keychain says what to run`() {
+        let error = #expect(throws: ConnectorError.self) {
+            try ServiceNowConnection(
+                name: "snow", settings: Settings(["instance": "acme", "auth": ["keychain": true]]), in: Practice().surroundings)
+        }
+        #expect(error?.message.contains("bellhop login snow") == true)
+    }
+
+    @Test func `a password is not printed`() {
+        let credentials = Credentials(username: "john.doe", password: "hunter2")
+        var dumped = ""
+        dump(credentials, to: &dumped)
+        #expect(!"\(credentials) \(String(reflecting: credentials)) \(dumped)".contains("hunter2"))
+    }
+}

@@ -1,0 +1,269 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Synchronization
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct SessionTests {
+    let practice = Practice()
+
+    private func list(_ connection: ServiceNowConnection) async throws {
+        _ = try await connection.reading.send(.tasks)
+    }
+
+    @Test func `the first request logs in, and cookies carry the session on, rotated ones too`() async throws {
+        try await practice.open { connection in for _ in 1...4 { try await list(connection) } }
+        #expect(practice.instance.counts.logins == 1)
+        #expect(practice.instance.counts.loggedOut == 0)
+        #expect(practice.events.summary == ["login_event ok"])
+        #expect(practice.simulation.requests.all.count { $0.header("Authorization") != nil } == 1)
+        let login = try #require(practice.simulation.requests.all.first)
+        #expect(login.path == "/api/now/v2/table/sys_user")
+        #expect(login.parameter("sysparm_query") == "user_name=john.doe")
+    }
+
+    @Test func `a login tells who one is`() async throws {
+        let user = try await practice.open { try await $0.verifyLogin() }
+        #expect(user.name == "John Doe")
+        let event = try #require(practice.events.events.first)
+        #expect(event.source == "snow")
+        #expect(event.data == ["connection": "snow", "user": "john.doe", "ok": true, "reason": ""])
+    }
+
+    @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
+    func `whoever may not read their own record has logged in all the same`(_ reading: SimulatedUser.Reading) async throws {
+        practice.instance.changeUser("john.doe") { $0.users = reading }
+        let user = try await practice.open { try await $0.verifyLogin() }
+        #expect(user == ServiceNowUser(username: "john.doe"))
+        #expect(practice.events.summary == ["login_event ok"])
+    }
+
+    @Test(arguments: [Fault.sessionLost, .loginPage, .redirectToLogin, .redirect(to: "https://idp.example.com/sso")])
+    func `a session that ends in the middle is renewed once and the request replayed`(_ fault: Fault) async throws {
+        try await practice.open { connection in
+            try await list(connection)
+            practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
+            try await list(connection)
+        }
+        #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
+        #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 3)
+        #expect(Set(practice.events.events.map(\.id)).count == 3)
+    }
+
+    @Test func `a session that ends at once again is no loop`() async throws {
+        practice.simulation.faults.add(.loginPage, "GET", path: "/api/x_snc_my_work", times: nil)
+        let failure = await failure { try await practice.open { try await list($0) } }
+        #expect(failure?.reason == .sessionExpired)
+        #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 2)
+    }
+
+    @Test func `a session that ran out while nothing happened is renewed`() async throws {
+        try await practice.open { connection in
+            try await list(connection)
+            await practice.clock.advance(by: .seconds(1801))
+            try await list(connection)
+        }
+        #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
+    }
+
+    @Test func `a wrong password is tried once, in every session and after a restart, until it is another one`() async throws {
+        try await practice.simulation.serve { address in
+            for _ in 1...2 {  // the second is after a restart: only the notebook is the same
+                let connection = try practice.connection(address, password: "wrong")
+                for session in [connection.reading, connection.writing, connection.reading] {
+                    let failure = await failure { _ = try await session.send(.tasks) }
+                    #expect(failure?.reason == .unauthenticated)
+                    #expect(failure?.remedy == .pauseConnection)
+                    #expect(failure?.message.contains("bellhop login snow") == true)
+                    #expect(failure?.message.contains("snc_basic_auth_api_access") == true)
+                }
+                try await connection.shutdown()
+            }
+            #expect(practice.instance.counts.failedLogins == 1)
+            let mended = try practice.connection(address)
+            try await list(mended)
+            try await mended.shutdown()
+        }
+        #expect(practice.instance.counts.failedLogins == 1)
+        #expect(practice.events.summary == ["login_event failed", "login_event ok"])
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `somebody who calls for it tries a refused password again`() async throws {
+        try await practice.simulation.serve { address in
+            let connection = try practice.connection(address, password: "new horse")
+            let refused = await failure { _ = try await connection.verifyLogin() }
+            #expect(refused?.reason == .unauthenticated)
+            practice.instance.setPassword(of: "john.doe", to: "new horse")
+            #expect(await failure { try await list(connection) }?.reason == .unauthenticated)
+            _ = try await connection.verifyLogin()
+            try await list(connection)
+            try await connection.shutdown()
+        }
+        #expect(practice.instance.counts.failedLogins == 1)
+    }
+
+    @Test func `a refusal is remembered even where it cannot be written down`() async throws {
+        try await practice.simulation.serve { address in
+            let connection = try practice.connection(address, password: "wrong")
+            practice.notebook.refuseWriting()
+            for _ in 1...2 { _ = await failure { try await list(connection) } }
+            try await connection.shutdown()
+        }
+        #expect(practice.instance.counts.failedLogins == 1)
+    }
+
+    @Test func `what is kept of a refused password is neither it nor a plain hash of it`() async throws {
+        _ = await failure { try await practice.open(password: "hunter2hunter2") { try await list($0) } }
+        let note = try #require(practice.notebook.all.values.first)
+        #expect(!note.text.contains("hunter2"))
+        #expect(note["hash"]?.asString?.utf8.count == 16)
+    }
+
+    @Test(arguments: [Fault.badGateway, .internalError, .hibernating, .resetBefore, .tooManyRequests(.seconds(7))])
+    func `an outage at the login is no refused password`(_ fault: Fault) async throws {
+        practice.simulation.faults.add(fault, "GET", path: "/api/now/v2/table/sys_user")
+        try await practice.open { connection in
+            let failure = await failure { try await list(connection) }
+            if case .retry? = failure?.remedy {} else { Issue.record("\(String(describing: failure))") }
+            try await list(connection)
+        }
+        #expect(practice.events.summary == ["login_event failed", "login_event ok"])
+    }
+
+    @Test func `a changed password is seen at the next login`() async throws {
+        try await practice.simulation.serve { address in
+            let store = PasswordStore("correct horse")
+            let connection = try ServiceNowConnection(
+                name: "snow", settings: Settings(["instance": .string(address), "auth": ["keychain": true]]),
+                username: "john.doe",
+                credentials: { Credentials(username: "john.doe", password: store.password) }, in: practice.surroundings)
+            try await list(connection)
+            practice.instance.setPassword(of: "john.doe", to: "battery staple")
+            practice.instance.expireSessions()
+            #expect(await failure { try await list(connection) }?.reason == .unauthenticated)
+            store.password = "battery staple"
+            try await list(connection)
+            try await connection.shutdown()
+        }
+        #expect(
+            practice.events.summary == [
+                "ks_login_event ok", "session_expired", "ks_login_event failed", "ks_login_event ok",
+            ])
+    }
+
+    @Test func `one request of a session is under way at a time, and the sessions do not wait for each other`() async throws {
+        try await practice.open { connection in
+            practice.simulation.faults.add(.slow(milliseconds: 20), path: "/api/x_snc_my_work", times: nil)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<24 {
+                    let session = number % 2 == 0 ? connection.reading : connection.writing
+                    group.addTask { _ = try await session.send(.tasks) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(practice.instance.counts.queued == 0)
+        #expect(practice.instance.counts.dropped == 0)
+        #expect(practice.instance.counts.logins == 2)
+    }
+
+    @Test func `who is cancelled while waiting leaves the queue to the others`() async throws {
+        let gate = FIFOGate()
+        try await gate.enter()
+        await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await gate.enter() }
+            for _ in 0..<50 { await Task.yield() }
+            group.cancelAll()
+            await #expect(throws: CancellationError.self) { try await group.next() }
+        }
+        gate.leave()
+        try await gate.enter()
+    }
+
+    // What the simulator does not do.
+
+    private func scripted(_ answers: [HTTPResponse]) throws -> (ServiceNowSession, ScriptedExchange) {
+        let exchange = ScriptedExchange(answers)
+        let session = ServiceNowSession(
+            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, username: "john.doe",
+            credentials: { Credentials(username: "john.doe", password: "secret") },
+            memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
+            events: LoginEvents(
+                connection: "snow", instance: "x", user: "john.doe", usesKeychain: false, sink: practice.events),
+            clock: practice.clock)
+        return (session, exchange)
+    }
+
+    private let welcome = HTTPResponse.json(200, ["Set-Cookie": "JSESSIONID=1; Path=/; Secure"], #"{"result":[]}"#)
+    private let good = HTTPResponse.json(200, [:], #"{"result":{}}"#)
+
+    @Test func `a write that wants the session's token is replayed with it once`() async throws {
+        let want = HTTPResponse.json(401, ["X-Is-Logged-In": "true", "X-UserToken-Response": "t0k"], "{}")
+        let (session, exchange) = try scripted([welcome, want, good])
+        let call = ServiceNowCall(method: "PATCH", target: "/api/now/v2/table/task/x", body: [:], expecting: .record)
+        _ = try await session.send(call)
+        #expect(exchange.requests.map { $0.headers["X-UserToken"] } == [nil, nil, "t0k"])
+        let (again, asked) = try scripted([welcome, want])
+        #expect(await failure { _ = try await again.send(call) }?.reason == .csrf)
+        #expect(asked.requests.count == 3)
+    }
+
+    @Test func `the CSRF page without a token is answered with the credentials`() async throws {
+        let page = HTTPResponse(status: 302, headers: ["Location": "/security_interceptor.do"])
+        let (session, exchange) = try scripted([welcome, page, good])
+        _ = try await session.send(ServiceNowCall(method: "PATCH", target: "/x", body: [:], expecting: .record))
+        #expect(exchange.requests.map { $0.headers["Authorization"] != nil } == [true, false, true])
+    }
+
+    @Test func `a server without cookies gets the credentials each time`() async throws {
+        let (session, exchange) = try scripted([.json(200, [:], #"{"result":[]}"#), good])
+        for _ in 1...2 { _ = try await session.send(ServiceNowCall(target: "/x", expecting: .record)) }
+        #expect(exchange.requests.allSatisfy { $0.headers["Authorization"] != nil })
+    }
+
+    @Test func `credentials are never sent where a redirect leads`() async throws {
+        let away = HTTPResponse(status: 302, headers: ["Location": "https://evil.example/"])
+        let (session, exchange) = try scripted([away])
+        #expect(await failure { _ = try await session.send(.tasks) }?.reason == .loginRequired)
+        #expect(Set(exchange.requests.map(\.address.host)) == ["acme.service-now.com"])
+    }
+
+    @Test func `a second factor is told as such and not tried again`() async throws {
+        let (session, exchange) = try scripted([.json(401, ["X-MFA_TOKEN": "invalid"], "{}")])
+        for _ in 1...2 { #expect(await failure { _ = try await session.send(.tasks) }?.remedy == .pauseConnection) }
+        #expect(exchange.requests.count == 1)
+    }
+
+    @Test func `a login that works and a request that does not are kept apart`() async throws {
+        let no = HTTPResponse.json(401, ["X-Is-Logged-In": "false"], "{}")
+        let (session, _) = try scripted([welcome, no, welcome, no])
+        let failure = await failure { _ = try await session.send(.tasks) }
+        #expect(failure?.reason == .forbidden)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a user name is encoded so that it cannot become part of the query`() async throws {
+        let exchange = ScriptedExchange([welcome])
+        let session = ServiceNowSession(
+            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, username: "a^b&c+d",
+            credentials: { Credentials(username: "a^b&c+d", password: "secret") },
+            memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
+            events: LoginEvents(connection: "snow", instance: "x", user: "a^b&c+d", usesKeychain: false, sink: practice.events),
+            clock: practice.clock)
+        _ = try await session.verify()
+        #expect(exchange.requests.first?.address.target.contains("sysparm_query=user_name%3Da%5E%5Eb%26c%2Bd&") == true)
+    }
+}
+
+/// A password that changes while others look.
+final class PasswordStore: Sendable {
+    private let stored: Mutex<String>
+    init(_ password: String) { stored = Mutex(password) }
+    var password: String {
+        get { stored.withLock { $0 } }
+        set { stored.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,236 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct TrackerSourceTests {
+    let practice = Practice()
+    var instance: SimulatedInstance { practice.instance }
+
+    private func source<Value: Sendable>(
+        _ settings: JSON.Object = [:], _ body: (TrackerSource) async throws -> Value
+    ) async throws -> Value {
+        try await practice.open { connection in
+            try await body(TrackerSource(name: "my-work", settings: Settings(settings), connection: connection))
+        }
+    }
+
+    /// Lists, and reads everything that is listed and these keys.
+    private func poll(_ settings: JSON.Object = [:], gone: [TaskKey] = []) async throws -> (Listing, Details) {
+        try await source(settings) { source in
+            let listing = try await source.list(after: nil).listing
+            return (listing, try await source.details(of: listing.entries.map(\.key) + gone, in: listing))
+        }
+    }
+
+    @Test func `a task is read with its type, class, address and typed fields`() async throws {
+        let task = instance.addTask(
+            "sc_task", title: "A laptop", priority: 2, assignedTo: "john.doe", fields: ["due_date": "2026-01-06 17:00:00"])
+        let (_, details) = try await poll()
+        let snapshot = try #require(details.snapshots[TaskKey(task.id)])
+        #expect(snapshot.number == task.number)
+        #expect(snapshot.title == "A laptop")
+        #expect(snapshot.type == "Catalog Task")
+        #expect(snapshot.className == "sc_task")
+        #expect(snapshot.url.hasSuffix("/nav_to.do?uri=task.do%3Fsys_id%3D\(task.id)"))
+        #expect(snapshot.fields.keys == TaskFields.standard)
+        #expect(snapshot.fields["priority"] == 2)
+        #expect(snapshot.fields["active"] == true)
+        #expect(snapshot.fields["due_date"] == "2026-01-06T17:00:00.000000Z")
+        #expect(snapshot.fields["assigned_to"] == .string(instance.user("john.doe")?.id ?? ""))
+        #expect(snapshot.fields["assignment_group"] == "")
+        #expect(snapshot.labels == [:])
+        #expect(details.notice == nil)
+    }
+
+    @Test func `without tasks the list is empty and nothing is read`() async throws {
+        let (listing, details) = try await poll()
+        #expect(listing.entries.isEmpty)
+        #expect(details.snapshots.isEmpty)
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 0)
+    }
+
+    @Test func `with both, values keep their types and labels stand beside them`() async throws {
+        let task = instance.addTask(title: "A", priority: 1, assignedTo: "john.doe")
+        let (_, details) = try await poll([
+            "display": "both", "fields": ["priority", "assigned_to", ["opener": "opened_by.name"]],
+        ])
+        let snapshot = try #require(details.snapshots[TaskKey(task.id)])
+        #expect(snapshot.fields["priority"] == 1)
+        #expect(snapshot.labels["priority"] == "1 - Critical")
+        #expect(snapshot.labels["assigned_to"] == "John Doe")
+        #expect(snapshot.className == "incident")
+    }
+
+    @Test func `with labels, numbers and references are what people read, times stay times`() async throws {
+        let task = instance.addTask(title: "A", priority: 1, assignedTo: "john.doe")
+        let (_, details) = try await poll(["display": "labels", "fields": ["priority", "assigned_to", "active", "opened_at"]])
+        let snapshot = try #require(details.snapshots[TaskKey(task.id)])
+        #expect(
+            snapshot.fields == [
+                "priority": "1 - Critical", "assigned_to": "John Doe", "active": true, "opened_at": "2026-01-05T09:00:00.000000Z",
+            ])
+        #expect(snapshot.className == "incident")
+    }
+
+    @Test func `a field of another record goes by its own name`() async throws {
+        let task = instance.addTask(NewTask(title: "A", assignedTo: "john.doe", openedBy: "abel.tuter"))
+        let (_, details) = try await poll(["fields": [["opener": "opened_by.name"]]])
+        #expect(details.snapshots[TaskKey(task.id)]?.fields == ["opener": "Abel Tuter"])
+    }
+
+    @Test func `labels in German are types, and classes stay what they are`() async throws {
+        let task = instance.addTask(title: "Drucker", assignedTo: "john.doe")
+        instance.setLanguage(.german)
+        let (_, details) = try await poll()
+        #expect(details.snapshots[TaskKey(task.id)]?.type == "Störung")
+        #expect(details.snapshots[TaskKey(task.id)]?.className == "incident")
+    }
+
+    @Test(arguments: [
+        #"<!channel> ${{ secret.x }} "; DROP TABLE"#, "\u{202e}abc\t\\\"", "😀 \u{0}x", #"{"error":{"message":"x"}}"#,
+    ])
+    func `a hostile title arrives as text`(_ title: String) async throws {
+        let task = instance.addTask(title: title, assignedTo: "john.doe")
+        let (_, details) = try await poll()
+        #expect(details.snapshots[TaskKey(task.id)]?.title == title)
+    }
+
+    @Test func `null and empty fields are empty texts and nulls`() async throws {
+        let task = instance.addTask(title: "", assignedTo: "john.doe", fields: ["priority": ""])
+        instance.changeUser("john.doe") { $0.hiddenFields = ["number", "state", "sys_created_on"] }
+        let (_, details) = try await poll()
+        let snapshot = try #require(details.snapshots[TaskKey(task.id)])
+        #expect(snapshot.number == "")
+        #expect(snapshot.title == "")
+        #expect(snapshot.fields["priority"] == .null)
+        #expect(snapshot.fields["state"] == .null)
+        #expect(snapshot.fields["sys_created_on"] == .null)
+    }
+
+    @Test func `many tasks are read a hundred at a time`() async throws {
+        for number in 1...250 { instance.addTask(title: "Task \(number)", assignedTo: "john.doe") }
+        let (listing, details) = try await poll()
+        #expect(listing.entries.count == 250)
+        #expect(Set(details.snapshots.values.map(\.title)).count == 250)
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
+    }
+
+    @Test func `a batch that takes the server too long is halved`() async throws {
+        for number in 1...20 { instance.addTask(title: "Task \(number)", assignedTo: "john.doe") }
+        practice.simulation.faults.add(.transactionCancelled, "GET", path: "/api/now/v2/table/task")
+        let (_, details) = try await poll()
+        #expect(details.snapshots.values.allSatisfy { !$0.className.isEmpty })
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
+    }
+
+    @Test func `why a task left is read from its record`() async throws {
+        func task() -> TaskKey { TaskKey(instance.addTask(title: "A", assignedTo: "john.doe").id) }
+        let (closed, given, deleted, hidden) = (task(), task(), task(), task())
+        instance.closeTask(closed.text)
+        instance.assign(given.text, to: "abel.tuter")
+        instance.deleteTask(deleted.text)
+        instance.changeUser("john.doe") { $0.hiddenTasks = [hidden.text] }
+        let (_, details) = try await poll(gone: [closed, given, deleted, hidden])
+        #expect(details.departures == [closed: .closed, given: .leftQuery, deleted: .gone, hidden: .gone])
+        #expect(details.snapshots.isEmpty)
+    }
+
+    @Test func `where the account may not read records, the list's own fields serve and the reason is told`() async throws {
+        let task = instance.addTask(title: "Printer", priority: 1, assignedTo: "john.doe")
+        instance.changeUser("john.doe") { $0.tasks = .forbidden }
+        let gone = TaskKey(String(repeating: "f", count: 32))
+        let (_, details) = try await poll(gone: [gone])
+        let snapshot = try #require(details.snapshots[TaskKey(task.id)])
+        #expect(snapshot.number == task.number)
+        #expect(snapshot.title == "Printer")
+        #expect(snapshot.type == "Incident")
+        #expect(snapshot.className == "")
+        #expect(snapshot.fields["priority"] == .null)
+        #expect(snapshot.fields["active"] == true)
+        #expect(snapshot.fields["assigned_to"] == .string(instance.user("john.doe")?.id ?? ""))
+        #expect(snapshot.fields["sys_created_on"] == "2026-01-05T09:00:00.000000Z")
+        #expect(details.departures == [gone: .unknown])
+        #expect(details.notice?.contains("may not read tasks from the Table API") == true)
+    }
+
+    @Test func `a listed task whose record is hidden keeps what the list says`() async throws {
+        let (seen, hidden) = (
+            instance.addTask(title: "Seen", assignedTo: "john.doe"), instance.addTask(title: "Hidden", assignedTo: "john.doe")
+        )
+        try await source { source in
+            let listing = try await source.list(after: nil).listing
+            instance.changeUser("john.doe") { $0.hiddenTasks = [hidden.id] }
+            let details = try await source.details(of: listing.entries.map(\.key), in: listing)
+            #expect(details.snapshots[TaskKey(seen.id)]?.className == "incident")
+            #expect(details.snapshots[TaskKey(hidden.id)]?.title == "Hidden")
+            #expect(details.notice?.contains("cannot read 1 task of 2") == true)
+        }
+    }
+
+    @Test func `a server that ignores the query is refused whole`() async throws {
+        let task = instance.addTask(title: "Mine", assignedTo: "john.doe")
+        for number in 1...3 { instance.addTask(title: "Other \(number)", assignedTo: "abel.tuter") }
+        let rows = HTTPResponse.json(
+            200, [:], #"{"result":[{"sys_id":"\#(task.id)"},{"sys_id":"\#(String(repeating: "e", count: 32))"}]}"#)
+        let session = ServiceNowSession(
+            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: ScriptedExchange([rows]),
+            username: "john.doe", credentials: { Credentials(username: "john.doe", password: "x") },
+            memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
+            events: LoginEvents(connection: "snow", instance: "x", user: "john.doe", usesKeychain: false, sink: practice.events),
+            clock: practice.clock)
+        let failure = await failure {
+            _ = try await TaskTable(session: session, paths: ["sys_id"], display: .values).read([TaskKey(task.id)])
+        }
+        #expect(failure?.reason == .badAnswer)
+        #expect(failure?.message.contains("it ignored the query") == true)
+    }
+
+    @Test func `an instance without the update set says what to install`() async throws {
+        var settings = instance.settings
+        settings.hasTracker = false
+        instance.settings = settings
+        let failure = await failure { _ = try await poll() }
+        #expect(failure?.reason == .apiMissing)
+        #expect(failure?.message.contains("\"My Work\" update set") == true)
+    }
+
+    @Test(
+        arguments: [
+            (Fault.truncatedJSON, Failure.Reason.badAnswer), (.cutBody, .cut), (.transactionCancelled, .quota),
+            (.hibernating, .hibernating), (.badGateway, .gateway), (.accepted, .dropped), (.forbidden, .forbidden),
+            (.internalError, .serverError), (.resetAfter, .cut), (.status(200, body: "[]"), .unexpectedPage),
+        ])
+    func `a list that is not whole is a failure`(_ fault: Fault, _ reason: Failure.Reason) async throws {
+        instance.addTask(title: "A", assignedTo: "john.doe")
+        practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
+        #expect(await failure { _ = try await poll() }?.reason == reason)
+    }
+
+    @Test func `how long to wait is passed on`() async throws {
+        practice.simulation.faults.add(.tooManyRequests(.date(in: 90)), "GET", path: "/api/x_snc_my_work")
+        #expect(await failure { _ = try await poll() }?.remedy == .retry(after: .seconds(90)))
+    }
+
+    @Test func `an identity that is no sys_id fails the whole poll`() async throws {
+        instance.addTask(NewTask(title: "Odd", assignedTo: "john.doe", sysID: "../../admin"))
+        let failure = await failure { _ = try await poll() }
+        #expect(failure?.reason == .badAnswer)
+        #expect(failure?.message.contains("whose sys_id is none: '../../admin'") == true)
+    }
+
+    @Test func `a source that is told how long to wait says so to the request`() async throws {
+        practice.simulation.faults.add(.slow(milliseconds: 3000), "GET", path: "/api/x_snc_my_work")
+        #expect(await failure { _ = try await poll(["timeout": 100_000]) }?.reason == .timeout)
+    }
+
+    @Test func `what it knows belongs to instance, user and kind`() async throws {
+        try await source { source in
+            #expect(source.scope.user == "john.doe")
+            #expect(source.scope.kind == "tracker")
+            #expect(source.scope.instance.hasPrefix("http://127.0.0.1:"))
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import BellhopCore
+
+extension Delivery {
+    /// A comment on a task, as a rule owes it.
+    static func comment(
+        _ text: String, on id: String, number: String = "INC0010001", visibility: String? = nil, occasion: String = "event/1"
+    ) -> Delivery {
+        var arguments: JSON.Object = ["text": .string(text)]
+        if let visibility { arguments["visibility"] = .string(visibility) }
+        return Delivery(
+            id: ID(occasion: Occasion.ID(occasion), rule: "acknowledge", step: StepPath(index: 0), receiver: "snow"),
+            revision: "1", action: "comment", arguments: .values(arguments),
+            task: TaskReference(
+                source: "my-work", key: TaskKey(id), number: number, title: "Printer", className: "incident", url: "",
+                subject: "https://acme.service-now.com/\(id)"),
+            lane: "acknowledge/\(id)", createdAt: .epoch)
+    }
+}

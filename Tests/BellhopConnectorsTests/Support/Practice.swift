@@ -1,0 +1,80 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+
+@testable import BellhopConnectors
+
+/// A simulated instance with the user john.doe, on the network, and all that a connection to it needs; time stands still.
+struct Practice {
+    let clock: TestClock
+    let simulation: Simulation
+    let notebook = MemoryNotebook()
+    let events = EventLog()
+
+    var instance: SimulatedInstance { simulation.instance }
+
+    init(settings: InstanceSettings = InstanceSettings()) {
+        let clock = TestClock()
+        self.clock = clock
+        simulation = Simulation(settings: settings) { clock.now.microseconds }
+        simulation.instance.addUser("john.doe", password: "correct horse", name: "John Doe")
+        simulation.instance.addUser("abel.tuter", password: "x", name: "Abel Tuter")
+    }
+
+    /// Settings as they are after checking.
+    func settings(_ address: String, password: String = "correct horse", _ more: JSON.Object = [:]) -> Settings {
+        var values: JSON.Object = [
+            "instance": .string(address),
+            "auth": ["basic": ["username": "john.doe", "password": .string(password)]],
+        ]
+        for (name, value) in more { values[name] = value }
+        return Settings(values)
+    }
+
+    func connection(
+        _ address: String, password: String = "correct horse", settings more: JSON.Object = [:]
+    ) throws(ConnectorError) -> ServiceNowConnection {
+        try ServiceNowConnection(
+            name: "snow", settings: settings(address, password: password, more), in: surroundings)
+    }
+
+    var surroundings: ServiceNowConnection.Surroundings {
+        .init(clock: clock, events: events, notebook: notebook, random: { 42 })
+    }
+
+    /// Runs the body against the instance with a connection of its own.
+    func open<Value: Sendable>(
+        password: String = "correct horse", settings: JSON.Object = [:],
+        _ body: (ServiceNowConnection) async throws -> Value
+    ) async throws -> Value {
+        try await simulation.serve { address in
+            let connection = try connection(address, password: password, settings: settings)
+            do {
+                let value = try await body(connection)
+                try await connection.shutdown()
+                return value
+            } catch {
+                try await connection.shutdown()
+                throw error
+            }
+        }
+    }
+}
+
+extension Simulation {
+    func serve<Value: Sendable>(_ body: (String) async throws -> Value) async throws -> Value {
+        try await SimulatorServer(self).serve(body)
+    }
+}
+
+/// The failure that the work ends in; nil when it does not.
+func failure(of work: () async throws -> Void) async -> Failure? {
+    do {
+        try await work()
+        return nil
+    } catch let failure as Failure {
+        return failure
+    } catch {
+        return Failure(.badArguments, .giveUp, "another error: \(error)")
+    }
+}

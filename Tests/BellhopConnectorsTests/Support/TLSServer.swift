@@ -1,0 +1,69 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// A server on this machine whose certificate is for `localhost`, signed by nobody but itself; answers 200 to everything.
+struct TLSServer {
+    let port: Int
+
+    static func serve<Value: Sendable>(_ body: (TLSServer) async throws -> Value) async throws -> Value {
+        let certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
+        let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
+        let tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
+        let context = try NIOSSLContext(configuration: tls)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(Answer())
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { channel.close(promise: nil) }
+        return try await body(TLSServer(port: channel.localAddress?.port ?? 0))
+    }
+
+    private final class Answer: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard case .end = unwrapInboundIn(data) else { return }
+            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "2"])
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "ok")))), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            context.close(promise: nil)  // a client that does not trust us hangs up
+        }
+    }
+
+    /// Valid for a hundred years.
+    static let certificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBsDCCAVWgAwIBAgIURYXw7xc9Cm1kgq+Mdbzv6/Xz0tIwCgYIKoZIzj0EAwIw
+        ITEfMB0GA1UEAwwWQmVsbGhvcCB0ZXN0IGF1dGhvcml0eTAgFw0yNjExMjExMTM3
+        MjhaGA8yMTI2MTAyODExMzcyOFowITEfMB0GA1UEAwwWQmVsbGhvcCB0ZXN0IGF1
+        dGhvcml0eTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABKGPiY9ZRJ4OEnjfsCAS
+        LWQu3EzUAnEJOZqyYfgnqOoTq4C5KVjiIKLIyl4km2V3iG4NfNji/vRh+wX7zocs
+        CjijaTBnMB0GA1UdDgQWBBRllzjrUqigZk0M2kdGtAgnonixKjAfBgNVHSMEGDAW
+        gBRllzjrUqigZk0M2kdGtAgnonixKjAPBgNVHRMBAf8EBTADAQH/MBQGA1UdEQQN
+        MAuCCWxvY2FsaG9zdDAKBggqhkjOPQQDAgNJADBGAiEA13C0wxRcH6jL75pUcK7V
+        cchen4SnBNzVj1gTpfu2CPYCIQDlOgz8IW5mCijfHlbRLiaMSPNbyuWWxKCYU33h
+        5nl0Eg==
+        -----END CERTIFICATE-----
+        """
+
+    private static let key = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgp4RX82ZPRZAVpo0A
+        bwDxsiwJMBzNvOGUjqa/8SHNzXKhRANCAAShj4mPWUSeDhJ437AgEi1kLtxM1AJx
+        CTmasmH4J6jqE6uAuSlY4iCiyMpeJJtld4huDXzY4v70YfsF+86HLAo4
+        -----END PRIVATE KEY-----
+        """
+}
