@@ -5,7 +5,7 @@ public enum ConfigurationManifest {
     public static let root: [Setting] = [
         Setting("version", .oneOf(["1"]), required: true, "The version of the file's format."),
         Setting("store", .text, default: "bellhop.db", "The SQLite file in which everything is remembered."),
-        Setting("rules", .list(.text), default: "[rules]", "Files, folders and globs of rules."),
+        Setting("rules", .list(.text), default: "rules", "Files, folders and globs of rules."),
         Setting("timezone", .name, default: "UTC", "The time zone for schedules and rendered times, as `Europe/Berlin`."),
         Setting(
             "retention", .record(retention), "How long events, deliveries and removed tasks are kept."),

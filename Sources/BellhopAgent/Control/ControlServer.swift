@@ -26,14 +26,18 @@ public struct ControlServer: Service {
             }
         chmod(path, 0o600)
         defer { unlink(path) }
-        try await cancelWhenGracefulShutdown {
-            try await server.executeThenClose { clients in
-                try await withThrowingDiscardingTaskGroup { group in
-                    for try await client in clients {
-                        group.addTask { await converse(client) }
+        do {
+            try await cancelWhenGracefulShutdown {
+                try await server.executeThenClose { clients in
+                    try await withThrowingDiscardingTaskGroup { group in
+                        for try await client in clients {
+                            group.addTask { await converse(client) }
+                        }
                     }
                 }
             }
+        } catch is CancellationError {
+            // Asked to stop.
         }
     }
 

@@ -18,13 +18,36 @@ enum Watcher {
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global(qos: .utility))
             source.setEventHandler {
-                var buffer = [UInt8](repeating: 0, count: 4096)
-                while read(descriptor, &buffer, buffer.count) > 0 {}
-                continuation.yield()
+                var buffer = [UInt8](repeating: 0, count: 16384)
+                var isOurs = false
+                while true {
+                    let count = read(descriptor, &buffer, buffer.count)
+                    guard count > 0 else { break }
+                    isOurs = concernsRules(buffer[..<count]) || isOurs
+                }
+                if isOurs { continuation.yield() }
             }
             source.setCancelHandler { close(descriptor) }
             continuation.onTermination = { _ in source.cancel() }
             source.activate()
         }
+    }
+
+    /// Whether one of these events (struct inotify_event, inotify(7)) is about a YAML file, a folder, or the links by which
+    /// Kubernetes swaps whole folders: the store's own files may lie in the same folder and change all the time.
+    private static func concernsRules(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let header = 16
+        var start = bytes.startIndex
+        while start + header <= bytes.endIndex {
+            func word(_ offset: Int) -> UInt32 {
+                (0..<4).reduce(0) { $0 | UInt32(bytes[start + offset + $1]) << (8 * UInt32($1)) }
+            }
+            let length = Int(word(12))
+            let name = String(decoding: bytes[start + header..<min(start + header + length, bytes.endIndex)].prefix { $0 != 0 }, as: UTF8.self)
+            let isFolder = word(4) & UInt32(IN_ISDIR) != 0
+            if isFolder || name.isEmpty || name.hasPrefix("..") || name.hasSuffix(".yaml") || name.hasSuffix(".yml") { return true }
+            start += header + length
+        }
+        return false
     }
 }
