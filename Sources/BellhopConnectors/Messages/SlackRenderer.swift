@@ -26,7 +26,7 @@ public struct SlackRenderer: Sendable {
         }
         let title = title(message, origin)
         let head = DisplayText.cut(title, to: SlackLimits.header)
-        add(Self.block("header", ["text": Self.plain(head)]), head.unicodeScalars.count)
+        if !head.isEmpty { add(Self.block("header", ["text": Self.plain(head)]), head.unicodeScalars.count) }
         let last = DisplayText.cut(context(message, origin), to: SlackLimits.context)
         left -= last.unicodeScalars.count + SlackLimits.element
         let button = button(message.link)
@@ -48,7 +48,8 @@ public struct SlackRenderer: Sendable {
         return Array(blocks.prefix(SlackLimits.blocks))
     }
 
-    /// The title on one line, after a sign of the severity where that is above `info`.
+    /// The title on one line, after a sign of the severity where that is above `info`. A message without one has its rule's name there,
+    /// or nothing when there is no sign to be shown and a text says it all.
     private func title(_ message: Message, _ origin: MessageOrigin) -> String {
         let words = DisplayText.line(message.title.plainText)
         let sign =
@@ -59,6 +60,7 @@ public struct SlackRenderer: Sendable {
             case .critical: "🚨 "
             }
         let isBlank = words.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+        if isBlank, sign.isEmpty, !message.text.isEmpty || message.list != nil { return "" }
         return sign + (isBlank ? DisplayText.line(origin.rule) : words)
     }
 

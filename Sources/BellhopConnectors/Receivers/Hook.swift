@@ -37,19 +37,16 @@ struct Hook: Sendable {
     func words(of response: HTTPResponse) -> String { answer.words(of: response) }
 
     /// The address of a hook as its configuration names it.
-    static func address(
-        _ settings: Settings, connection: String, plainHTTP: Bool
-    ) throws(ConnectorError) -> HTTPAddress {
+    static func address(_ settings: Settings, _ configuration: HTTPConnection.Configuration) throws(ConnectorError) -> HTTPAddress
+    {
         let address: HTTPAddress
         do throws(HTTPAddress.Problem) {
             address = try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
         } catch {
-            throw ConnectorError(connection: connection, setting: "url", error.message)
+            throw ConnectorError(connection: configuration.name, setting: "url", error.message)
         }
-        guard address.isSecure || address.isLoopback || plainHTTP else {
-            throw ConnectorError(
-                connection: connection, setting: "url",
-                "Plain http:// to \(address.place) would be readable on the way: use https://, or set plain_http: true.")
+        if let refusal = configuration.refusal(of: address) {
+            throw ConnectorError(connection: configuration.name, setting: "url", refusal)
         }
         return address
     }

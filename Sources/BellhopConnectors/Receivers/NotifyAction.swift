@@ -7,7 +7,7 @@ public struct NotifyAction: Action {
         kind: "notify", summary: "Sends a message to people: one delivery for each receiver.", receiver: .named,
         arguments: [
             Setting("to", .list(.name), required: true, "The connections that get it."),
-            Setting("title", .text, required: true, "One line of plain text."),
+            Setting("title", .text, "One line of plain text."),
             Setting("text", .markdown, "What it says, in the small Markdown of messages."),
             Setting(
                 "list",
@@ -22,7 +22,15 @@ public struct NotifyAction: Action {
             Setting(
                 "severity", .oneOf(Message.Severity.allCases.map(\.rawValue)), default: Message.Severity.info.rawValue,
                 "How bad it is."),
-            Setting("link", .text, "An address to open."),
+            Setting(
+                "link",
+                .either([
+                    .text,
+                    .record([
+                        Setting("address", .text, required: true, "The http or https address."),
+                        Setting("label", .text, "What it is called; by default Open."),
+                    ]),
+                ]), "An address to open, or `{label, address}`."),
             Setting("fields", .map(.text), "Names and values, shown side by side."),
             Setting("thread", .text, "Messages of one thread belong together, where the receiver has threads."),
         ], isMessage: true, expires: .days(1))

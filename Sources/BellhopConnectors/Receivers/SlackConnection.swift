@@ -18,7 +18,7 @@ public struct SlackConnection: MessageReceiver {
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, clock: any AgentClock) throws(ConnectorError) {
         let configuration = try HTTPConnection.Configuration(name: name, settings)
-        let address = try Hook.address(settings, connection: name, plainHTTP: configuration.plainHTTP)
+        let address = try Hook.address(settings, configuration)
         let http = try HTTPConnection(configuration, clock: clock)
         self.name = name
         self.http = http

@@ -23,7 +23,7 @@ public struct WebhookConnection: MessageReceiver {
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, clock: any AgentClock) throws(ConnectorError) {
         let configuration = try HTTPConnection.Configuration(name: name, settings)
-        let address = try Hook.address(settings, connection: name, plainHTTP: configuration.plainHTTP)
+        let address = try Hook.address(settings, configuration)
         do throws(WebhookSigner.Problem) {
             signer = try settings.text("secret").map { secret throws(WebhookSigner.Problem) in try WebhookSigner(secret: secret) }
         } catch {

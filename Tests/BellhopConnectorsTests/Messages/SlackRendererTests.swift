@@ -171,6 +171,12 @@ struct SlackRendererTests {
         #expect(words(render(SampleMessage.titled(" \u{202E}\n"))["blocks"]?[0] ?? .null) == ["tell-ops"])
     }
 
+    @Test func `a text without a title needs no header`() {
+        let message = Message(title: [], text: [.paragraph([.text("It is late.")])])
+        #expect(render(message)["blocks"]?.asArray?.compactMap { $0["type"]?.asString } == ["rich_text", "context"])
+        #expect(render(message)["text"] == "It is late.")
+    }
+
     @Test func `a message that stands in for another says so`() {
         var message = SampleMessage.titled("t")
         message.isFallback = true
