@@ -46,7 +46,7 @@ public final class SQLiteStore: Sendable {
             try pool.writeWithoutTransaction { database in
                 // After opening: opening a pool sets NORMAL, with which a commit may be lost when the power goes.
                 try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
-                try database.execute(sql: "PRAGMA cache_size = -\(writerCacheKilobytes)")
+                try database.execute(sql: SQL.usualCache)
                 let session = Session(database)
                 if case .older(let version) = try migrator.standing(of: session, path: path) {
                     try migrator.migrate(session, from: version)
@@ -126,9 +126,6 @@ public final class SQLiteStore: Sendable {
     private static func translating<Value>(_ path: String, _ work: () throws -> Value) throws(StoreError) -> Value {
         do { return try work() } catch { throw StoreError(error, path: path) }
     }
-
-    /// What the writer may keep of the file in memory: enough that a hundred thousand new tasks do not spill their indexes to disk.
-    private static let writerCacheKilobytes = 32 * 1024
 
     private static func configuration(isReadOnly: Bool) -> Configuration {
         var configuration = Configuration()

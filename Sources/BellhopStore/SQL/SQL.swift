@@ -8,6 +8,10 @@ enum SQL {
     static let release = "RELEASE one"
     static let rollbackToSavepoint = "ROLLBACK TO one"
 
+    /// What the writer keeps of the file in memory, in kibibytes: little, except while very much is written at once.
+    static let usualCache = "PRAGMA cache_size = -4096"
+    static let largeCache = "PRAGMA cache_size = -32768"
+
     enum Notes {
         static let value = "SELECT value FROM note WHERE key = :key"
         static let set =

@@ -67,6 +67,9 @@ extension Session {
     func commit(_ poll: PollCommit) throws -> PollResult {
         let row = try require(poll.scope)
         guard row.turn == poll.expectedTurn else { return .superseded }
+        let isLarge = poll.present.count + poll.events.count > Self.large
+        if isLarge { try run(SQL.largeCache) }
+        defer { if isLarge { restoreCache() } }
         try setPresent(poll.present, of: poll.source, in: row.id)
         try setRemoved(poll.removed, of: poll.source, in: row.id, at: poll.at)
         let count = try append(poll.events)
@@ -89,6 +92,17 @@ extension Session {
     }
 
     // Parts.
+
+    /// From so many rows on, the indexes that a poll fills are to stay in memory while it is written.
+    private static let large = 10_000
+
+    private func restoreCache() {
+        do {
+            try run(SQL.usualCache)
+        } catch {
+            // The poll is kept or not as it was going to be; some memory stays taken until the next large poll.
+        }
+    }
 
     private func known(_ scope: Int64) throws -> KnownTasks {
         var known = KnownTasks()
