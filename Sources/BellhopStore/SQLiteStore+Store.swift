@@ -51,8 +51,8 @@ extension SQLiteStore: Store {
 
     // Rules.
 
-    /// A rule sees events from the sequence on that is its answer here: the one after the last there was when it was first loaded.
-    /// A rule that is missing is forgotten, what it remembers (`once`) apart; should it come back, it starts anew.
+    /// A rule sees the events beyond the sequence that is its answer here: the last there was when it was first loaded, 0 when there
+    /// was none. A rule that is missing is forgotten, what it remembers (`once`) apart; should it come back, it starts anew.
     public func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
         try await write { try $0.register(rules, at: now) }
     }

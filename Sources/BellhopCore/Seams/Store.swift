@@ -29,7 +29,7 @@ public protocol Store: Notebook {
 
     // Rules.
 
-    /// Makes these the rules there are: timers of others end. Says for each from which place on the bus on it sees events.
+    /// Makes these the rules there are: timers of others end. Says for each the place on the bus beyond which it sees events.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64]
     /// When the next timer is due.
     func nextTimer() async throws(StoreError) -> Timestamp?

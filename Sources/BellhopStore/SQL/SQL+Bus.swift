@@ -35,7 +35,7 @@ extension SQL {
     enum Rules {
         static let all = "SELECT name, since, schedule, due FROM rule"
 
-        static let next = "SELECT coalesce(max(sequence), 0) + 1 FROM event"
+        static let lastPlace = "SELECT coalesce(max(sequence), 0) FROM event"
 
         static let insert = """
             INSERT INTO rule (name, revision, since, schedule, due) VALUES (:name, :revision, :since, :schedule, :due)

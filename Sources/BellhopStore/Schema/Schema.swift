@@ -107,7 +107,7 @@ enum Schema {
         CREATE TABLE rule (
             name TEXT PRIMARY KEY,
             revision TEXT NOT NULL,
-            since INTEGER NOT NULL,                   -- the first place on the bus that it sees
+            since INTEGER NOT NULL,                   -- the last place on the bus that it does not see
             schedule TEXT,                            -- what its timer was made from
             due INTEGER,
             runs INTEGER NOT NULL DEFAULT 0,

@@ -9,15 +9,15 @@ extension Session {
 
     func register(_ rules: [RuleRegistration], at now: Timestamp) throws -> [String: Int64] {
         var present = try ruleRows()
-        let next = try int(SQL.Rules.next)
+        let last = try int(SQL.Rules.lastPlace)
         var since: [String: Int64] = [:]
         for rule in rules where since[rule.name] == nil {
             if let row = present.removeValue(forKey: rule.name) {
                 since[rule.name] = row.since
                 try update(rule, row)
             } else {
-                since[rule.name] = next
-                try insert(rule, since: next)
+                since[rule.name] = last
+                try insert(rule, since: last)
             }
         }
         var remove = try prepare(SQL.Rules.remove)
