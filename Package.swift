@@ -24,6 +24,7 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTPCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -54,6 +55,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
@@ -74,7 +76,9 @@ let package = Package(
         // The first floor.
         .target(
             name: "BellhopConnectors",
-            dependencies: ["BellhopCore", asyncHTTPClient, crypto, nioCore, nioFoundation, nioHTTP1, nioPosix, nioSSL],
+            dependencies: [
+                "BellhopCore", asyncHTTPClient, crypto, nioCore, nioFoundation, nioHTTP1, nioHTTPCompression, nioPosix, nioSSL,
+            ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),
         .target(name: "BellhopStore", dependencies: ["BellhopCore", grdb], swiftSettings: house),
@@ -109,10 +113,29 @@ let package = Package(
             resources: shippedRules.map { .embedInCode("Rules/\($0)") },
             swiftSettings: house),
 
+        .testTarget(
+            name: "BellhopAgentTests", dependencies: ["BellhopAgent", "BellhopCore", "BellhopEngine", "BellhopTesting"],
+            swiftSettings: house),
+        .testTarget(name: "BellhopCommandTests", dependencies: ["BellhopTesting", "Simulator"], swiftSettings: house),
+        .testTarget(
+            name: "BellhopConnectorsTests",
+            dependencies: ["BellhopConnectors", "BellhopCore", "BellhopTesting", "Simulator", crypto, nioCore, nioPosix, nioSSL],
+            swiftSettings: house),
         .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore", "BellhopTesting"], swiftSettings: house),
         .testTarget(
-            name: "SimulatorTests", dependencies: ["Simulator", asyncHTTPClient, nioCore, nioHTTP1], swiftSettings: house),
+            name: "BellhopEngineTests",
+            dependencies: [
+                "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "BellhopTesting", logging, serviceLifecycle,
+            ],
+            swiftSettings: house),
+        .testTarget(
+            name: "BellhopRulesTests", dependencies: ["BellhopCore", "BellhopRules", "BellhopTesting", "CEL", "YAML"],
+            exclude: ["Golden", "Fixtures"], swiftSettings: house),
+        .testTarget(
+            name: "BellhopStoreTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", grdb], swiftSettings: house),
         .testTarget(name: "CELTests", dependencies: ["CEL"], swiftSettings: house),
+        .testTarget(
+            name: "SimulatorTests", dependencies: ["Simulator", asyncHTTPClient, nioCore, nioHTTP1], swiftSettings: house),
         .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: house),
     ]
 )

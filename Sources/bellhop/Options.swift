@@ -14,9 +14,9 @@ struct ConfigOptions: ParsableArguments {
     var keychain: Keychain { Keychain(path: Keychain.standardPath(environment: environment)) }
 
     /// The configuration, checked.
-    func load() async throws(Trouble) -> Configuration {
+    func load(focus: ConfigurationLoader.Focus = .everything) async throws(Trouble) -> Configuration {
         do throws(ConfigurationError) {
-            return try await ConfigurationLoader(environment: environment, keychain: keychain).load(config)
+            return try await ConfigurationLoader(environment: environment, keychain: keychain).load(config, focus: focus)
         } catch {
             throw Trouble(error)
         }
@@ -24,7 +24,8 @@ struct ConfigOptions: ParsableArguments {
 
     /// Asks the running agent, or the store where none runs.
     func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON {
-        let configuration = try await load()
+        // Looking at the store needs no secrets.
+        let configuration = try await load(focus: .shape)
         let path = ControlSocket.path(store: configuration.store, environment: environment)
         do throws(InquiryError) {
             if let answer = try ControlClient(path: path).ask(inquiry) { return answer }

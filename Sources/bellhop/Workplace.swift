@@ -8,16 +8,24 @@ struct Workplace {
     var hasDefaultRules: Bool
     var surroundings: RuleSurroundings
 
-    /// - Parameter mayLackConfiguration: true when rules can be looked at without bellhop.yaml.
-    static func open(_ config: ConfigOptions, mayLackConfiguration: Bool) async throws(Trouble) -> Workplace {
+    /// What is missing, and is needed only to run.
+    var warnings = Diagnostics()
+
+    /// - Parameters:
+    ///   - mayLackConfiguration: true when rules can be looked at without bellhop.yaml.
+    ///   - focus: how much of bellhop.yaml must be in order.
+    static func open(
+        _ config: ConfigOptions, mayLackConfiguration: Bool, focus: ConfigurationLoader.Focus = .everything
+    ) async throws(Trouble) -> Workplace {
         if mayLackConfiguration, config.config == "bellhop.yaml", !Files.exist(config.config) {
             return Workplace(rulePaths: ["rules"], hasDefaultRules: true, surroundings: RuleLoading.openSurroundings())
         }
-        let configuration = try await config.load()
+        let configuration = try await config.load(focus: focus)
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                configuration, keychain: config.keychain, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in })
+                configuration, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in },
+                login: { connection in try config.keychain.login(connection) ?? .init(username: "nobody", password: "none") })
         } catch {
             throw Trouble(error)
         }
@@ -25,7 +33,22 @@ struct Workplace {
         await connectors.shutdown()
         return Workplace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
-            surroundings: surroundings)
+            surroundings: surroundings, warnings: try missingLogins(configuration, config.keychain))
+    }
+
+    /// Connections whose login is not stored yet.
+    private static func missingLogins(_ configuration: Configuration, _ keychain: Keychain) throws(Trouble) -> Diagnostics {
+        var warnings = Diagnostics()
+        for connection in configuration.connections where connection.settings.record("auth")?.boolean("keychain") == true {
+            let login = try SecretCommand.change { () throws(SecretError) in try keychain.login(connection.name) }
+            if login == nil {
+                warnings.report(
+                    Diagnostic(
+                        .warning, code: "no-login", "the login of connection `\(connection.name)` is not stored yet",
+                        help: "run `bellhop login \(connection.name)`"))
+            }
+        }
+        return warnings
     }
 }
 

@@ -55,8 +55,8 @@ public struct Assembly: Sendable {
             store: store, clock: options.clock, signals: Signals(logger: options.logger, observer: options.observer),
             checkpoint: options.checkpoint)
         connectors = try await Self.connectors(
-            configuration, keychain: options.keychain, clock: options.clock, events: Intake(surroundings), notebook: store,
-            output: options.output)
+            configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
+            login: { connection in try options.keychain.login(connection) })
         shelf = RuleShelf()
         let connectors = connectors
         let plans = Dictionary(configuration.sources.map { ($0.name, $0.plan) }) { first, _ in first }
@@ -88,12 +88,12 @@ public struct Assembly: Sendable {
 
     /// The connectors of a configuration, for those who need them without an agent.
     public static func connectors(
-        _ configuration: Configuration, keychain: Keychain, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
-        output: @escaping @Sendable (String) -> Void
+        _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
+        output: @escaping @Sendable (String) -> Void, login: @escaping @Sendable (String) throws -> Keychain.Login?
     ) async throws(AssemblyError) -> Connectors {
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook,
-            login: { connection in try keychain.login(connection).map { ($0.username, $0.password) } }, baseFolder: configuration.folder, output: output)
+            login: { connection in try login(connection).map { ($0.username, $0.password) } }, baseFolder: configuration.folder, output: output)
         do throws(ConnectorErrors) {
             return try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },

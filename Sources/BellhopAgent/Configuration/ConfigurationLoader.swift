@@ -13,7 +13,16 @@ public struct ConfigurationLoader: Sendable {
         self.keychain = keychain
     }
 
-    public func load(_ file: String) async throws(ConfigurationError) -> Configuration {
+    /// How much of the file must be in order.
+    public enum Focus: Sendable, Hashable {
+        case everything
+        /// Only what this connection needs: the others may lack their secrets.
+        case connection(String)
+        /// The shape alone: a placeholder stands where a secret or a variable is missing. For looking at rules.
+        case shape
+    }
+
+    public func load(_ file: String, focus: Focus = .everything) async throws(ConfigurationError) -> Configuration {
         let bytes: [UInt8]?
         do throws(PrivateFile.Trouble) {
             bytes = try PrivateFile.readAny(file)
@@ -23,11 +32,13 @@ public struct ConfigurationLoader: Sendable {
         guard let bytes else {
             throw .unreadable("There is no \(file) here: run `bellhop init` to make one, or name yours with --config.")
         }
-        return try await load(bytes, file: file)
+        return try await load(bytes, file: file, focus: focus)
     }
 
     /// - Parameter file: the path as the user would type it; relative paths in it are relative to its folder.
-    public func load(_ bytes: [UInt8], file: String) async throws(ConfigurationError) -> Configuration {
+    public func load(
+        _ bytes: [UInt8], file: String, focus: Focus = .everything
+    ) async throws(ConfigurationError) -> Configuration {
         let root = try Self.root(of: bytes, file: file)
         var problems = Diagnostics()
         let stores = Self.secretStores(root["secrets"], file: file, folder: Self.folder(of: file), &problems)
@@ -38,9 +49,11 @@ public struct ConfigurationLoader: Sendable {
         } catch {
             throw .secret(error)
         }
-        var reading = ConfigurationReading(file: file, folder: Self.folder(of: file), values: values, resolver: resolver)
+        var reading = ConfigurationReading(file: file, folder: Self.folder(of: file), values: values, resolver: resolver,
+            hasPlaceholders: focus == .shape)
         let configuration = reading.configuration(root, secretStores: stores)
         problems.report(reading.diagnostics)
+        if case .connection(let name) = focus { problems.excuseMissing(outside: root["connections"]?[name]) }
         if problems.hasErrors { throw .diagnostics(problems.masking(values)) }
         return configuration
     }
@@ -117,6 +130,15 @@ public struct ConfigurationLoader: Sendable {
 }
 
 extension Diagnostics {
+    /// Leaves out what is missing elsewhere than in a node.
+    mutating func excuseMissing(outside node: Node?) {
+        all.removeAll { problem in
+            guard problem.code == "missing-secret" || problem.code == "missing-variable" else { return false }
+            guard let node, let line = problem.place?.line else { return true }
+            return !(node.range.start.line...node.range.end.line).contains(line)
+        }
+    }
+
     /// The same problems without the values that were looked up for `${{ secret.NAME }}`.
     func masking(_ values: [Interpolation.Reference: String]) -> Diagnostics {
         let secrets = values.filter { $0.key.space == .secret && $0.value.count > 3 }.map(\.value)

@@ -13,12 +13,14 @@ struct ConfigurationReading {
     /// The zone of the file, known before sources are read.
     private var zoneName = "UTC"
 
-    init(file: String, folder: String, values: [Interpolation.Reference: String], resolver: SecretResolver) {
+    init(
+        file: String, folder: String, values: [Interpolation.Reference: String], resolver: SecretResolver, hasPlaceholders: Bool
+    ) {
         self.file = file
         self.folder = folder
         self.resolver = resolver
         reader = SettingsReader(file: file) { node, text, _ throws(Diagnostics) in
-            try Self.interpolate(text, in: node, file: file, values: values, resolver: resolver)
+            try Self.interpolate(text, in: node, file: file, values: values, resolver: resolver, hasPlaceholders: hasPlaceholders)
         }
     }
 
@@ -197,7 +199,8 @@ struct ConfigurationReading {
     // MARK: - Interpolation
 
     private static func interpolate(
-        _ text: String, in node: Node, file: String, values: [Interpolation.Reference: String], resolver: SecretResolver
+        _ text: String, in node: Node, file: String, values: [Interpolation.Reference: String], resolver: SecretResolver,
+        hasPlaceholders: Bool
     ) throws(Diagnostics) -> String {
         var out = ""
         var problems = Diagnostics()
@@ -205,12 +208,16 @@ struct ConfigurationReading {
             let place = Diagnostic.Place(node, utf8: range, file: file)
             problems.report(Diagnostic(code: code, message, at: place, help: help))
         }
-        for part in Interpolation.parts(of: text) {
+        let parts = Interpolation.parts(of: text)
+        for part in parts {
             switch part {
             case .text(let text): out += text
             case .reference(let reference, let range):
                 if let value = values[reference] {
                     out += value
+                } else if hasPlaceholders {
+                    // As good as a password as it is as an address.
+                    out += parts.count == 1 ? "https://placeholder.invalid" : "placeholder"
                 } else {
                     let what = reference.space == .env ? "environment variable" : "secret"
                     report(

@@ -24,7 +24,7 @@ struct Check: AsyncParsableCommand {
             } catch {
                 throw Trouble(error)
             }
-            report(loaded, Diagnostics(found.problems.all + loaded.book.warnings))
+            report(loaded, Diagnostics(workplace.warnings.all + found.problems.all + loaded.book.warnings))
         } catch {
             if output.json, let diagnostics = error.diagnostics {
                 Console.data(JSON.object(["ok": false, "problems": .array(diagnostics.all.map(\.json))]).text)

@@ -22,7 +22,7 @@ struct LogIn: AsyncParsableCommand {
     var connection: String
 
     func run() async throws {
-        let configuration = try await config.load()
+        let configuration = try await config.load(focus: .connection(connection))
         let names = configuration.connections.map(\.name)
         guard let entry = configuration.connection(connection) else {
             let help = Suggestion.didYouMean(connection, among: names) ?? "there is \(names.joined(separator: ", "))"

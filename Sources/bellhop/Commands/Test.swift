@@ -15,7 +15,7 @@ struct Test: AsyncParsableCommand {
     var paths: [String] = []
 
     func run() async throws {
-        let workplace = try await Workplace.open(config, mayLackConfiguration: true)
+        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
         let found = RuleFinder.find(paths.isEmpty ? workplace.rulePaths : paths)
         if found.problems.hasErrors { throw Trouble(found.problems) }
         if found.tests.isEmpty { throw Trouble(.problem, "There are no tests here: they are files called `*.test.yaml`.") }
