@@ -222,8 +222,15 @@ import Testing
     }
 
     @Test func `a source that is told how long to wait says so to the request`() async throws {
-        practice.simulation.faults.add(.slow(milliseconds: 3000), "GET", path: "/api/x_snc_my_work")
-        #expect(await failure { _ = try await poll(["timeout": 100_000]) }?.reason == .timeout)
+        let failure = await failure {
+            try await practice.open { connection in
+                _ = try await connection.reading.send(.tasks)
+                practice.simulation.faults.add(.slow(milliseconds: 3000), "GET", path: "/api/x_snc_my_work")
+                let source = try TrackerSource(name: "my-work", settings: Settings(["timeout": 200_000]), connection: connection)
+                _ = try await source.list(after: nil)
+            }
+        }
+        #expect(failure?.reason == .timeout)
     }
 
     @Test func `what it knows belongs to instance, user and kind`() async throws {
