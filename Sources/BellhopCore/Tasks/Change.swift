@@ -31,12 +31,14 @@ public enum Change: Sendable, Hashable {
         }
         compare("number", .string(before.number), .string(after.number))
         compare("title", .string(before.title), .string(after.title))
-        // The class is unknown while the record cannot be read; becoming known is no change of the task.
-        if !before.className.isEmpty, !after.className.isEmpty {
+        // A snapshot without a class holds only what the listing itself says: its other fields were not read, which is no change of
+        // the task, neither when they can be read at last nor when they cannot any more.
+        let isRead = !before.className.isEmpty && !after.className.isEmpty
+        if isRead {
             compare("class", .string(before.className), .string(after.className))
-        }
-        for (name, to) in after.fields where !Change.bookkeeping.contains(name) && !Change.mirrored.contains(name) {
-            if let from = before.fields[name] { compare(name, from, to) }
+            for (name, to) in after.fields where !Change.bookkeeping.contains(name) && !Change.mirrored.contains(name) {
+                if let from = before.fields[name] { compare(name, from, to) }
+            }
         }
         if changes.isEmpty { return nil }
         self = .changed(changes)
