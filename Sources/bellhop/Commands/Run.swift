@@ -17,7 +17,7 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try await config.load()
-        let clock = SystemClock()
+        let clock = SystemClock.ofThisRun(environment: config.environment)
         let logger = log.logger(clock: clock)
         let options = Assembly.Options(
             clock: clock, logger: logger, keychain: config.keychain, output: { Console.data($0) },
