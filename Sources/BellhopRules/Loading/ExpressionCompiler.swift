@@ -95,14 +95,8 @@ struct ExpressionCompiler {
         switch issue.code {
         case "unknown-name":
             if let better = unknownName(word, at: place) { return better }
-        case "unknown-field":
-            if let source = names.sources.first(where: { names.sources.count > 1 && $0.schema[word] == nil }),
-                issue.message.hasSuffix(names.types.task.name)
-            {
-                let help = issue.help ?? Suggestion.didYouMean(word, among: source.schema.fields.map(\.name))
-                let message = "no field `\(word)` on a task of source `\(source.name)`"
-                return Diagnostic(code: issue.code, message, at: place, help: help)
-            }
+        case "unknown-field", "invalid-argument":
+            if let better = unknownField(issue, word, at: place) { return better }
         case "wrong-type":
             let prefix = "the expression's type here"
             if issue.message.hasPrefix(prefix) {
@@ -111,6 +105,17 @@ struct ExpressionCompiler {
         default: break
         }
         return Diagnostic(code: issue.code, issue.message, at: place, help: issue.help)
+    }
+
+    /// A field that a source lacks, with the name of that source.
+    private func unknownField(_ issue: Issue, _ word: String, at place: Diagnostic.Place) -> Diagnostic? {
+        let task = names.types.task.name
+        guard issue.message.hasPrefix("no field "), issue.message.hasSuffix(task) else { return nil }
+        let field = issue.code == "unknown-field" ? word : String(word.dropFirst().dropLast())
+        let source = names.sources.count > 1 ? names.sources.first { $0.schema[field] == nil } : nil
+        let whose = source.map { "a task of source `\($0.name)`" } ?? task
+        let help = issue.help ?? source.flatMap { Suggestion.didYouMean(field, among: $0.schema.fields.map(\.name)) }
+        return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
     }
 
     private func unknownName(_ word: String, at place: Diagnostic.Place) -> Diagnostic? {

@@ -54,7 +54,7 @@ struct MessageReader {
         case .list(let element): type = element
         case .dyn: type = .dyn
         default:
-            compiler.report(code: "wrong-type", "`of` is a list, and this is \(expression.type)", at: raw.node)
+            compiler.report(code: "wrong-type", "`of` is a list, and this is a \(expression.type)", at: raw.node)
             return nil
         }
         let empty = ArgumentCompiler.markdown(tree["empty"], with: &compiler)

@@ -16,7 +16,11 @@ struct RuleLoader {
     }
 
     mutating func load(_ files: [RuleFile]) throws(Diagnostics) -> RuleBook {
-        for file in files where !file.isTest { read(file) }
+        for file in files where !file.isTest {
+            let before = problems.all.count
+            read(file)
+            problems.sort(from: before)
+        }
         if problems.hasErrors { throw problems }
         return RuleBook(rules, surroundings, cache: cache, warnings: problems.all)
     }

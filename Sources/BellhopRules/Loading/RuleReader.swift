@@ -54,15 +54,17 @@ struct RuleReader {
         if let on = mapping["on"]?.value {
             trigger.read(on)
         } else {
-            report("missing-key", "rule `\(name)` says not what it waits for", at: node, help: "add `on: task_created`, say")
+            report("missing-key", "rule `\(name)` does not say what it waits for", at: node, help: "add `on: task_created`, say")
         }
         problems.report(trigger.problems)
         let types = trigger.triggers.map(\.type)
         let from = self.from(mapping["from"]?.value, types)
-        // Conditions cannot be judged before it is known what they are about.
-        guard !types.isEmpty, let from else { return nil }
-        let sources = self.sources(from)
-        let names = RuleNames(cache.names(for: sources), rule: name, events: types)
+        // Where it is not known what the rule is about, its expressions are read with every field let through: what is wrong with the
+        // rest of the rule is told all the same.
+        let isVague = types.isEmpty || from == nil
+        let sources = self.sources(from ?? [])
+        let shared = isVague ? SharedNames(sources, isOpen: true, on: cache.base) : cache.names(for: sources)
+        let names = RuleNames(shared, rule: name, events: types.isEmpty ? [.taskChanged] : types)
         check(trigger.fields, names.types)
 
         var compiler = ExpressionCompiler(file: file, names: names)
@@ -77,7 +79,7 @@ struct RuleReader {
             report("missing-key", "rule `\(name)` does nothing", at: node, help: "add `do:` and a list of actions")
         }
         problems.all += steps.compiler.takeProblems()
-        guard !problems.hasErrors else { return nil }
+        guard !problems.hasErrors, let from else { return nil }
 
         let summary = RuleSummary(
             name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: unique(types),

@@ -115,7 +115,7 @@ struct StepReader {
         case .taskConnection: return .taskConnection
         case .local(let argument): return .argument(argument)
         case .namedOrAddress where names.isEmpty:
-            if pair.value["to"] == nil, tree["url"] == nil {
+            if pair.value["to"] == nil, pair.value["url"] == nil {
                 compiler.report(code: "missing-key", "`\(action.kind)` needs `to` or `url`", at: pair.key)
                 return nil
             }

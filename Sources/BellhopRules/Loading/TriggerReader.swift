@@ -36,7 +36,9 @@ struct TriggerReader {
     private mutating func readType(_ text: String, _ node: Node) {
         let type = EventType(text)
         if type == .scheduleDue {
-            report("wrong-value", "a schedule is written out", at: node, help: "write `on: {schedule: \"30 8 * * MON-FRI\"}`")
+            report(
+                "wrong-value", "`schedule_due` is an event of a schedule, which the rule must give", at: node,
+                help: "write `on: {schedule: \"30 8 * * MON-FRI\"}`")
         } else if EventType.builtIn.contains(type) {
             if triggers.contains(where: { $0.type == type && $0.changes.isEmpty }) {
                 report("duplicate-event", "`\(text)` is named twice", at: node)

@@ -29,6 +29,18 @@ extension Diagnostics {
     }
 }
 
+extension Diagnostics {
+    /// Puts what was reported from an index on into the order of the file.
+    mutating func sort(from start: Int) {
+        func place(_ diagnostic: Diagnostic) -> (Int, Int) { (diagnostic.place?.line ?? 0, diagnostic.place?.column ?? 0) }
+        let sorted = all[start...].enumerated().sorted { one, other in
+            let (first, second) = (place(one.element), place(other.element))
+            return first != second ? first < second : one.offset < other.offset
+        }
+        all.replaceSubrange(start..., with: sorted.map(\.element))
+    }
+}
+
 extension Diagnostic {
     /// A fault of a YAML text.
     public init(_ error: YAMLError, in source: SourceText, file: String) {

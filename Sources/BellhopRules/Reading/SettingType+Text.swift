@@ -12,7 +12,7 @@ extension SettingType {
         case .duration: "a duration such as `15m`"
         case .size: "a size such as `64MB`"
         case .rate: "a rate such as `60/m`"
-        case .oneOf(let names): names.map { "`\($0)`" }.joined(separator: names.count == 2 ? " or " : ", ")
+        case .oneOf(let names): Self.choice(names)
         case .address: "an http or https address"
         case .path: "a path"
         case .list(let element): "\(element.wanted), or a list of such"
@@ -22,6 +22,11 @@ extension SettingType {
         case .either(let types): types.map(\.wanted).joined(separator: ", or ")
         case .expression: "an expression"
         }
+    }
+
+    private static func choice(_ names: [String]) -> String {
+        let names = names.map { "`\($0)`" }
+        return names.count > 2 ? "one of " + names.joined(separator: ", ") : names.joined(separator: " or ")
     }
 
     /// The value that a scalar's text stands for, as ``Settings`` holds it.

@@ -70,7 +70,8 @@ public struct SettingsReader<Deferred: Sendable> {
             guard let setting = settings.first(where: { $0.name == pair.name }) else {
                 let help = Suggestion.didYouMean(pair.name, among: names + others) ?? Self.listing(names)
                 report(code: "unknown-key", "\(subject) has no setting `\(pair.name)`", at: pair.key, help: help)
-                if holdsSecrets { hide(pair.key, pair.value) }
+                let meant = Suggestion.closest(to: pair.name, among: names).flatMap { name in settings.first { $0.name == name } }
+                if meant?.type.holdsSecret ?? holdsSecrets { hide(pair.key, pair.value) }
                 continue
             }
             if let value = value(pair.value, setting.type, setting) { members.append((pair.name, value)) }
@@ -106,7 +107,7 @@ public struct SettingsReader<Deferred: Sendable> {
             return json(node, setting)
         default:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
-            if type == .secret { hide(node, node) }
+            if type == .secret, (try? TemplateText(scalar.text))?.whole == nil { hide(node, node) }
             if scalar.isAbsent { return mismatch(node, type, setting, "`\(setting.name)` has no value") }
             return read(scalar, node, type, setting)
         }

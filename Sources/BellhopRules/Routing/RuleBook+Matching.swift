@@ -71,6 +71,12 @@ private struct Matcher {
                     return
                 }
             } else {
+                // What the condition insists on of the event alone may settle it before anything is loaded for it.
+                for equality in condition.equalities where book.facts.readers[equality.slot.id].isOfEvent {
+                    guard let value = frame.read(book.facts.readers[equality.slot.id]), equality.values.contains(value) else {
+                        return
+                    }
+                }
                 isCertain = false
             }
         }

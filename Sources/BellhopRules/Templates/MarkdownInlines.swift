@@ -4,11 +4,18 @@ struct MarkdownInlines {
     typealias Inline = MarkdownTemplate.Inline
 
     private let units: [Unit]
+    private let marks: MarkdownMarks
     /// Markup within markup beyond this depth is text.
     private static let deepest = 16
 
     static func read(_ units: [Unit]) -> [Inline] {
-        MarkdownInlines(units: units).read(0..<units.count, depth: 0)
+        MarkdownInlines(units: units, marks: MarkdownMarks(units)).read(0..<units.count, depth: 0)
+    }
+
+    /// Markup of one kind whose end was looked for in vain: it need not be looked for again further on.
+    private struct Hopeless: Hashable {
+        var unit: Unit
+        var width: Int
     }
 
     private func read(_ range: Range<Int>, depth: Int) -> [Inline] {
@@ -18,6 +25,7 @@ struct MarkdownInlines {
             if !text.isEmpty { out.append(.text(String(text))) }
             text = String.UnicodeScalarView()
         }
+        var hopeless: Set<Hopeless> = []
         var at = range.lowerBound
         while at < range.upperBound {
             switch units[at] {
@@ -33,7 +41,7 @@ struct MarkdownInlines {
                 if case .scalar(let escaped) = units[at + 1] { text.append(escaped) }
                 at += 2
             case .scalar(let scalar):
-                if depth < Self.deepest, let (inline, end) = markup(at, range, depth: depth) {
+                if depth < Self.deepest, let (inline, end) = markup(at, range, depth: depth, &hopeless) {
                     flush()
                     out.append(inline)
                     at = end
@@ -48,21 +56,24 @@ struct MarkdownInlines {
         return out
     }
 
-    private func markup(_ at: Int, _ range: Range<Int>, depth: Int) -> (Inline, end: Int)? {
+    private func markup(
+        _ at: Int, _ range: Range<Int>, depth: Int, _ hopeless: inout Set<Hopeless>
+    ) -> (Inline, end: Int)? {
         switch units[at] {
         case .scalar("`"):
-            guard let inner = codeSpan(at, range) else { return nil }
-            return (.code(code(inner)), inner.upperBound + run(at, range))
+            guard let inner = marks.codeSpan(at, within: range) else { return nil }
+            return (.code(code(inner)), inner.upperBound + (inner.lowerBound - at))
         case .scalar("["):
             return link(at, range, depth: depth)
         case .scalar("*"), .scalar("_"):
             let length = run(at, range)
             guard opens(at, length, range) else { return nil }
-            for width in [2, 1] where width <= length {
+            for width in [2, 1] where width <= length && !hopeless.contains(Hopeless(unit: units[at], width: width)) {
                 if let close = closing(of: at, width: width, range) {
                     let inner = read(at + width..<close, depth: depth + 1)
                     return (width == 2 ? .strong(inner) : .emphasis(inner), close + width)
                 }
+                hopeless.insert(Hopeless(unit: units[at], width: width))
             }
             return nil
         default: return nil
@@ -97,30 +108,7 @@ struct MarkdownInlines {
                 if fits, at > open + width, closes(at, length) { return at + length - width }
                 at += length
             } else {
-                at = skip(at, range)
-            }
-        }
-        return nil
-    }
-
-    /// The next place behind an escape, a code span, or one unit.
-    private func skip(_ at: Int, _ range: Range<Int>) -> Int {
-        if units[at] == .scalar("\\"), at + 1 < range.upperBound { return at + 2 }
-        if units[at] == .scalar("`") { return (codeSpan(at, range)?.upperBound ?? at) + run(at, range) }
-        return at + 1
-    }
-
-    /// What stands between this run of backticks and the next one of the same length.
-    private func codeSpan(_ at: Int, _ range: Range<Int>) -> Range<Int>? {
-        let length = run(at, range)
-        var close = at + length
-        while close < range.upperBound {
-            if units[close] == .scalar("`") {
-                let found = run(close, range)
-                if found == length { return at + length..<close }
-                close += found
-            } else {
-                close += 1
+                at = marks.skip(at, within: range)
             }
         }
         return nil
@@ -134,26 +122,12 @@ struct MarkdownInlines {
     }
 
     private func link(_ at: Int, _ range: Range<Int>, depth: Int) -> (Inline, end: Int)? {
-        guard let close = matching(at, open: "[", close: "]", range), close + 1 < range.upperBound,
-            units[close + 1] == .scalar("("), let end = matching(close + 1, open: "(", close: ")", range)
+        guard let close = marks.closing[at], close + 1 < range.upperBound, units[close + 1] == .scalar("("),
+            let end = marks.closing[close + 1], end < range.upperBound
         else { return nil }
         let address = units[close + 2..<end]
         guard !address.isEmpty, !address.contains(where: \.isSpace) else { return nil }
         return (.link(label: read(at + 1..<close, depth: depth + 1), address: Self.literal(address)), end + 1)
-    }
-
-    private func matching(_ start: Int, open: Unicode.Scalar, close: Unicode.Scalar, _ range: Range<Int>) -> Int? {
-        var depth = 0
-        var at = start
-        while at < range.upperBound {
-            if units[at] == .scalar(open) { depth += 1 }
-            if units[at] == .scalar(close) {
-                depth -= 1
-                if depth == 0 { return at }
-            }
-            at = skip(at, range)
-        }
-        return nil
     }
 
     /// Units as text and values, without a look for markup.

@@ -41,7 +41,9 @@ public enum RuleTests {
                     if !reader.problems.hasErrors { results += tests.map { run($0, book, file: file.path) } }
                 }
             }
+            let before = problems.all.count
             problems.report(reader.problems)
+            problems.sort(from: before)
         }
         if problems.hasErrors { throw problems }
         return results

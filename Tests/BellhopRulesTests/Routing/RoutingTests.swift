@@ -3,6 +3,27 @@ import BellhopRules
 import Testing
 
 @Suite struct RoutingTests {
+    /// A rule that logs the task's number, with these keys.
+    private static func log(_ keys: String, on: String = "[task_created, task_changed]", text: String = "${{ task.number }}")
+        throws -> RuleBook
+    {
+        try Fixture.book("rule: r\non: \(on)\n\(keys)\ndo:\n  - log: \"\(text)\"")
+    }
+
+    private static func number(_ number: Int, id: String, fields: JSON.Object = [:], hop: Int = 0) -> Event {
+        Fixture.event(.taskCreated, Fixture.task(id, number: "INC\(number)", fields: fields), id: "e\(number)", hop: hop)
+    }
+
+    private func texts(_ routing: Routing) -> [String] {
+        routing.deliveries.map { delivery in
+            if case .values(let values) = delivery.arguments, case .string(let text)? = values["text"] {
+                text
+            } else {
+                delivery.line
+            }
+        }
+    }
+
     @Test func `a new incident is acknowledged on its own connection`() throws {
         let book = try Fixture.book(
             """
@@ -26,7 +47,279 @@ import Testing
                 StateKey(rule: "", kind: .budget, key: "snow/a1"), StateKey(rule: "ack", kind: .once, key: "a1"),
             ])
         #expect(routing.tallies == [RuleTally(rule: "ack", runs: 1, errors: 0, at: Fixture.start)])
-        let problem = Fixture.task(class: "problem")
-        #expect(book.route([Fixture.event(.taskCreated, problem)]).deliveries == [])
+        #expect(book.route([Fixture.event(.taskCreated, Fixture.task(class: "problem"))]).deliveries == [])
+    }
+
+    @Test func `routing the same events again owes the same deliveries`() throws {
+        let book = try Self.log("")
+        let events = [Self.number(1, id: "a"), Self.number(2, id: "b")]
+        #expect(book.route(events).deliveries == book.route(events).deliveries)
+        #expect(Set(book.route(events).deliveries.map(\.id.text)).count == 2)
+    }
+
+    @Test func `events that no rule is for are routed all the same`() throws {
+        let book = try Self.log("when: task.priority == 1")
+        let stored = [
+            StoredEvent(sequence: 7, event: Fixture.event(.sourceFailing, nil)), StoredEvent(sequence: 9, event: Fixture.event()),
+        ]
+        let matches = book.match(stored, since: [:])
+        #expect(matches.isEmpty && matches.stateKeys.isEmpty && matches.scopesNeeded.isEmpty)
+        #expect(book.decide(matches, state: [:], tasks: [:], at: Fixture.start).routed == [7, 9])
+    }
+
+    @Test func `a rule sees only what happened after it was first loaded`() throws {
+        let book = try Self.log("")
+        let events = [Self.number(1, id: "a"), Self.number(2, id: "b"), Self.number(3, id: "c")]
+        #expect(texts(book.route(events, since: ["r": 2])) == ["INC3"])
+    }
+
+    @Test func `once is once, over batches and within one`() throws {
+        let book = try Self.log("once: task.id")
+        let first = book.route([Self.number(1, id: "a"), Self.number(2, id: "a"), Self.number(3, id: "b")])
+        #expect(texts(first) == ["INC1", "INC3"])
+        let state = Dictionary(uniqueKeysWithValues: first.state.map { ($0.key, $0.value) })
+        #expect(texts(book.route([Self.number(4, id: "a"), Self.number(5, id: "c")], state: state)) == ["INC5"])
+        #expect(first.state.allSatisfy { $0.expires == nil })
+    }
+
+    @Test func `a throttle lets the first through, and the next when its time is over`() throws {
+        let book = try Self.log("throttle: {every: 1h, by: task.id}")
+        var state: [StateKey: JSON] = [:]
+        var passed: [[String]] = []
+        for (minutes, events) in [(0, [1, 2]), (59, [3]), (60, [4]), (90, [5]), (120, [6])] {
+            let routing = book.route(
+                events.map { Self.number($0, id: "a") }, state: state, at: Fixture.start + .seconds(minutes * 60))
+            for write in routing.state { state[write.key] = write.value }
+            passed.append(texts(routing))
+        }
+        #expect(passed == [["INC1"], [], ["INC4"], [], ["INC6"]])
+    }
+
+    @Test func `a clock that was put back does not close a throttle`() throws {
+        let book = try Self.log("throttle: {every: 1h}")
+        let key = StateKey(rule: "r", kind: .throttle, key: "")
+        let later = Fixture.start + .seconds(86_400)
+        #expect(texts(book.route([Self.number(1, id: "a")], state: [key: .int(later.microseconds)])) == ["INC1"])
+    }
+
+    @Test func `a run that is throttled does not use up once`() throws {
+        let book = try Self.log("once: task.number\nthrottle: {every: 1h}")
+        #expect(book.route([Self.number(1, id: "a"), Self.number(2, id: "a")]).state.map(\.key.key) == ["INC1", ""])
+    }
+
+    @Test func `a task takes ten writes an hour from all rules together, and what is beyond dies visibly`() throws {
+        let rules = ["a", "b"].map { "rule: \($0)\non: task_changed\ndo:\n  - comment: x" }.joined(separator: "\n---\n")
+        let book = try Fixture.book(rules)
+        let events = (1...6).map { number in
+            Fixture.changed(
+                Fixture.task(fields: ["state": .int(Int64(number))]), from: Fixture.task(fields: ["state": 0]), id: "e\(number)")
+        }
+        let routing = book.route(events)
+        let dead = routing.deliveries.filter { if case .dead = $0.initial { true } else { false } }
+        #expect(routing.deliveries.count == 12 && dead.count == 2)
+        #expect(dead.first?.line.contains("(dead, budget: INC0010021 was written to 10 times by rules within 1h") == true)
+        #expect(routing.events.map(\.type) == [.deliveryDead, .deliveryDead])
+        #expect(routing.state.map(\.value.asArray?.count) == [10])
+        // An hour later there is room again.
+        let state = Dictionary(uniqueKeysWithValues: routing.state.map { ($0.key, $0.value) })
+        #expect(book.route([events[5]], state: state, at: Fixture.start + .seconds(3600)).events == [])
+    }
+
+    @Test func `a rule with a limit has a budget of its own`() throws {
+        let book = try Fixture.book(
+            "rule: a\non: task_created\nlimit: 1/m\ndo:\n  - comment: x\n---\nrule: b\non: task_created\ndo:\n  - comment: x")
+        let routing = book.route([Self.number(1, id: "t"), Self.number(2, id: "t")])
+        #expect(
+            routing.deliveries.map { if case .dead = $0.initial { "\($0.id.rule) dead" } else { $0.id.rule } } == [
+                "a", "b", "a dead", "b",
+            ])
+        #expect(
+            routing.state.map(\.key) == [
+                StateKey(rule: "", kind: .budget, key: "snow/t"), StateKey(rule: "a", kind: .budget, key: "snow/t"),
+            ])
+    }
+
+    @Test func `rules that set each other off end after five writes`() throws {
+        let book = try Fixture.book(
+            "rule: w\non: task_created\ndo:\n  - comment: x\n---\nrule: l\non: task_created\ndo:\n  - log: x")
+        #expect(book.route([Self.number(1, id: "a", hop: 4)]).deliveries.map(\.hop) == [4, 4])
+        let stopped = book.route([Self.number(1, id: "a", hop: 5)])
+        #expect(stopped.deliveries.map(\.id.rule) == ["l"])
+        #expect(stopped.tallies.map(\.errors) == [1, 0])
+        #expect(stopped.tallies[0].lastError?.hasPrefix("stopped: 5 writes of rules") == true)
+    }
+
+    @Test func `a rule in shadow mode records what it would do, with a memory of its own`() throws {
+        let book = try Fixture.book(
+            "rule: s\nmode: shadow\non: task_created\nonce: task.id\ndo:\n  - comment: x\n  - log: \"${{ 1 / 0 }}\"")
+        let routing = book.route([Self.number(1, id: "a")])
+        #expect(routing.deliveries.map(\.initial) == [.shadow, .shadow])
+        #expect(routing.state.map(\.key) == [StateKey(rule: "shadow/s", kind: .once, key: "a")])
+        #expect(routing.events == [])
+        #expect(book.rules[0].mode == .shadow)
+    }
+
+    @Test func `a null makes a condition unknown, any other error is counted and shown`() throws {
+        let unknown = try Self.log("when: task.priority <= 2 || task.urgency + 1 > 2\nfrom: my-work")
+        #expect(unknown.route([Self.number(1, id: "a")]).tallies == [])
+        #expect(texts(unknown.route([Self.number(1, id: "a", fields: ["priority": 1])])) == ["INC1"])
+        let failing = try Self.log("when: '[1, 2][task.priority] == 1'")
+        let routing = failing.route([Self.number(1, id: "a", fields: ["priority": 9])])
+        #expect(routing.deliveries == [])
+        #expect(routing.tallies.map(\.errors) == [1])
+        #expect(routing.tallies[0].lastError?.hasPrefix("`when` failed: ") == true)
+    }
+
+    @Test func `a key without a value is an error and not a key`() throws {
+        let book = try Self.log("once: task.priority")
+        let routing = book.route([Self.number(1, id: "a")])
+        #expect(routing.deliveries == [] && routing.state == [])
+        #expect(routing.tallies.map(\.lastError) == ["`once` has no value"])
+    }
+
+    @Test func `snapshots are loaded only for rules that read them`() throws {
+        let book = try Fixture.book(
+            """
+            rule: a
+            on: task_created
+            from: my-work
+            when: task.priority == 1 && size(tasks) > 1
+            do: [{log: "${{ task.number }}"}]
+            ---
+            rule: b
+            on: task_created
+            from: incidents
+            do: [{log: "${{ task.number }} of ${{ tasks.size() }}"}]
+            """)
+        func scopes(_ event: Event) -> [Scope.ID] {
+            book.match([StoredEvent(sequence: 1, event: event)], since: [:]).scopesNeeded
+        }
+        #expect(scopes(Self.number(1, id: "a", fields: ["priority": 2])) == [])
+        #expect(scopes(Self.number(1, id: "a", fields: ["priority": 1])) == [Fixture.scope])
+        let two = [Fixture.scope: [Fixture.task("a"), Fixture.task("b")]]
+        #expect(texts(book.route([Self.number(1, id: "a", fields: ["priority": 1])], tasks: two)) == ["INC1"])
+        #expect(texts(book.route([Self.number(1, id: "a", fields: ["priority": 1])])) == [])
+        let other = Fixture.event(.taskCreated, Fixture.task(number: "INC2"), source: "incidents")
+        #expect(scopes(other) == [Fixture.incidentScope])
+        #expect(texts(book.route([other], tasks: [Fixture.incidentScope: [Fixture.task()]])) == ["INC2 of 1"])
+    }
+
+    @Test func `changes of fields are asked for by raw value or by label`() throws {
+        func change(_ filter: String, from: JSON = 2, to: JSON = 6, label: String = "Resolved") throws -> Bool {
+            let book = try Self.log("", on: "{task_changed: {\(filter)}}")
+            let before = Fixture.task(fields: ["state": from, "assigned_to": ""], labels: ["state": "In Progress"])
+            let after = Fixture.task(fields: ["state": to, "assigned_to": "jane"], labels: ["state": .string(label)])
+            return !book.route([Fixture.changed(after, from: before)]).deliveries.isEmpty
+        }
+        #expect(try change("state: {to: 6}"))
+        #expect(try change("state: {to: Resolved}"))
+        #expect(try change("state: {from: [1, In Progress], to: [6, 7]}"))
+        #expect(try change("state: ~"))
+        #expect(try change("state: {}, assigned_to: {from: \"\"}"))
+        #expect(try change("assigned_to: {from: , to: jane}"))
+        #expect(try !change("state: {to: 7}"))
+        #expect(try !change("state: {from: 1}"))
+        #expect(try !change("state: {to: 6}, priority: {}"))
+    }
+
+    @Test func `expressions see what changed`() throws {
+        let before = Fixture.task(fields: ["state": 1, "priority": 3], labels: ["state": "New"])
+        let after = Fixture.task(fields: ["state": 2, "priority": 3], labels: ["state": "In Progress"])
+        for (condition, expected) in [
+            ("changes.state.to == 2", true), ("changes.state.from == 1 && before.state == 1", true),
+            ("changes.priority.to == 3", false),
+            ("changes.priority == null", true), ("has(changes.state) && !has(changes.priority)", true),
+            (#""state" in changes && size(changes) == 1"#, true), (#"changed("state")"#, true),
+            (#"changed("state", 1, 2)"#, true),
+            (#"changed("state", "New", "In Progress")"#, true), (#"changed("state", 2, 1)"#, false),
+            (#"changed("priority")"#, false),
+            (#"label("state") == "In Progress" && label("priority") == "3""#, true),
+            (#"task.labels.state == "In Progress""#, true),
+            ("task.labels.priority == null", true),
+            ("event.type == \"task_changed\" && source == \"my-work\" && user == \"john.doe\"", true),
+            ("rule == \"r\" && event.data.task.id == task.id", true), ("task.fields.number == \"\"", true),
+            ("before.title == task.title", true),
+        ] {
+            let book = try Self.log("when: '\(condition)'\nfrom: my-work", on: "task_changed")
+            let routing = book.route([Fixture.changed(after, from: before)])
+            #expect(routing.deliveries.isEmpty != expected, "\(condition)")
+            #expect(routing.tallies.allSatisfy { $0.errors == 0 }, "\(condition): \(routing.tallies)")
+        }
+    }
+
+    @Test func `times are times, and the age of none is unknown`() throws {
+        let book = try Self.log(#"when: "age(task.due_date) > duration('1h') && now > task.due_date""# + "\nfrom: my-work")
+        func task(_ due: JSON) -> Event { Self.number(1, id: "a", fields: ["due_date": due]) }
+        #expect(texts(book.route([task("2026-01-05T07:59:59.000000Z")])) == ["INC1"])
+        #expect(texts(book.route([task("2026-01-05T08:00:00.000000Z")])) == [])
+        #expect(book.route([task(.null)]).tallies == [])
+    }
+
+    @Test func `values of let are there for the rest of the rule`() throws {
+        let book = try Fixture.book(
+            """
+            rule: r
+            on: task_created
+            from: my-work
+            let:
+              urgent: task.priority == 1
+              name: 'urgent ? "urgent" : "usual"'
+            when: urgent
+            once: name + task.id
+            do:
+              - log: "${{ name }}: ${{ task.number }}"
+              - log: never
+                if: "!urgent"
+              - log: asked
+                if: urgent
+            """)
+        #expect(texts(book.route([Self.number(1, id: "a", fields: ["priority": 1])])) == ["urgent: INC1", "asked"])
+        #expect(texts(book.route([Self.number(1, id: "a", fields: ["priority": 2])])) == [])
+    }
+
+    @Test func `a login is an event of its connection and has no task`() throws {
+        let book = try Fixture.book(
+            "rule: r\non: [login_event, task_created]\nfrom: [snow, my-work]\ndo:\n  - log: \"${{ event.type }} ${{ task.number }} ${{ user }}\""
+        )
+        let login = Fixture.event(.loginEvent, nil, source: "snow", data: ["connection": "snow", "user": "jane", "ok": false])
+        #expect(texts(book.route([login])) == ["login_event  jane"])
+        #expect(texts(book.route([Fixture.event()])) == ["task_created INC0010021 john.doe"])
+        #expect(texts(book.route([Fixture.event(.loginEvent, nil, source: "other")])) == [])
+    }
+
+    @Test func `an index leaves out no rule that would run`() throws {
+        // One rule under each kind of condition, and the same conditions where no index can help.
+        let conditions = [
+            "task.priority == 1", "task.priority in [1, 2]", "task.priority == 1 || task.priority == 3",
+            #"task.class == "incident""#,
+            "task.priority != 2", "true", #"task.number == "INC1" && task.priority == 1"#, #"source == "my-work""#,
+            "task.priority > 0",
+        ]
+        let indexed = conditions.enumerated().map { "rule: i\($0)\non: task_created\nwhen: '\($1)'\ndo: [{log: x}]" }
+        let plain = conditions.enumerated().map { "rule: p\($0)\non: task_created\nwhen: '!!(\($1))'\ndo: [{log: x}]" }
+        let book = try Fixture.book((indexed + plain).joined(separator: "\n---\n"))
+        for priority in [JSON.int(1), 2, 3, .null] {
+            for (number, name) in [(1, "incident"), (2, "problem")] {
+                for source in ["my-work", "incidents"] {
+                    let task = Fixture.task(number: "INC\(number)", class: name, fields: ["priority": priority])
+                    let rules = book.route([Fixture.event(.taskCreated, task, source: source)]).deliveries.map(\.id.rule)
+                    let both = [rules.filter { $0.hasPrefix("i") }, rules.filter { $0.hasPrefix("p") }].map {
+                        $0.map { $0.dropFirst() }
+                    }
+                    #expect(both[0] == both[1])
+                    #expect(rules.contains("i5"))
+                }
+            }
+        }
+    }
+
+    @Test func `a revision changes with the rule's text and with nothing else`() throws {
+        let one = "rule: a\non: task_created\ndo: [{log: x}]"
+        let two = "rule: b\non: task_created\ndo: [{log: x}]"
+        let book = try Fixture.book(one + "\n---\n" + two)
+        let other = try Fixture.book(two + "\n---\n" + one.replacing("log: x", with: "log: y"))
+        #expect(book.rules[1].revision == other.rules[0].revision)
+        #expect(book.rules[0].revision != other.rules[1].revision)
+        #expect(book.registrations(at: Fixture.start).map(\.revision) == book.rules.map(\.revision))
     }
 }

@@ -1,0 +1,66 @@
+/// Where brackets and backticks of a text have their other halves, found in one pass so that no text takes long to read.
+struct MarkdownMarks {
+    private typealias Unit = MarkdownTemplate.Unit
+
+    /// For each bracket that is closed, where.
+    private(set) var closing: [Int: Int] = [:]
+    /// Where runs of backticks begin, by how long they are.
+    private var backticks: [Int: [Int]] = [:]
+    private let units: [MarkdownTemplate.Unit]
+
+    init(_ units: [MarkdownTemplate.Unit]) {
+        self.units = units
+        var at = 0
+        while at < units.count {
+            let length = units[at] == .scalar("`") ? run(at) : 1
+            if units[at] == .scalar("`") { backticks[length, default: []].append(at) }
+            at += length
+        }
+        pairBrackets()
+    }
+
+    private mutating func pairBrackets() {
+        var square: [Int] = []
+        var round: [Int] = []
+        let all = 0..<units.count
+        var at = 0
+        while at < units.count {
+            switch units[at] {
+            case .scalar("["): square.append(at)
+            case .scalar("("): round.append(at)
+            case .scalar("]"): if let open = square.popLast() { closing[open] = at }
+            case .scalar(")"): if let open = round.popLast() { closing[open] = at }
+            default: break
+            }
+            at = skip(at, within: all)
+        }
+    }
+
+    private func run(_ at: Int) -> Int {
+        var end = at + 1
+        while end < units.count, units[end] == units[at] { end += 1 }
+        return end - at
+    }
+
+    /// The next place behind an escape, a code span, or one unit.
+    func skip(_ at: Int, within range: Range<Int>) -> Int {
+        if units[at] == .scalar("\\"), at + 1 < range.upperBound { return at + 2 }
+        guard units[at] == .scalar("`") else { return at + 1 }
+        let length = run(at)
+        return codeSpan(at, within: range).map { $0.upperBound + length } ?? min(at + length, range.upperBound)
+    }
+
+    /// What stands between this run of backticks and the next one of the same length.
+    func codeSpan(_ at: Int, within range: Range<Int>) -> Range<Int>? {
+        let length = run(at)
+        let places = backticks[length] ?? []
+        var low = 0
+        var high = places.count
+        while low < high {
+            let middle = (low + high) / 2
+            if places[middle] < at + length { low = middle + 1 } else { high = middle }
+        }
+        guard low < places.count, places[low] + length <= range.upperBound else { return nil }
+        return at + length..<places[low]
+    }
+}

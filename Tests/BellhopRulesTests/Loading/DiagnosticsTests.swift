@@ -1,0 +1,55 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+@Suite struct DiagnosticsTests {
+    @Test func `each mistake in a rule file is told as the page shows it`() throws {
+        var page = try GoldenPage("../Golden/rules.txt")
+        for index in page.cases.indices {
+            let said = Fixture.diagnostics(page.cases[index].question)
+            if GoldenPage.isUpdating {
+                page.cases[index].answer = said
+            } else {
+                #expect(said == page.cases[index].answer, "\(page.cases[index].title)")
+            }
+        }
+        #expect(page.cases.count > 50)
+        if GoldenPage.isUpdating { try page.save(heading: "What is said about mistakes in rule files.") }
+    }
+
+    @Test func `each mistake in a test file is told as the page shows it`() throws {
+        let rules = [RuleFile(path: "rules/ack.yaml", bytes: Array(Self.rule.utf8))]
+        var page = try GoldenPage("../Golden/tests.txt")
+        for index in page.cases.indices {
+            let file = RuleFile(path: "rules/ack.test.yaml", bytes: Array(page.cases[index].question.utf8))
+            var said: String
+            do throws(Diagnostics) {
+                let results = try RuleTests.run([file], rules: rules, surroundings: Fixture.surroundings())
+                said = results.flatMap(\.problems).map { $0.rendered() }.joined(separator: "\n")
+            } catch {
+                said = error.all.map { $0.rendered() }.joined(separator: "\n")
+            }
+            if said.isEmpty { said = "passed" }
+            if GoldenPage.isUpdating {
+                page.cases[index].answer = said
+            } else {
+                #expect(said == page.cases[index].answer, "\(page.cases[index].title)")
+            }
+        }
+        #expect(page.cases.count > 15)
+        if GoldenPage.isUpdating {
+            try page.save(heading: "What is said about tests of this rule, and about mistakes in them:\n\n\(Self.rule)")
+        }
+    }
+
+    private static let rule = """
+        rule: ack
+        on: [task_created, task_changed]
+        from: my-work
+        when: task.class == "incident"
+        do:
+          - comment: Thanks, ${{ task.number }}.
+          - notify: {to: [ops, pager], title: "${{ task.number }}", text: "**${{ task.title }}**"}
+            if: task.priority == 1
+        """
+}

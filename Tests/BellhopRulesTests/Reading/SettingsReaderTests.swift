@@ -1,0 +1,137 @@
+import BellhopCore
+import BellhopRules
+import Testing
+import YAML
+
+@Suite struct SettingsReaderTests {
+    private static let settings: [Setting] = [
+        Setting("name", .text, required: true, "A name."),
+        Setting("every", .either([.duration, .record(pace)]), default: "1m", "How often."),
+        Setting("size", .size, "How large."), Setting("rate", .rate, "How fast."), Setting("count", .integer(1...9), "How many."),
+        Setting("on", .boolean, "Whether."), Setting("kind", .oneOf(["a", "b"]), "Which."), Setting("url", .address, "Where."),
+        Setting("list", .list(.text), "Some."), Setting("map", .map(.integer(0...9)), "Named."),
+        Setting("any", .json, "Anything."),
+        Setting("auth", .record([Setting("user", .text, "Who."), Setting("password", .secret, "How.")]), "Who we are."),
+    ]
+    private static let pace = [
+        Setting("busy", .duration, required: true, "Then."), Setting("idle", .duration, required: true, "Else."),
+    ]
+
+    private static func read(
+        _ text: String,
+        hook: @escaping (Node, String, Setting) throws(Diagnostics) -> String = { _, text, _ throws(Diagnostics) in text }
+    ) throws -> (Settings, String) {
+        let root = try #require(try YAML.parse(text).first?.root)
+        var reader = SettingsReader<Never>(file: "bellhop.yaml", text: hook)
+        let settings = reader.settings(root, as: settings, of: "source `x`")
+        return (settings, reader.diagnostics.all.map { $0.rendered() }.joined(separator: "\n"))
+    }
+
+    @Test func `settings are read to what they mean`() throws {
+        let (settings, said) = try Self.read(
+            """
+            name: 0123
+            every: {busy: 15s, idle: 2m}
+            size: 64MB
+            rate: 60/m
+            count: 3
+            on: true
+            kind: b
+            url: https://x.example/y?z
+            list: [a, 1, true]
+            map: {x: 1}
+            any: {a: [1, 1.5, null, text]}
+            auth: {user: john, password: 12}
+            """)
+        #expect(said == "")
+        let expected: JSON.Object = [
+            "name": "0123", "every": ["busy": 15_000_000, "idle": 120_000_000], "size": 64_000_000,
+            "rate": ["count": 60, "microseconds": 60_000_000], "count": 3, "on": true, "kind": "b",
+            "url": "https://x.example/y?z",
+            "list": ["a", "1", "true"], "map": ["x": 1], "any": ["a": [1, 1.5, nil, "text"]],
+            "auth": ["user": "john", "password": "12"],
+        ]
+        #expect(settings.values == expected)
+        #expect(try Self.read("name: x").0.values == ["name": "x", "every": 60_000_000])
+        #expect(try Self.read("{name: x, list: one, size: 1KiB, rate: 5/10s}").0.values["list"] == ["one"])
+    }
+
+    @Test func `all that is wrong is told at once, with a way out`() throws {
+        let (_, said) = try Self.read(
+            """
+            nam: x
+            every: {busy: 15}
+            size: 64
+            count: 12
+            on: yes
+            kind: c
+            url: ftp://x
+            map: [1]
+            list: {a: 1}
+            """)
+        #expect(
+            said == """
+                bellhop.yaml:1:1: error: source `x` has no setting `nam` [unknown-key]
+                  1 | nam: x
+                    | ^~~ did you mean `name`?
+                bellhop.yaml:2:15: error: a duration needs a unit [bad-duration]
+                  2 | every: {busy: 15}
+                    |               ^~ 15s?
+                bellhop.yaml:2:8: error: `every` needs `idle` [missing-key]
+                  2 | every: {busy: 15}
+                    |        ^~~~~~~~~~ Else.
+                bellhop.yaml:3:7: error: `64` is not a size such as `64MB` [wrong-value]
+                  3 | size: 64
+                    |       ^~ a whole number with B, KB, MB, GB, KiB, MiB or GiB
+                bellhop.yaml:4:8: error: `12` is not a whole number from 1 to 9 [wrong-value]
+                  4 | count: 12
+                    |        ^~
+                bellhop.yaml:5:5: error: `yes` is not `true` or `false` [wrong-value]
+                  5 | on: yes
+                    |     ^~~ write `true`
+                bellhop.yaml:6:7: error: `c` is not `a` or `b` [wrong-value]
+                  6 | kind: c
+                    |       ^ did you mean `a`?
+                bellhop.yaml:7:6: error: an address begins with `https://` or `http://` [bad-address]
+                  7 | url: ftp://x
+                    |      ^~~~~~~
+                bellhop.yaml:8:6: error: `map` is a mapping of names to values, not a list [wrong-type]
+                  8 | map: [1]
+                    |      ^~~
+                bellhop.yaml:9:7: error: `list` is a text, not a mapping [wrong-type]
+                  9 | list: {a: 1}
+                    |       ^~~~~~
+                bellhop.yaml:1:1: error: source `x` needs `name` [missing-key]
+                  1 | nam: x
+                    | ^~~~~~ A name.
+                """)
+    }
+
+    @Test func `a line that holds a secret is never shown`() throws {
+        let (_, said) = try Self.read("name: x\nauth: {user: [1], password: hunter2, pasword: hunter3}\ncount: 0")
+        #expect(!said.contains("hunter"))
+        #expect(said.contains("`auth` has no setting `pasword`"))
+        #expect(said.contains("  3 | count: 0"))
+        // A reference gives nothing away, nor does a slip in a key that holds no secret.
+        #expect(try Self.read("name: x\nauth: {password: \"${{ secret.x }}\", user: [1]}").1.contains("2 | auth:"))
+        #expect(try Self.read("name: x\nauth: {usr: jane}").1.contains("2 | auth:"))
+        #expect(try !Self.read("name: x\nauth: {pasword: hunter3}").1.contains("hunter"))
+        #expect(try !Self.read("name: x\nauth: {password: [hunter3]}").1.contains("hunter"))
+    }
+
+    @Test func `a hook gives the text that counts, or refuses it`() throws {
+        let (settings, said) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") {
+            node, text, _ throws(Diagnostics) in
+            switch text {
+            case "$A": return "replaced"
+            case "$B": return "7"
+            case "$C":
+                throw Diagnostics([Diagnostic(code: "missing", "there is no C", at: Diagnostic.Place(node, file: "bellhop.yaml"))]
+                )
+            default: return text
+            }
+        }
+        #expect(settings.values == ["name": "replaced", "count": 7, "list": ["replaced", "b"], "every": 60_000_000])
+        #expect(said == "bellhop.yaml:4:7: error: there is no C [missing]\n  4 | kind: $C\n    |       ^~")
+    }
+}

@@ -1,0 +1,209 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+@Suite struct RenderingTests {
+    static let hostile = "<!channel> ${{ secret.x }} \"; DROP TABLE **bold** [a](javascript:x)"
+
+    private static func route(
+        _ steps: String, fields: JSON.Object = [:], title: String = "Help", keys: String = "from: my-work", tasks: [Snapshot] = []
+    ) throws -> [Delivery] {
+        let book = try Fixture.book("rule: r\non: task_created\n\(keys)\ndo:\n\(steps)")
+        return book.route(
+            [Fixture.event(.taskCreated, Fixture.task(title: title, fields: fields))], tasks: [Fixture.scope: tasks]
+        ).deliveries
+    }
+
+    private static func values(_ step: String, fields: JSON.Object = [:], title: String = "Help") throws -> JSON {
+        guard case .values(let values)? = try route(step, fields: fields, title: title).first?.arguments else { return .null }
+        return .object(values)
+    }
+
+    private static func message(_ step: String, title: String = "Help", tasks: [Snapshot] = []) throws -> Message? {
+        guard case .message(let message)? = try route(step, title: title, tasks: tasks).first?.arguments else { return nil }
+        return message
+    }
+
+    @Test func `a string that is one template keeps the value's type`() throws {
+        let json =
+            try Self.values(
+                """
+                - webhook:
+                    url: https://x.example/
+                    json:
+                      int: ${{ task.priority }}
+                      text: "${{ task.priority }}!"
+                      bool: ${{ task.active }}
+                      double: ${{ task.cost }}
+                      none: ${{ task.urgency }}
+                      time: ${{ task.due_date }}
+                      list: "${{ [1, 'a', null] }}"
+                      map: "${{ {'a': task.number} }}"
+                      nested: [{deep: "${{ 1 + 1 }}"}]
+                      literal: $${{ task.number }}
+                      plain: [1, 1.5, true, null, "x"]
+                      joined: "${{ [1, 2] }} ${{ {'a': 1} }} ${{ task.urgency }}${{ task.due_date }}"
+                """,
+                fields: ["priority": 1, "active": true, "cost": 2.5, "due_date": "2026-07-01T10:00:00.000000Z"])["json"] ?? .null
+        let expected: JSON = [
+            "int": 1, "text": "1!", "bool": true, "double": 2.5, "none": nil, "time": "2026-07-01T10:00:00Z",
+            "list": [1, "a", nil],
+            "map": ["a": "INC0010021"], "nested": [["deep": 2]], "literal": "${{ task.number }}",
+            "plain": [1, 1.5, true, nil, "x"],
+            "joined": "[1,2] {\"a\":1} 2026-07-01T10:00:00Z",
+        ]
+        #expect(json == expected)
+    }
+
+    @Test func `times are rendered in the rule's zone`() throws {
+        let book = try Fixture.book(
+            "rule: r\non: {schedule: \"30 8 * * *\", timezone: Europe/Berlin}\ndo:\n  - log: ${{ timestamp(\"2026-07-01T10:00:00Z\") }}"
+        )
+        let due = try #require(book.registrations(at: Fixture.start)[0].schedule?.next)
+        let routing = book.route(book.fire(RuleTimer(rule: "r", due: due), at: due).events, at: due)
+        #expect(routing.deliveries.map(\.line) == [#"r/0 log → log: {"level":"info","text":"2026-07-01T12:00:00+02:00"}"#])
+    }
+
+    @Test func `arguments of other types take templates too`() throws {
+        let step =
+            "  - webhook: {url: \"https://x.example/${{ task.id }}\", timeout: \"${{ duration('90s') }}\", expect: \"${{ [200, 204] }}\", query: {a: \"${{ task.priority }}\"}, headers: \"${{ {'X-A': task.number} }}\"}"
+        let expected: JSON = [
+            "method": "POST", "url": "https://x.example/a1", "timeout": 90_000_000, "expect": [200, 204], "query": ["a": "1"],
+            "headers": ["X-A": "INC0010021"],
+        ]
+        #expect(try Self.values(step, fields: ["priority": 1]) == expected)
+    }
+
+    @Test func `the trailing newline of a block is dropped`() throws {
+        #expect(try Self.values("  - log: |\n      a\n      ${{ task.number }}\n")["text"] == "a\nINC0010021")
+        #expect(try Self.values("  - log:\n      text: >\n        a\n        b\n")["text"] == "a b")
+        #expect(try Self.values("  - log: {text: 0123}")["text"] == "0123")
+    }
+
+    @Test func `what people write arrives as text`() throws {
+        #expect(try Self.values("  - log: ${{ task.title }}", title: Self.hostile)["text"] == .string(Self.hostile))
+        #expect(
+            try Self.values("  - webhook: {url: https://x.example/, json: {t: \"${{ task.title }}\"}}", title: Self.hostile)[
+                "json"]
+                == ["t": .string(Self.hostile)])
+        let message = try Self.message(
+            "  - notify: {to: ops, title: \"New: ${{ task.title }}\", text: \"**${{ task.title }}** [${{ task.title }}](${{ task.url }})\"}",
+            title: Self.hostile)
+        #expect(message?.title == [.text("New: "), .value(Self.hostile)])
+        #expect(
+            message?.text == [
+                .paragraph([
+                    .strong([.value(Self.hostile)]), .text(" "),
+                    .link(label: [.value(Self.hostile)], address: [.value("https://acme.service-now.com/task.do?sys_id=a1")]),
+                ])
+            ])
+    }
+
+    @Test func `a list has a line for each element, and says how many more there are`() throws {
+        let step = """
+            - notify:
+                to: ops
+                title: ${{ size(tasks) }} open tasks
+                list:
+                  of: tasks.sortBy(t, t.created)
+                  as: t
+                  item: "[${{ t.number }}](${{ t.url }}) ${{ t.title }} for ${{ task.number }}"
+                  max: 2
+                  empty: Nothing open. *Well* done, ${{ user }}.
+            """
+        let tasks = [3, 1, 2].map { number in
+            Fixture.task(
+                "t\(number)", number: "INC\(number)", title: Self.hostile,
+                fields: ["created": .string("2026-01-0\(number)T00:00:00.000000Z")])
+        }
+        let message = try #require(try Self.message(step, tasks: tasks))
+        #expect(message.title == [.value("3"), .text(" open tasks")])
+        let links: [Message.Inline] = [1, 2].map { (number: Int) -> Message.Inline in
+            .link(label: [.value("INC\(number)")], address: [.value("https://acme.service-now.com/task.do?sys_id=t\(number)")])
+        }
+        #expect(message.list?.items.compactMap(\.first) == links)
+        #expect(message.list?.items.map(\.last) == [.value("INC0010021"), .value("INC0010021")])
+        #expect(message.list?.items[0].contains(.value(Self.hostile)) == true)
+        #expect(message.list?.more == 1)
+        let none = try #require(try Self.message(step))
+        #expect(none.list?.items == [])
+        #expect(
+            none.list?.empty == [
+                .text("Nothing open. "), .emphasis([.text("Well")]), .text(" done, "), .value("john.doe"), .text("."),
+            ])
+    }
+
+    @Test func `a message goes to each receiver on its own`() throws {
+        let deliveries = try Self.route(
+            "  - notify: {to: [ops, pager], title: x, severity: \"${{ task.priority == 1 ? 'critical' : 'info' }}\"}",
+            fields: ["priority": 1])
+        #expect(deliveries.map(\.id.receiver) == ["ops", "pager"])
+        #expect(Set(deliveries.map(\.lane)) == ["r/ops/acme/a1", "r/pager/acme/a1"])
+        #expect(deliveries.allSatisfy { $0.expires == Fixture.start + .days(1) })
+        guard case .message(let message) = deliveries[0].arguments else { return }
+        #expect(message.severity == .critical)
+    }
+
+    @Test func `a message that cannot be made is sent plainly and says so`() throws {
+        let deliveries = try Self.route("  - notify: {to: ops, title: \"${{ 1 / (size(task.title) - 4) }}\"}")
+        guard case .message(let message)? = deliveries.first?.arguments else { return }
+        #expect(deliveries[0].initial == .available)
+        #expect(message.isFallback)
+        #expect(message.title.plainText == "INC0010021 Help")
+        #expect(message.link == Message.Link(label: "INC0010021", address: "https://acme.service-now.com/task.do?sys_id=a1"))
+        #expect(message.text.first.map { "\($0)" }?.contains("The message of rule ") == true)
+        let severity = try Self.message("  - notify: {to: ops, title: x, severity: \"${{ task.title }}\"}")
+        #expect(severity?.isFallback == true)
+    }
+
+    @Test func `any other step that cannot be made is dead and visible`() throws {
+        let book = try Fixture.book(
+            """
+            rule: r
+            on: task_created
+            from: my-work
+            do:
+              - log: ${{ 1 / (size(task.title) - 4) }}
+              - log: after
+              - comment: ${{ [1][size(task.title)] }}
+                on_error: stop
+              - log: never
+            """)
+        let routing = book.route([Fixture.event(.taskCreated, Fixture.task(title: "Help"))])
+        #expect(
+            routing.deliveries.map(\.line) == [
+                "r/0 log → log: {} (dead, unrenderable: division by zero)", #"r/1 log → log: {"level":"info","text":"after"}"#,
+                "r/2 comment → snow: {} (dead, unrenderable: index out of range: 4)",
+            ])
+        #expect(routing.events.map(\.type) == [.deliveryDead, .deliveryDead])
+        #expect(routing.events.map(\.hop) == [1, 1])
+        #expect(routing.tallies.map(\.errors) == [2])
+        #expect(routing.tallies[0].lastError == "step 2 (comment): index out of range: 4")
+    }
+
+    @Test func `what is computed from a null is inserted as nothing`() throws {
+        #expect(try Self.values("  - log: a${{ task.priority + 1 }}b${{ task.urgency }}c")["text"] == "abc")
+        #expect(try Self.route("  - log: x\n    if: task.priority > 1") == [])
+    }
+
+    @Test func `another task can be written to, on the same connection`() throws {
+        let step = "  - comment: {text: x, task: \"${{ task.parent }}\"}"
+        let delivery = try #require(try Self.route(step, fields: ["parent": "p1"]).first)
+        #expect(delivery.lane == "task/snow/p1")
+        #expect(delivery.task?.key == "p1")
+        #expect(delivery.task?.subject == "acme/p1")
+        #expect(delivery.line == #"r/0 comment → snow: {"text":"x","visibility":"internal"}"#)
+        let none = try #require(try Self.route(step, fields: ["parent": ""]).first)
+        #expect(none.line == "r/0 comment → snow: {} (dead, unrenderable: `task` names no task)")
+    }
+
+    @Test func `steps say how often they are tried and how long they are worth it`() throws {
+        let deliveries = try Self.route(
+            "  - log: a\n    retry: 3\n    expires: 5m\n  - log: b\n    retry: {attempts: 2, wait: 1s, max_wait: 1m}\n  - log: {text: c, file: logs/c.log}"
+        )
+        #expect(deliveries.map(\.retry.attempts) == [3, 2, 12])
+        #expect(deliveries[1].retry == RetryPolicy(attempts: 2, base: .seconds(1), cap: .seconds(60)))
+        #expect(deliveries.map(\.expires) == [Fixture.start + .seconds(300), nil, nil])
+        #expect(deliveries.map(\.id.receiver) == ["log", "log", "logs/c.log"])
+    }
+}

@@ -1,0 +1,37 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+@Suite struct RuleSchemaTests {
+    @Test func `the schema of rules knows every key, event and action`() {
+        let schema = RuleSchema.rules(actions: Fixture.actions)
+        let rule = schema.at("$defs", "rule") ?? .null
+        #expect(
+            rule.at("properties")?.asObject?.keys == [
+                "rule", "description", "on", "from", "when", "once", "throttle", "let", "limit", "mode", "do",
+            ])
+        #expect(rule["required"] == ["rule", "on", "do"])
+        #expect(
+            rule.at("properties", "mode") == [
+                "enum": ["live", "shadow"], "description": "`shadow` records what the rule would do and does nothing.",
+                "default": "live",
+            ])
+        let step = rule.at("properties", "do", "items", "properties")?.asObject
+        #expect(step?.keys == ["if", "name", "retry", "expires", "on_error", "comment", "log", "webhook", "notify"])
+        #expect(schema.at("$defs", "event", "enum")?.asArray?.contains("task_created") == true)
+        #expect(schema.at("$defs", "event", "enum")?.asArray?.contains("schedule_due") == false)
+        #expect(step?["comment"]?["oneOf"]?[1]?.at("properties")?.asObject?.keys == ["text", "visibility", "task"])
+    }
+
+    @Test func `the schema of tests knows what may be given and expected`() {
+        let schema = RuleSchema.tests(actions: Fixture.actions)
+        let test = schema.at("properties", "tests", "items", "properties") ?? .null
+        #expect(test.asObject?.keys == ["name", "at", "given", "expect"])
+        #expect(test.at("given", "items", "properties", "wait") != nil)
+        #expect(test.at("given", "items", "properties", "tasks") != nil)
+        #expect(
+            test.at("expect", "items", "properties", "notify", "properties")?.asObject?.keys == [
+                "to", "title", "text", "list", "more", "fields", "severity", "link", "thread",
+            ])
+    }
+}
