@@ -140,8 +140,13 @@ struct Checker {
 
     private func suggestion(for name: String) -> String? {
         let names = Array(environment.variables.keys) + scopes.map(\.name)
-        for variable in environment.variables.values.sorted(by: { $0.name < $1.name }) {
-            if case .object(let type) = variable.type.unwrapped, type.index(of: name) != nil { return "\(variable.name).\(name)" }
+        // A variable that is always there comes before one that may be null.
+        let owners = environment.variables.values.filter { variable in
+            guard case .object(let type) = variable.type.unwrapped else { return false }
+            return type.index(of: name) != nil
+        }
+        if let owner = owners.min(by: { ($0.type.isNullable ? 1 : 0, $0.name) < ($1.type.isNullable ? 1 : 0, $1.name) }) {
+            return "\(owner.name).\(name)"
         }
         return Suggestion.closest(to: name, among: names)
     }
@@ -233,6 +238,11 @@ struct Checker {
 extension CELType {
     var isOptional: Bool {
         if case .optional = self { return true }
+        return false
+    }
+
+    var isNullable: Bool {
+        if case .nullable = self { return true }
         return false
     }
 

@@ -63,12 +63,24 @@ enum Times {
         var rest = pattern.unicodeScalars[...]
         while let next = rest.popFirst() {
             if next == "'" {
-                // Two quotes are one; text between quotes stands as it is.
-                var quoted = String(String.UnicodeScalarView(rest.prefix { $0 != "'" }))
-                rest = rest.drop { $0 != "'" }
-                guard rest.popFirst() != nil else { throw .invalid(Messages.openQuote) }
-                if quoted.isEmpty { quoted = "'" }
-                fields.append(.text(quoted))
+                // Text between quotes stands as it is; two quotes are one.
+                if rest.first == "'" {
+                    rest.removeFirst()
+                    fields.append(.text("'"))
+                    continue
+                }
+                var isOpen = true
+                while isOpen, let quoted = rest.popFirst() {
+                    if quoted != "'" {
+                        fields.append(.text(String(quoted)))
+                    } else if rest.first == "'" {
+                        rest.removeFirst()
+                        fields.append(.text("'"))
+                    } else {
+                        isOpen = false
+                    }
+                }
+                guard !isOpen else { throw .invalid(Messages.openQuote) }
             } else if next.properties.isAlphabetic, next.isASCII {
                 let more = rest.prefix { $0 == next }
                 rest = rest[more.endIndex...]

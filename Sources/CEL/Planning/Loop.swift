@@ -20,7 +20,16 @@ struct Loop: Sendable {
     func forEach(
         _ activation: Activation, _ body: (Activation) throws(EvaluationError) -> Bool
     ) throws(EvaluationError) {
-        switch try range(activation) {
+        let value = try range(activation)
+        do throws(EvaluationError) { try visit(value, activation, body) } catch { throw error.at(at) }
+        activation[local: place] = .null
+    }
+
+    @inline(__always)
+    private func visit(
+        _ value: Value, _ activation: Activation, _ body: (Activation) throws(EvaluationError) -> Bool
+    ) throws(EvaluationError) {
+        switch value {
         case .list(let list):
             let count = list.count
             for index in 0..<count {
@@ -40,10 +49,9 @@ struct Loop: Sendable {
                 if both { activation[local: place + 1] = map[key] ?? .null }
                 guard try body(activation) else { break }
             }
-        case .null: throw .nullOperand("\(name)()").at(at)
-        case let other: throw .noOverload(name, [other]).at(at)
+        case .null: throw .nullOperand("\(name)()")
+        case let other: throw .noOverload(name, [other])
         }
-        activation[local: place] = .null
     }
 
     /// The condition of an element, with its failure thrown.

@@ -75,7 +75,7 @@ public struct Program: Sendable {
 }
 
 /// Variables by name.
-public final class Bindings: Resolver {
+public final class Bindings: Resolver, Sendable {
     private let values: [String: Value]
 
     public init(_ values: [String: Value]) { self.values = values }

@@ -41,35 +41,41 @@ struct Parser {
         depth += 1
         defer { depth -= 1 }
         guard depth <= limits.depth else { throw .expressionTooDeep(limit: limits.depth, at: token.range) }
+        let start = token.range.lowerBound
         let condition = try logical(.or)
         let point = token.range
         guard try take(.question) else { return condition }
         let yes = try logical(.or)
         try need(.colon)
         let no = try expression()
-        return try make(condition.range.lowerBound..<no.range.upperBound, point: point, .conditional(condition, yes, no))
+        return try make(start..<ended, point: point, .conditional(condition, yes, no))
+    }
+
+    /// A side of `&&` or `||`, with its parentheses, and the place behind it: that of the next operator.
+    private struct Term {
+        let node: Node
+        let range: Range<Int>
+        let next: Range<Int>
     }
 
     /// A chain of `&&` or `||` as a balanced tree, so that a long one is not deep.
     private mutating func logical(_ symbol: Token.Symbol) throws(Issue) -> Node {
-        var terms: [Node] = []
-        var points: [Range<Int>] = []
+        var terms: [Term] = []
         repeat {
-            terms.append(try symbol == .or ? logical(.and) : relation())
-            points.append(token.range)
+            let start = token.range.lowerBound
+            let node = try symbol == .or ? logical(.and) : relation()
+            terms.append(Term(node: node, range: start..<ended, next: token.range))
         } while try take(symbol)
-        return try balance(terms[...], points, from: 0, isOr: symbol == .or)
+        return try balance(terms[...], isOr: symbol == .or)
     }
 
-    private mutating func balance(_ terms: ArraySlice<Node>, _ points: [Range<Int>], from first: Int, isOr: Bool) throws(Issue)
-        -> Node
-    {
-        guard terms.count > 1 else { return terms[terms.startIndex] }
+    private mutating func balance(_ terms: ArraySlice<Term>, isOr: Bool) throws(Issue) -> Node {
+        guard terms.count > 1, let first = terms.first, let last = terms.last else { return terms[terms.startIndex].node }
         let middle = terms.startIndex + (terms.count + 1) / 2
-        let left = try balance(terms[terms.startIndex..<middle], points, from: first, isOr: isOr)
-        let right = try balance(terms[middle..<terms.endIndex], points, from: middle, isOr: isOr)
-        let range = left.range.lowerBound..<right.range.upperBound
-        return try make(range, point: points[middle - 1], isOr ? .or(left, right) : .and(left, right))
+        let left = try balance(terms[..<middle], isOr: isOr)
+        let right = try balance(terms[middle...], isOr: isOr)
+        let range = first.range.lowerBound..<last.range.upperBound
+        return try make(range, point: terms[middle - 1].next, isOr ? .or(left, right) : .and(left, right))
     }
 
     private static let relations: [Token.Symbol: String] = [
@@ -79,6 +85,7 @@ struct Parser {
     private static let products: [Token.Symbol: String] = [.star: "_*_", .slash: "_/_", .percent: "_%_"]
 
     private mutating func relation() throws(Issue) -> Node {
+        let start = token.range.lowerBound
         var left = try sum()
         while true {
             let point = token.range
@@ -91,33 +98,36 @@ struct Parser {
                 return left
             }
             try advance()
-            left = try binary(name, left, try sum(), point)
+            left = try binary(name, left, try sum(), from: start, point)
         }
     }
 
     private mutating func sum() throws(Issue) -> Node {
+        let start = token.range.lowerBound
         var left = try product()
         while case .symbol(let symbol) = token.kind, let name = Self.sums[symbol] {
             let point = token.range
             try advance()
-            left = try binary(name, left, try product(), point)
+            left = try binary(name, left, try product(), from: start, point)
         }
         return left
     }
 
     private mutating func product() throws(Issue) -> Node {
+        let start = token.range.lowerBound
         var left = try unary()
         while case .symbol(let symbol) = token.kind, let name = Self.products[symbol] {
             let point = token.range
             try advance()
-            left = try binary(name, left, try unary(), point)
+            left = try binary(name, left, try unary(), from: start, point)
         }
         return left
     }
 
-    private mutating func binary(_ name: String, _ left: Node, _ right: Node, _ point: Range<Int>) throws(Issue) -> Node {
-        let range = left.range.lowerBound..<right.range.upperBound
-        return try make(range, point: point, .call(name, target: nil, arguments: [left, right]))
+    private mutating func binary(
+        _ name: String, _ left: Node, _ right: Node, from start: Int, _ point: Range<Int>
+    ) throws(Issue) -> Node {
+        try make(start..<ended, point: point, .call(name, target: nil, arguments: [left, right]))
     }
 
     private mutating func unary() throws(Issue) -> Node {
@@ -131,14 +141,14 @@ struct Parser {
         var operand: Node
         if operators.last?.kind == .symbol(.minus), let sign = operators.last, let literal = try negativeLiteral(after: sign) {
             operators.removeLast()
-            operand = try members(of: literal)
+            operand = try members(of: literal, from: sign.range.lowerBound)
         } else {
-            operand = try members(of: try primary())
+            let start = token.range.lowerBound
+            operand = try members(of: try primary(), from: start)
         }
         for token in operators.reversed() {
             let name = token.kind == .symbol(.not) ? "!_" : "-_"
-            let range = token.range.lowerBound..<operand.range.upperBound
-            operand = try make(range, point: token.range, .call(name, target: nil, arguments: [operand]))
+            operand = try make(token.range.lowerBound..<ended, point: token.range, .call(name, target: nil, arguments: [operand]))
         }
         return operand
     }
@@ -159,7 +169,7 @@ struct Parser {
 
     // MARK: Members
 
-    private mutating func members(of first: Node) throws(Issue) -> Node {
+    private mutating func members(of first: Node, from start: Int) throws(Issue) -> Node {
         var operand = first
         while true {
             if try take(.dot) {
@@ -167,10 +177,9 @@ struct Parser {
                 let name = token
                 let field = try selector()
                 if !optional, name.kind == .identifier(field), token.kind == .symbol(.openParenthesis) {
-                    operand = try call(field, target: operand, name: name.range)
+                    operand = try call(field, target: operand, name: name.range, from: start)
                 } else {
-                    let range = operand.range.lowerBound..<ended
-                    operand = try make(range, point: name.range, .select(operand, field: field, optional: optional))
+                    operand = try make(start..<ended, point: name.range, .select(operand, field: field, optional: optional))
                     if token.kind == .symbol(.openBrace), let type = operand.qualifiedName {
                         operand = try structure(type, operand.range)
                     }
@@ -179,8 +188,7 @@ struct Parser {
                 let optional = try takeOptionalMark()
                 let key = try expression()
                 try need(.closeBracket)
-                let range = operand.range.lowerBound..<ended
-                operand = try make(range, point: key.range, .index(operand, key, optional: optional))
+                operand = try make(start..<ended, point: key.range, .index(operand, key, optional: optional))
             } else {
                 return operand
             }
@@ -259,7 +267,7 @@ struct Parser {
             repeat { arguments.append(try expression()) } while try take(.comma)
         }
         try need(.closeParenthesis)
-        let range = (target?.range.lowerBound ?? start ?? place.lowerBound)..<ended
+        let range = (start ?? place.lowerBound)..<ended
         if let macro = try expand(name, target: target, arguments: arguments, range: range, point: place) { return macro }
         return try make(range, point: place, .call(name, target: target, arguments: arguments))
     }

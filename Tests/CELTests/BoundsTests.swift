@@ -1,0 +1,66 @@
+import CEL
+import Testing
+
+/// Bounds on expressions and on their evaluation: errors with a place, never a trap.
+struct BoundsTests {
+    @Test func `a long expression is refused`() {
+        let text = "1" + String(repeating: " ", count: 100_000)
+        #expect(problems(text, in: Environment()).hasPrefix("expression-too-long: the expression is longer than 100000 bytes"))
+    }
+
+    @Test(arguments: [
+        String(repeating: "(", count: 5000) + "1", String(repeating: "[", count: 5000),
+        String(repeating: "!", count: 5000) + "true", "1" + String(repeating: " + 1", count: 5000),
+        "x" + String(repeating: ".a", count: 5000),
+        String(repeating: "true ? 1 : ", count: 5000) + "1", "x" + String(repeating: "[0]", count: 5000),
+        String(repeating: "f(", count: 5000), String(repeating: "{1:", count: 5000), String(repeating: "-", count: 5000) + "x",
+    ])
+    func `a deep expression is refused`(_ text: String) {
+        #expect(problems(text, in: Environment()).hasPrefix("expression-too-deep: the expression is nested more than 250 deep"))
+    }
+
+    @Test func `long chains of conditions are not deep`() throws {
+        let text = (0..<5000).map { "x == \($0)" }.joined(separator: " || ")
+        #expect(try evaluated(text, ["x": 4999]) == true)
+    }
+
+    @Test(arguments: [
+        Line("lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, true)))", "cost-limit"),
+        Line("lists.range(9223372036854775807)", "memory-limit"),
+        Line("lists.range(1000).map(x, lists.range(x + 1000))", "cost-limit"),
+        Line(
+            "cel.bind(a, 'xxxxxxxxxxxxxxxx', " + String(repeating: "cel.bind(a, a + a + a + a, ", count: 20) + "size(a)"
+                + String(repeating: ")", count: 21), "memory-limit"),
+        Line("lists.range(1000).map(x, x < 0 || lists.range(100000).exists(y, y < 0)) == []", "cost-limit"),
+        Line("lists.range(1000).all(x, lists.range(1000).sortBy(y, -y)[0] > 0 || x > 1)", "cost-limit"),
+        Line(
+            "['a'].map(x, lists.range(2000).map(i, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa').join('').replace('a', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb').replace('b', 'cccccccccccccccccccccccccccc').replace('c', 'dddddddddddddddddd'))",
+            "cost-limit"),
+        Line("'%.1000f'.format([1e308]) == '' || lists.range(100000000).size() > 1", "memory-limit"),
+    ])
+    func `an evaluation ends`(_ line: Line) throws {
+        var limits = Limits()
+        limits.cost = 200_000
+        limits.memory = 4 << 20
+        let error = try failure(line.text, limits: limits)
+        #expect(error.hasPrefix(line.expected) && !error.hasSuffix(" at ?"), "\(error)")
+    }
+
+    @Test func `a pattern that explodes elsewhere takes linear time`() throws {
+        let text = Value.string(String(repeating: "a", count: 1_000_000) + "!")
+        let clock = ContinuousClock()
+        let start = clock.now
+        #expect(try evaluated("x.matches('^(a+)+$')", ["x": text]) == false)
+        let took = clock.now - start
+        #expect(took < .seconds(2))
+    }
+
+    @Test func `patterns and times are bounded`() throws {
+        #expect(
+            try failure("'a'.matches(x)", ["x": .string(String(repeating: "a", count: 5000))]).hasPrefix(
+                "invalid-pattern: the regular expression is refused: it is longer than 4096 bytes"))
+        #expect(try failure("'a'.matches(x)", ["x": "(a{500}){500}"]).hasPrefix("invalid-pattern"))
+        #expect(try failure("duration('9223372036854775807h')").hasPrefix("invalid-argument"))
+        #expect(try failure("timestamp(9223372036854775807)").hasPrefix("overflow"))
+    }
+}

@@ -1,0 +1,76 @@
+import CEL
+
+/// One line of a table: an expression and its value as one would write it in an expression.
+struct Line: Sendable, CustomStringConvertible {
+    let text: String
+    let expected: String
+
+    init(_ text: String, _ expected: String) {
+        self.text = text
+        self.expected = expected
+    }
+
+    var description: String { text }
+}
+
+/// The value of an expression, planned; a trap where observing its parts gives another.
+func evaluated(_ text: String, _ variables: [String: Value] = [:], checked: Bool = true) throws -> Value {
+    var environment = Environment()
+    for name in variables.keys { environment.declare(name, .dyn) }
+    let expression = try checked ? environment.compile(text) : environment.compileUnchecked(text)
+    let value = try expression.program.evaluate(variables, in: environment)
+    guard case .value(let seen) = expression.explain(Activation(environment, resolver: Bindings(variables))).result,
+        seen.description == value.description
+    else { throw EvaluationError(.host, "observed otherwise than planned") }
+    return value
+}
+
+/// How the evaluation of an expression fails: its code, its sentence and the part of the text that it points at.
+func failure(_ text: String, _ variables: [String: Value] = [:], limits: Limits = Limits(), checked: Bool = false) throws
+    -> String
+{
+    var environment = Environment(limits: limits)
+    for name in variables.keys { environment.declare(name, .dyn) }
+    let expression = try checked ? environment.compile(text) : environment.compileUnchecked(text)
+    do throws(EvaluationError) {
+        return "gave \(try expression.program.evaluate(variables, in: environment))"
+    } catch {
+        let bytes = Array(text.utf8)
+        let part = error.range.map { String(decoding: bytes[$0], as: UTF8.self) } ?? "?"
+        return "\(error.code.rawValue): \(error.message) at \(part)"
+    }
+}
+
+/// What the checker says of an expression, one problem a line.
+func problems(_ text: String, in environment: Environment) -> String {
+    do throws(Issues) {
+        return "fine: \(try environment.compile(text).type)"
+    } catch {
+        let bytes = Array(text.utf8)
+        return error.all.map { issue in
+            let part = String(decoding: bytes[issue.range], as: UTF8.self)
+            return "\(issue.code): \(issue.message) at \(part)\(issue.help.map { " (\($0))" } ?? "")"
+        }.joined(separator: "\n")
+    }
+}
+
+/// A task's type and an environment that has one, as a host would declare them.
+enum Sample {
+    static let task = ObjectType(
+        "task",
+        fields: [
+            .init("number", .string), .init("title", .string), .init("priority", .nullable(.int)), .init("score", .double),
+            .init("active", .nullable(.bool)), .init("created", .timestamp), .init("due", .nullable(.timestamp)),
+            .init("labels", .map(.string, .string)),
+        ])
+
+    static let environment: Environment = {
+        var environment = Environment()
+        environment.declare("task", .object(task))
+        environment.declare("before", .nullable(.object(task)))
+        environment.declare("tasks", .list(.object(task)))
+        environment.declare("event", .object(ObjectType("event", fields: [.init("type", .string), .init("source", .string)])))
+        environment.declare("anything", .dyn)
+        return environment
+    }()
+}

@@ -1,0 +1,129 @@
+import CEL
+import Testing
+
+/// Every way in which an evaluation fails, with its sentence and its place.
+struct FailureTests {
+    @Test(arguments: [
+        Line("1 / 0", "division-by-zero: division by zero at 1 / 0"),
+        Line("1u % 0u", "division-by-zero: modulus by zero at 1u % 0u"),
+        Line("9223372036854775807 + 1", "overflow: overflow: the result does not fit its type at 9223372036854775807 + 1"),
+        Line("-(-9223372036854775808)", "overflow: overflow: the result does not fit its type at -(-9223372036854775808)"),
+        Line("-9223372036854775808 / -1", "overflow: overflow: the result does not fit its type at -9223372036854775808 / -1"),
+        Line("0u - 1u", "overflow: overflow: the result does not fit its type at 0u - 1u"),
+        Line(
+            "timestamp('9999-12-31T23:59:59Z') + duration('1s')",
+            "overflow: range error: the time lies outside the years 1 to 9999 at timestamp('9999-12-31T23:59:59Z') + duration('1s')"
+        ),
+        Line(
+            "timestamp('9999-12-31T23:59:59Z') - timestamp('0001-01-01T00:00:00Z')",
+            "overflow: range error: the duration is longer than 292 years at timestamp('9999-12-31T23:59:59Z') - timestamp('0001-01-01T00:00:00Z')"
+        ),
+        Line("int(1e99)", "overflow: range error: 1e+99 does not fit int at int"),
+        Line("uint(-1)", "overflow: range error: -1 does not fit uint at uint"),
+        Line("int('x')", #"invalid-argument: "x" cannot be converted to int at int"#),
+        Line("bool('maybe')", #"invalid-argument: "maybe" cannot be converted to bool at bool"#),
+        Line("string(b'\\xff')", "invalid-argument: invalid UTF-8 in bytes, which cannot become a string at string"),
+        Line("timestamp('yesterday')", #"invalid-argument: "yesterday" cannot be converted to timestamp at timestamp"#),
+        Line("duration('1')", #"invalid-argument: "1" cannot be converted to duration at duration"#),
+        Line("timestamp(0).getHours('Mars/Olympus')", #"invalid-argument: unknown time zone "Mars/Olympus" at getHours"#),
+        Line("timestamp(0).getHours('../etc')", #"invalid-argument: unknown time zone "../etc" at getHours"#),
+        Line("{'a': 1}.b", #"no-such-key: no such key: "b" at b"#),
+        Line("{'a': 1}['b']", #"no-such-key: no such key: "b" at 'b'"#),
+        Line("[1][1]", "index-out-of-range: index out of range: 1 at 1"),
+        Line("[1][-1]", "index-out-of-range: index out of range: -1 at -1"),
+        Line("[1]['a']", #"invalid-argument: invalid argument: "a" is not an index of a list at 'a'"#),
+        Line("{1.5: 1}", "bad-key: double cannot be the key of a map at 1.5"),
+        Line("{1: 1, 1u: 2}", "duplicate-key: the key 1u is there twice at 1u"),
+        Line("x", "unknown-name: `x` has no value here at x"),
+        Line("1 + 'a'", "no-such-overload: no such overload: + on (int, string) at 1 + 'a'"),
+        Line("[1].x", "no-such-overload: no such overload: field `x` of list(dyn) at x"),
+        Line("1 ? 2 : 3", "no-such-overload: no such overload: a condition on (int) at 1"),
+        Line("1 < 'a'", "no-such-overload: no such overload: < on (int, string) at 1 < 'a'"),
+        Line("1 in 2", "no-such-overload: no such overload: in on (int, int) at 1 in 2"),
+        Line("size(1)", "no-such-overload: no such overload: size on (int) at size"),
+        Line("'a'.nothing()", "no-such-overload: no such overload: nothing on (string) at nothing"),
+        Line("1.map(x, x)", "no-such-overload: no such overload: map on (int) at 1"),
+        Line("'a'.matches('(')", "invalid-pattern: the regular expression is refused: missing ): ( at matches"),
+        Line("optional.none().value()", "empty-optional: optional.none() has no value at value"),
+        Line("'a'.charAt(9)", "index-out-of-range: index out of range: 9 at charAt"),
+        Line("'abc'.substring(2, 1)", "invalid-argument: invalid range: start 2, end 1 at substring"),
+        Line("[1].slice(0, 9)", "index-out-of-range: index out of range: 9 at slice"),
+        Line("[1].flatten(-1)", "invalid-argument: flatten(): the depth is negative at flatten"),
+        Line("[1, 'a'].sort()", "no-such-overload: no such overload: sort on (int, string) at sort"),
+        Line("[[1]].sort()", "no-such-overload: no such overload: sort on (list(dyn)) at sort"),
+        Line("math.greatest([])", "invalid-argument: math.greatest() of an empty list at greatest"),
+        Line("math.bitShiftLeft(1, -1)", "invalid-argument: math.bitShiftLeft(): negative offset at bitShiftLeft"),
+        Line("math.abs(-9223372036854775808)", "overflow: overflow: the result does not fit its type at abs"),
+        Line("base64.decode('?')", "invalid-argument: the text is not base 64 at decode"),
+        Line(
+            "'%a'.format([1])",
+            #"invalid-argument: could not parse formatting clause: unrecognized formatting clause "a" at format"#),
+        Line("'%'.format([1])", "invalid-argument: could not parse formatting clause: the text ends after `%` at format"),
+        Line(
+            "'%.9999f'.format([1.0])",
+            "invalid-argument: could not parse formatting clause: a precision is a number from 0 to 1000 and a letter, as in `%.2f` at format"
+        ), Line("'%s'.format([])", "invalid-argument: format(): there is no argument for place 0 at format"),
+        Line(
+            "'%d'.format(['a'])",
+            "invalid-argument: error during formatting: decimal clause can only be used on integers, was given string at format"),
+        Line(
+            #"regex.replace('a', 'a', '\\9')"#,
+            #"invalid-argument: "\\9" is no replacement: behind a backslash stands a backslash or the number of a group at replace"#
+        ),
+        Line(
+            "regex.extract('a', '(a)(b)')",
+            "invalid-argument: the pattern has several groups in parentheses; make all but one of them (?:…) at extract"),
+        Line("ip('1.2.3')", "invalid-argument: IP Address '1.2.3' parse error during conversion from string at ip"),
+        Line("ip('fe80::1%en0')", "invalid-argument: IP Address with zone value is not allowed at ip"),
+        Line("cidr('1.2.3.4')", "invalid-argument: CIDR '1.2.3.4' parse error during conversion from string at cidr"),
+        Line("ip('::ffff:1.2.3.4')", "invalid-argument: IPv4-mapped IPv6 address is not allowed at ip"),
+        Line("timestamp(0).format('qq')", "invalid-argument: `qq` is no part of a time pattern at format"),
+        Line("timestamp(0).format(\"'\")", "invalid-argument: the pattern has a quote that is not closed at format"),
+        Line("['a', 'a'].transformMapEntry(i, v, {v: i})", #"duplicate-key: the key "a" is there twice at {v: i}"#),
+    ])
+    func `an error has a code, a sentence and a place`(_ line: Line) throws {
+        #expect(try failure(line.text) == line.expected)
+    }
+
+    @Test(arguments: [
+        "x + 1", "1 < x", "x >= 'a'", "x.field", "x[0]", "[1][x]", "{1: 1}[x]", "!x", "-x", "x && true", "x || false",
+        "x ? 1 : 2", "1 in x", "size(x)", "x.contains('a')", "x.startsWith('a')", "'a'.contains(x)", "x.matches('a')",
+        "x.map(y, y)", "x.all(y, true)", "timestamp(x)", "string(x)", "has(x.y)", "x.optMap(y, y)", "['a', x].join()",
+        "math.abs(x)", "math.greatest(x, 1)", "x.getHours()", "timestamp(0) - x", "x.y.z == 1", "[x].all(y, y > 1)",
+    ])
+    func `an operation on null says so`(_ text: String) throws {
+        let error = try failure(text, ["x": .null])
+        #expect(error.hasPrefix("null-operand: "), "\(error)")
+    }
+
+    @Test(arguments: [
+        "x == null", "x != 1", "null in [x]", "type(x) == null_type", "x == x", "[x] == [null]", "has({'a': x}.a)",
+        "x == null || x > 1", "!(x != null && x > 1)",
+    ])
+    func `equality with null is no error`(_ text: String) throws {
+        #expect(try evaluated(text, ["x": .null]) == true)
+    }
+
+    @Test func `a condition over null is unknown and one over an error has failed`() throws {
+        let environment = Sample.environment
+        let unknown = try environment.compile("task.priority <= 2 && task.title == 'a'", expecting: .bool).program
+        let task = Value.map(["priority": .null, "title": "a"])
+        guard case .unknown(let error) = unknown.verdict(Activation(environment, resolver: Bindings(["task": task]))) else {
+            Testing.Issue.record("a null operand is not unknown")
+            return
+        }
+        #expect(error.code == .nullOperand)
+        let other = Value.map(["priority": .null, "title": "b"])
+        guard case .no = unknown.verdict(Activation(environment, resolver: Bindings(["task": other]))) else {
+            Testing.Issue.record("a decided condition is not no")
+            return
+        }
+        let failing = try environment.compile("anything.x == 1", expecting: .bool).program
+        guard case .failed(let reason) = failing.verdict(Activation(environment, resolver: Bindings(["anything": .map([:])])))
+        else {
+            Testing.Issue.record("a missing key is no failure")
+            return
+        }
+        #expect(reason.code == .noSuchKey)
+    }
+}
