@@ -2,7 +2,7 @@ public import BellhopCore
 import Synchronization
 
 /// Wakes one loop: somebody rings when there may be work, the loop waits for that or for a moment. A ring that nobody hears is kept,
-/// so that work which arrives while the loop is looking is not slept over.
+/// so that work which arrives while the loop is looking is not slept over. Many may ring, one waits.
 ///
 /// A class over a mutex, because the ringer and the waiter share it.
 public final class Bell: Sendable {
@@ -27,11 +27,21 @@ public final class Bell: Sendable {
 
     /// Returns once somebody rang, once the moment has come, or when the task is cancelled.
     public func wait(until deadline: Timestamp?, on clock: any AgentClock) async {
+        if heard() { return }
+        guard let deadline else { return await listen() }
         await withTaskGroup { group in
             group.addTask { await self.listen() }
-            if let deadline { group.addTask { try? await clock.sleep(until: deadline) } }  // throws only when cancelled
+            group.addTask { try? await clock.sleep(until: deadline) }  // throws only when cancelled
             await group.next()
             group.cancelAll()
+        }
+    }
+
+    /// True when somebody has rung since the latest wait.
+    private func heard() -> Bool {
+        state.withLock { state in
+            defer { state.rung = false }
+            return state.rung
         }
     }
 
@@ -44,6 +54,7 @@ public final class Bell: Sendable {
                         state.rung = false
                         return true
                     }
+                    precondition(state.waiter == nil, "a bell wakes one loop")
                     state.waiter = continuation
                     return false
                 }

@@ -80,6 +80,8 @@ public struct Poller: Sendable {
     ) async throws(Trouble) -> PollOutcome {
         let began = surroundings.clock.now
         var answer = try await list(after: memory.cursor)
+        // Where the clock was set back, nobody can say how old the details are.
+        if let latest = memory.health.lastSuccess, latest > began { memory.known.age(readAfter: began) }
         let age = plan.refresh.age(tasks: memory.known.count)
         let stale = memory.known.stale(before: age == .zero ? .distantFuture : began - age, limit: plan.refresh.batch)
         if memory.hasBaseline, memory.answer == answer.fingerprint, memory.health.held == nil, stale.isEmpty {

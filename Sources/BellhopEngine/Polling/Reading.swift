@@ -59,4 +59,13 @@ extension KnownTasks {
             set(KnownTask(key: reading.key, listed: reading.listed, content: reading.content, refreshed: now))
         }
     }
+
+    /// Makes details that were read after this moment, which is now, count as never read.
+    mutating func age(readAfter moment: Timestamp) {
+        for task in self where (task.refreshed ?? .distantPast) > moment {
+            var task = task
+            task.refreshed = nil
+            set(task)
+        }
+    }
 }

@@ -25,8 +25,7 @@ public final class RuleShelf: Sendable {
     public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         let now = surroundings.clock.now
         let since = try await surroundings.store.register(book.registrations(at: now), at: now)
-        // The store says from which place on, the book is asked after which.
-        shelved.withLock { $0 = Shelved(book: book, since: since.mapValues { $0 - 1 }) }
+        shelved.withLock { $0 = Shelved(book: book, since: since) }
         surroundings.bells.router.ring()
         surroundings.bells.timers.ring()
     }

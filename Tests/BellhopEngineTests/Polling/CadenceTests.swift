@@ -1,0 +1,89 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// When a source is polled.
+@Suite struct `The cadence of polls` {
+    /// Polls a source for a while; at what times, in seconds from the start.
+    private func polls(
+        _ cadence: Cadence, for time: Duration, delay: Duration = .zero, random: Double = 0.5,
+        _ story: (ScriptedSource, TestClock) async throws -> Void = { _, _ in }
+    ) async throws -> [Double] {
+        let bench = try Bench(random: random)
+        let source = ScriptedSource(clock: bench.clock, delay: delay)
+        source.set(tasks(0..<3))
+        let (clock, surroundings, start) = (bench.clock, bench.surroundings, bench.now)
+        let polling = Task {
+            var poller = Poller(source, plan: PollPlan(cadence: cadence), in: surroundings)
+            await poller.run()
+        }
+        try await story(source, clock)
+        try await clock.run(until: start + time, awaiting: 1)
+        polling.cancel()
+        await polling.value
+        #expect(source.asked.mostPollsAtOnce == 1)
+        return source.asked.lists.map { ($0 - start) / .seconds(1) }
+    }
+
+    @Test func `every so often, with jitter, from the start of the poll before`() async throws {
+        #expect(try await polls(.every(.seconds(60)), for: .seconds(200)) == [0, 60, 120, 180])
+        #expect(try await polls(.every(.seconds(60)), for: .seconds(200), delay: .seconds(10)) == [0, 60, 120, 180])
+        #expect(try await polls(.every(.seconds(60)), for: .seconds(200), random: 0) == [0, 54, 108, 162])
+    }
+
+    @Test func `a poll that outlasts its interval is followed by the next, never joined by it`() async throws {
+        #expect(try await polls(.every(.seconds(60)), for: .seconds(299), delay: .seconds(100)) == [0, 100, 200])
+    }
+
+    @Test func `often while something happens, seldom while nothing does`() async throws {
+        let times = try await polls(.busyIdle(busy: .seconds(15), idle: .seconds(120)), for: .seconds(480)) { source, clock in
+            try await clock.run(until: clock.now + .seconds(200), awaiting: 1)
+            source.put(task("new"))
+        }
+        #expect(times == [0, 15, 135, 255, 270, 390])
+    }
+
+    @Test func `at the times of a schedule`() async throws {
+        let cron = try CronSchedule("*/20 10 * * *")
+        let times = try await polls(.cron(cron, .utc), for: .seconds(25 * 3600 + 60))
+        #expect(times == [0, 3600, 4800, 6000, 3600 + 86400])  // once at the start, at nine
+    }
+
+    @Test(arguments: [Duration.days(1), .days(-1), .seconds(3600), .seconds(-3600), .seconds(-20)])
+    func `a clock that is set neither stops the polls nor sets off a storm of them`(_ jump: Duration) async throws {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        let source = ScriptedSource(clock: wall.steady)
+        source.set(tasks(0..<3))
+        let (clock, surroundings, start) = (wall.steady, bench.surroundings, wall.steady.now)
+        let polling = Task {
+            var poller = Poller(source, plan: .minutely, in: surroundings)
+            await poller.run()
+        }
+        try await clock.run(until: start + .seconds(130), awaiting: 1)
+        wall.set(by: jump)
+        try await clock.run(until: start + .seconds(430), awaiting: 1)
+        polling.cancel()
+        await polling.value
+        let times = source.asked.lists.map { ($0 - start) / .seconds(1) }
+        let waits = zip(times.dropFirst(), times).map { $0 - $1 }
+        #expect(waits.allSatisfy { (10...90).contains($0) }, "\(times)")
+        #expect((7...8).contains(times.count), "\(times)")
+    }
+
+    @Test func `details grow old in a day that is lived twice`() async throws {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        let source = bench.source(tasks(0..<3))
+        let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(300)))
+        var poller = bench.poller(source, plan)
+        _ = try await poller.pollOnce()
+        wall.set(by: .days(-1))
+        for _ in 0..<7 {
+            _ = try await poller.pollOnce()
+            await wall.steady.advance(by: .seconds(60))
+        }
+        #expect(source.asked.details.count == 3)
+    }
+}

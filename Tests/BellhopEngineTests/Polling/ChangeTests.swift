@@ -1,0 +1,251 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// What a poll tells of what changed.
+@Suite struct `Changes a poll tells` {
+    @Test func `the first poll is the baseline and tells nothing`() async throws {
+        let bench = try Bench()
+        var poller = bench.poller(bench.source(tasks(0..<3)))
+        guard case .baseline(let count) = try await poller.pollOnce() else { return #expect(Bool(false), "no baseline") }
+        #expect(count == 3)
+        #expect(try await bench.happened() == [])
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(try await bench.happened() == [])
+    }
+
+    @Test func `initial: emit tells of the baseline's tasks`() async throws {
+        let bench = try Bench()
+        var poller = bench.poller(bench.source(tasks(0..<3)), PollPlan(cadence: .every(.seconds(60)), emitsInitial: true))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.happened() == ["task_created t0", "task_created t1", "task_created t2"])
+    }
+
+    @Test func `a baseline without tasks is one too`() async throws {
+        let bench = try Bench()
+        let source = bench.source()
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.put(task("a"))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.happened() == ["task_created a"])
+    }
+
+    @Test func `a task that appears is created, once`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.put(task("new"))
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        #expect(try await bench.happened() == ["task_created new"])
+    }
+
+    @Test func `fields and titles that change are told with both values`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a"), task("b")])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.put(task("a", "printer is out", ["priority": 1]))
+        for _ in 0..<2 { _ = try await poller.pollOnce() }
+        #expect(
+            try await bench.happened()
+                == [#"task_changed a priority: 3 → 1 title: "printer on fire" → "printer is out""#])
+        let event = try #require(try await bench.store.events(EventQuery()).first?.event)
+        #expect(event.data["before"]?["title"] == "printer on fire")
+        #expect(event.data["task"]?["fields"]?["priority"] == 1)
+        #expect(event.subject == "https://acme.example/a")
+    }
+
+    @Test(arguments: [
+        (
+            "bookkeeping",
+            labelled("a", fields: ["priority": 3, "sys_updated_on": "later", "sys_updated_by": "bob", "sys_mod_count": 9])
+        ),
+        ("a field that is declared now", labelled("a", fields: ["priority": 3, "state": 2])),
+        ("a field that is declared no more", labelled("a", fields: [:])),
+        ("labels", labelled("a", labels: ["priority": "3 - mittel"])),
+    ]) func `what is no change of the task is not told`(_ what: String, _ after: Snapshot) async throws {
+        let bench = try Bench()
+        let before = labelled("a", fields: ["priority": 3, "sys_updated_on": "now"])
+        let source = bench.source([before])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.put(after)
+        #expect(try await poller.pollOnce().isUnchanged)
+        source.put(before)
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(try await bench.happened() == [])
+    }
+
+    @Test(arguments: RemovalReason.allCases)
+    func `a task that leaves is removed, with the reason the source gives`(_ reason: RemovalReason) async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a"), task("b")])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.remove("a", because: reason)
+        for _ in 0..<2 { _ = try await poller.pollOnce() }
+        #expect(try await bench.happened() == ["task_removed a \(reason.rawValue)"])
+    }
+
+    @Test func `coming back is not being created, and every return is told`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a"), task("b")])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        for _ in 0..<2 {
+            source.remove("a", because: .closed)
+            _ = try await poller.pollOnce()
+            await bench.clock.advance(by: .seconds(60))
+            source.put(task("a", "printer burns again"))
+            _ = try await poller.pollOnce()
+        }
+        source.put(task("a", "printer is fine"))
+        _ = try await poller.pollOnce()
+        #expect(
+            try await bench.happened() == [
+                "task_removed a closed", "task_returned a", "task_removed a closed", "task_returned a",
+                #"task_changed a title: "printer burns again" → "printer is fine""#,
+            ])
+        let returned = try #require(try await bench.store.events(EventQuery(types: [.taskReturned])).first?.event)
+        #expect(returned.data["removed"] == .string((bench.now - .seconds(120)).rfc3339))
+    }
+
+    @Test func `a restart forgets nothing and tells nothing twice`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<3))
+        for step in 0..<4 {
+            var poller = bench.poller(source)
+            if step == 1 { source.put(task("new")) }
+            if step == 2 { source.remove("t0", because: .closed) }
+            if step == 3 { source.put(task("t0")) }
+            for _ in 0..<2 { _ = try await poller.pollOnce() }
+        }
+        #expect(try await bench.happened() == ["task_created new", "task_removed t0 closed", "task_returned t0"])
+    }
+
+    @Test func `another instance, user or query starts anew`() async throws {
+        let bench = try Bench()
+        var poller = bench.poller(bench.source(tasks(0..<3)))
+        _ = try await poller.pollOnce()
+        let other = ScriptedSource(instance: "https://other.example", clock: bench.clock)
+        other.set(tasks(5..<9))
+        var another = bench.poller(other)
+        guard case .baseline = try await another.pollOnce() else { return #expect(Bool(false), "no baseline") }
+        #expect(try await bench.happened() == [])
+    }
+
+    @Test func `the same fact is the same event, in whatever store it is seen`() async throws {
+        var ids: [[Event.ID]] = []
+        for offset in [0, 1000] {
+            let bench = try Bench()
+            await bench.clock.advance(by: .seconds(offset))
+            let source = bench.source(tasks(0..<2))
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+            source.put(task("new"))
+            source.put(task("t1", "another title"))
+            source.remove("t0")
+            _ = try await poller.pollOnce()
+            source.put(task("t0"))
+            _ = try await poller.pollOnce()
+            ids.append(try await bench.store.events(EventQuery()).map(\.event.id))
+        }
+        #expect(ids[0].count == 4)
+        #expect(ids[0] == ids[1])
+        #expect(Set(ids[0]).count == 4)
+    }
+
+    @Test func `a task whose details cannot be had is told of once they can`() async throws {
+        let bench = try Bench()
+        let source = bench.source()
+        var poller = bench.poller(
+            source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600))))
+        _ = try await poller.pollOnce()
+        source.put(task("a"))
+        source.edit { $0.unreadable = ["a"] }
+        for _ in 0..<2 { #expect(try await poller.pollOnce().isUnchanged) }
+        source.edit { $0.unreadable = [] }
+        _ = try await poller.pollOnce()
+        #expect(try await bench.happened() == ["task_created a"])
+    }
+
+    @Test func `what the source has to say is told once for as long as it stays the same`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(source)
+        source.edit { $0.notice = "The account may not read details." }
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        #expect(bench.recorder.count("source.notice") == 1)
+    }
+
+    @Test func `a change that our own write may have caused is one hop further`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a"), task("b")])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        try await bench.comment(on: "a", hop: 2)
+        await bench.clock.advance(by: .seconds(60))
+        source.put(task("a", "printer is fine"))
+        source.put(task("b", "printer is fine"))
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        source.put(task("a", "printer on fire"))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [3, 0, 0])
+    }
+
+    @Test func `a write during a poll counts for the next poll too`() async throws {
+        let bench = try Bench()
+        let source = ScriptedSource(clock: bench.clock, delay: .seconds(10))
+        source.set([task("a")])
+        let (clock, surroundings) = (bench.clock, bench.surroundings)
+        let polling = Task {
+            var poller = Poller(source, plan: .minutely, in: surroundings)
+            await poller.run()
+        }
+        try await clock.waitForSleepers(1)
+        await clock.advance(by: .seconds(5))
+        try await bench.comment(on: "a", hop: 0)  // while the list is under way
+        try await clock.run(until: clock.now + .seconds(30), awaiting: 1)
+        source.put(task("a", "printer is fine"))
+        try await clock.run(until: clock.now + .seconds(60), awaiting: 1)
+        polling.cancel()
+        await polling.value
+        #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [1])
+    }
+}
+
+extension PollOutcome {
+    var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
+    var isHeld: Bool { if case .held = self { true } else { false } }
+    var isSuperseded: Bool { if case .superseded = self { true } else { false } }
+    var isFailed: Bool { if case .failed = self { true } else { false } }
+    var isBaseline: Bool { if case .baseline = self { true } else { false } }
+    var events: Int { if case .changed(let events) = self { events } else { 0 } }
+}
+
+private func labelled(_ key: String, fields: JSON.Object = ["priority": 3], labels: JSON.Object = [:]) -> Snapshot {
+    var snapshot = task(key, "printer on fire", fields)
+    snapshot.labels = labels
+    return snapshot
+}
+
+extension Bench {
+    /// Keeps a comment that was made now.
+    func comment(on key: TaskKey, hop: Int) async throws {
+        let subject = "https://acme.example/\(key.text)"
+        let delivery = Delivery(
+            id: .init(
+                occasion: .init("event/\(key.text)/\(now.microseconds)"), rule: "r", step: StepPath(index: 0), receiver: "snow"),
+            revision: "1", action: "comment", arguments: .values(["text": "hello"]),
+            task: TaskReference(source: "my-work", key: key, number: "", title: "", className: "", url: "", subject: subject),
+            lane: "task/\(key.text)", createdAt: now, hop: hop)
+        try await store.route(Routing(deliveries: [delivery]))
+        let action = ScriptedAction()
+        try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
+    }
+}

@@ -1,0 +1,121 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// A poll is kept whole or not at all, and once (T1).
+@Suite struct `Keeping a poll` {
+    /// A source in which one task appeared, one changed and one left since the baseline, and the poller that is to see it.
+    private func changed(_ bench: Bench) async throws -> ScriptedSource {
+        let source = bench.source(tasks(0..<3))
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.put(task("new"))
+        source.put(task("t1", "another title"))
+        source.remove("t0", because: .closed)
+        return source
+    }
+
+    private let all = [
+        "task_created new", #"task_changed t1 title: "printer on fire" → "another title""#, "task_removed t0 closed",
+    ]
+
+    @Test func `whichever statement fails, the poll is kept whole or not at all`() async throws {
+        for count in 1...200 {
+            let bench = try Bench()
+            let source = try await changed(bench)
+            var poller = bench.poller(source)
+            bench.fail(statement: count)
+            do {
+                _ = try await poller.pollOnce()
+                #expect(!bench.stopFailing())
+                #expect(try await bench.happened() == all)
+                #expect(count > 10)
+                return
+            } catch {
+                bench.stopFailing()
+                #expect(try await bench.happened() == [], "statement \(count) left something behind")
+            }
+            // Neither the same poller nor one after a restart loses it or doubles it.
+            if count.isMultiple(of: 2) { poller = bench.poller(source) }
+            for _ in 0..<2 { _ = try await poller.pollOnce() }
+            #expect(try await bench.happened() == all)
+        }
+        #expect(Bool(false), "no poll came through")
+    }
+
+    @Test(arguments: [FaultyStore.Call.open, .remembered, .writes, .commit], [FaultyStore.Moment.before, .after])
+    func `a process that dies between the list and the commit sees it all exactly once after its restart`(
+        _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
+    ) async throws {
+        let bench = try Bench()
+        let source = try await changed(bench)
+        var poller = bench.poller(source)
+        bench.store.failOnce(call, moment)
+        await #expect(throws: StoreError.self) { _ = try await poller.pollOnce() }
+        var next = bench.poller(source)
+        for _ in 0..<2 { _ = try await next.pollOnce() }
+        #expect(try await bench.happened() == all)
+    }
+
+    @Test func `a poller whose commit was kept but not confirmed starts from what is kept`() async throws {
+        let bench = try Bench()
+        let source = try await changed(bench)
+        var poller = bench.poller(source)
+        bench.store.failOnce(.commit, .after)
+        await #expect(throws: StoreError.self) { _ = try await poller.pollOnce() }
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        #expect(try await bench.happened() == all)
+    }
+
+    @Test func `details that cannot be had fail the whole poll, and nothing of it is kept`() async throws {
+        let bench = try Bench()
+        let source = try await changed(bench)
+        var poller = bench.poller(source)
+        source.edit { $0.details = [Failure(.cut, .retry(after: nil), "cut")] }
+        #expect(try await poller.pollOnce().isFailed)
+        #expect(try await bench.happened() == [])
+        _ = try await poller.pollOnce()
+        #expect(try await bench.happened() == all)
+    }
+
+    @Test func `a poll that another was kept before is dropped, and the next one starts from that`() async throws {
+        let bench = try Bench()
+        let source = try await changed(bench)
+        var slow = bench.poller(source)
+        #expect(try await slow.pollOnce().events == 3)
+        source.put(task("newer"))
+        var other = bench.poller(source)
+        #expect(try await other.pollOnce().events == 1)
+        source.put(task("newest"))
+        #expect(try await slow.pollOnce().isSuperseded)
+        #expect(bench.recorder.count("source.superseded") == 1)
+        #expect(try await bench.happened() == all + ["task_created newer"])
+        #expect(try await slow.pollOnce().events == 1)
+        #expect(try await bench.happened() == all + ["task_created newer", "task_created newest"])
+    }
+
+    @Test func `the same answer twice is looked at no further`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<3))
+        var poller = bench.poller(
+            source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600))))
+        _ = try await poller.pollOnce()
+        bench.store.fail { [.commit, .setHealth, .remembered].contains($0) ? .before : nil }
+        for _ in 0..<3 { #expect(try await poller.pollOnce().isUnchanged) }
+        #expect(source.asked.details.count == 1)
+    }
+
+    @Test func `where the source stands is kept with the poll`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<3))
+        source.edit { $0.cursor = Cursor(["from": 1]) }
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.edit { $0.cursor = Cursor(["from": 2]) }
+        _ = try await poller.pollOnce()
+        var next = bench.poller(source)
+        _ = try await next.pollOnce()
+        #expect(source.asked.cursors == [nil, Cursor(["from": 1]), Cursor(["from": 2])])
+    }
+}

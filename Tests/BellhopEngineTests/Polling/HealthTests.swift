@@ -1,0 +1,143 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// What happens while polls fail.
+@Suite struct `Failing polls` {
+    private let failure = Failure(.gateway, .retry(after: nil), "502 Bad Gateway")
+
+    /// The waits between polls, in seconds, of a source that always fails like this.
+    private func waits(_ failure: Failure, polls: Int, random: Double = 0.5, cap: Duration = .seconds(900)) async throws
+        -> [Double]
+    {
+        let bench = try Bench(random: random)
+        let source = bench.source()
+        source.edit { $0.lists = Array(repeating: .failure(failure), count: polls + 1) }
+        let plan = PollPlan(cadence: .every(.seconds(60)), failureCap: cap)
+        let (clock, surroundings) = (bench.clock, bench.surroundings)
+        let polling = Task {
+            var poller = Poller(source, plan: plan, in: surroundings)
+            await poller.run()
+        }
+        while source.asked.lists.count <= polls {
+            try await clock.waitForSleepers(1)
+            await clock.advance(by: .seconds(30))
+        }
+        polling.cancel()
+        await polling.value
+        let times = source.asked.lists.prefix(polls + 1)
+        return zip(times.dropFirst(), times).map { ($0 - $1) / .seconds(1) }
+    }
+
+    @Test func `waits grow up to the cap`() async throws {
+        let waits = try await waits(failure, polls: 8)
+        #expect(waits == [60, 90, 180, 360, 675, 675, 675, 675])
+    }
+
+    @Test func `a poll that failed is never sooner repeated than one that worked`() async throws {
+        #expect(try await waits(failure, polls: 3, random: 0) == [54, 54, 108])
+    }
+
+    @Test func `the other side's own word on when to come back is kept`() async throws {
+        let waits = try await waits(Failure(.quota, .retry(after: .seconds(1200)), "429"), polls: 2)
+        #expect(waits == [1200, 1200])
+    }
+
+    @Test func `a connection that needs a person is asked seldom`() async throws {
+        #expect(try await waits(Failure(.unauthenticated, .pauseConnection, "401"), polls: 2) == [300, 300])
+    }
+
+    @Test func `three failures in a row are said once, and so is the end of it`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        let since = bench.now
+        source.edit { $0.lists = Array(repeating: .failure(failure), count: 5) }
+        for failures in 1...5 {
+            #expect(try await poller.pollOnce().isFailed)
+            await bench.clock.advance(by: .seconds(60))
+            #expect(try await bench.happened() == (failures < 3 ? [] : ["source_failing source/my-work gateway 502 Bad Gateway"]))
+        }
+        for _ in 0..<2 { _ = try await poller.pollOnce() }
+        #expect(
+            try await bench.happened() == [
+                "source_failing source/my-work gateway 502 Bad Gateway", "source_recovered source/my-work 502 Bad Gateway",
+            ])
+        let events = try await bench.store.events(EventQuery()).map(\.event)
+        #expect(events.map { $0.data["since"] } == [.string(since.rfc3339), .string(since.rfc3339)])
+        #expect(events.allSatisfy { $0.source == "my-work" })
+    }
+
+    @Test func `fewer failures are not said, nor their end`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(source)
+        source.edit { $0.lists = [.failure(failure), .failure(failure)] }
+        for _ in 0..<4 { _ = try await poller.pollOnce() }
+        #expect(try await bench.happened() == [])
+    }
+
+    @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
+    func `what is hopeless is said at once`(_ remedy: Failure.Remedy) async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        source.edit { $0.lists = [.failure(Failure(.forbidden, remedy, "403"))] }
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        #expect(try await bench.happened() == ["source_failing source/my-work forbidden 403"])
+    }
+
+    @Test func `the count goes on over restarts, and nothing is said again`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        source.edit { $0.lists = Array(repeating: .failure(failure), count: 6) }
+        for _ in 0..<6 {
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+            await bench.clock.advance(by: .seconds(60))
+        }
+        #expect(try await bench.happened() == ["source_failing source/my-work gateway 502 Bad Gateway"])
+        var poller = bench.poller(source)
+        for _ in 0..<2 { _ = try await poller.pollOnce() }
+        #expect(try await bench.happened().count == 2)
+    }
+
+    @Test func `a store that fails does not make the source be asked more often`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        bench.store.fail { $0 == .commit ? .before : nil }
+        let (clock, surroundings) = (bench.clock, bench.surroundings)
+        let polling = Task {
+            var poller = Poller(source, plan: .minutely, in: surroundings)
+            await poller.run()
+        }
+        try await clock.run(until: clock.now + .seconds(300), awaiting: 1)
+        #expect(source.asked.lists.count == 6)
+        bench.store.work()
+        try await clock.run(until: clock.now + .seconds(60), awaiting: 1)
+        polling.cancel()
+        await polling.value
+        #expect(bench.recorder.count("source.baseline") == 1)
+    }
+
+    @Test func `a store that cannot be asked is tried again soon`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        bench.store.fail { $0 == .open ? .before : nil }
+        let (clock, surroundings) = (bench.clock, bench.surroundings)
+        let polling = Task {
+            var poller = Poller(source, plan: .minutely, in: surroundings)
+            await poller.run()
+        }
+        try await clock.run(until: clock.now + .seconds(9), awaiting: 1)
+        #expect(source.asked.lists.isEmpty)
+        #expect(bench.recorder.count("store.failed") == 5)
+        bench.store.work()
+        try await clock.run(until: clock.now + .seconds(2), awaiting: 1)
+        polling.cancel()
+        await polling.value
+        #expect(source.asked.lists.count == 1)
+    }
+}

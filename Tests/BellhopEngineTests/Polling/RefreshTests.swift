@@ -1,0 +1,88 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// When the details of tasks are read again whose listing shows no difference.
+@Suite struct `Refreshing details` {
+    @Test func `up to 200 tasks are read at every poll`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<200))
+        var poller = bench.poller(source)
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        #expect(source.asked.details.map(\.count) == [200, 200, 200])
+    }
+
+    @Test func `more than 200 are read when their details are a quarter of an hour old`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<201))
+        var poller = bench.poller(source)
+        for _ in 0...15 {
+            _ = try await poller.pollOnce()
+            await bench.clock.advance(by: .seconds(60))
+        }
+        #expect(source.asked.details.map(\.count) == [201])
+        await bench.clock.advance(by: .seconds(1))
+        _ = try await poller.pollOnce()
+        #expect(source.asked.details.map(\.count) == [201, 201])
+    }
+
+    @Test func `an interval is kept however few tasks there are`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<5))
+        let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(300)))
+        var poller = bench.poller(source, plan)
+        for _ in 0..<5 {
+            _ = try await poller.pollOnce()
+            await bench.clock.advance(by: .seconds(120))
+        }
+        #expect(source.asked.details.map(\.count) == [5, 5])
+    }
+
+    @Test func `one poll refreshes so many at most, the oldest first`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<5))
+        let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(60), batch: 2))
+        var poller = bench.poller(source, plan)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(120))
+        for _ in 0..<3 {
+            _ = try await poller.pollOnce()
+            await bench.clock.advance(by: .seconds(1))
+        }
+        #expect(source.asked.details.dropFirst() == [["t0", "t1"], ["t2", "t3"], ["t4"]])
+    }
+
+    @Test func `a task that changed in the listing is read at once, with what is new and what is gone`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<5))
+        let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600)))
+        var poller = bench.poller(source, plan)
+        _ = try await poller.pollOnce()
+        source.put(task("t3", "another title"))
+        source.put(task("new"))
+        source.remove("t1")
+        _ = try await poller.pollOnce()
+        #expect(source.asked.details.dropFirst() == [["new", "t3", "t1"]])
+    }
+
+    @Test func `a field that the listing does not show is seen when the details are read again`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<5))
+        let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(600)))
+        var poller = bench.poller(source, plan)
+        _ = try await poller.pollOnce()
+        source.put(task("t1", "printer on fire", ["priority": 1]))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.happened() == [])
+        // Another poll may have changed nothing in between, and our own write in that time counts as its cause.
+        await bench.clock.advance(by: .seconds(300))
+        try await bench.comment(on: "t1", hop: 1)
+        await bench.clock.advance(by: .seconds(200))
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(200))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.happened() == ["task_changed t1 priority: 3 → 1"])
+        #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [2])
+    }
+}

@@ -1,0 +1,131 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// Results that are mostly unlike the last are held back until the next shows the same.
+@Suite struct `The storm guard` {
+    private func baseline(_ bench: Bench, _ count: Int = 30) async throws -> (ScriptedSource, Poller) {
+        let source = bench.source(tasks(0..<count))
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        return (source, poller)
+    }
+
+    @Test(arguments: [0..<14, 0..<70, 30..<60])
+    func `a result of which most is unlike is held, and accepted when it is shown again`(
+        _ next: Range<Int>
+    ) async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench)
+        source.set(tasks(next))
+        #expect(try await poller.pollOnce().isHeld)
+        #expect(try await bench.happened().map { $0.prefix(11) } == ["source_held"])
+        let expected = Set(0..<30).symmetricDifference(next).count
+        #expect(try await poller.pollOnce().events == expected)
+        #expect(try await bench.happened().count == expected + 1)
+        #expect(try await poller.pollOnce().isUnchanged)
+    }
+
+    @Test(arguments: [15..<30, 0..<60]) func `half is believed at once`(_ next: Range<Int>) async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench)
+        source.set(tasks(next))
+        #expect(try await poller.pollOnce().events == Set(0..<30).symmetricDifference(next).count)
+    }
+
+    @Test func `fewer than twenty tasks are believed at once`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, 19)
+        source.set(tasks(18..<30))
+        #expect(try await poller.pollOnce().events == 18 + 11)
+    }
+
+    @Test func `a held result that was a fault leaves no trace`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench)
+        source.set(tasks(0..<5))
+        #expect(try await poller.pollOnce().isHeld)
+        source.set(tasks(0..<30))
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(try await bench.happened().count == 1)
+        // Nor does it count when the same comes again later.
+        await bench.clock.advance(by: .seconds(60))
+        source.set(tasks(0..<5))
+        #expect(try await poller.pollOnce().isHeld)
+        #expect(try await bench.happened().count == 2)
+    }
+
+    @Test func `what is held survives a restart`() async throws {
+        let bench = try Bench()
+        let (source, _) = try await baseline(bench)
+        source.set(tasks(0..<5))
+        var first = bench.poller(source)
+        #expect(try await first.pollOnce().isHeld)
+        var second = bench.poller(source)
+        #expect(try await second.pollOnce().events == 25)
+    }
+
+    @Test func `a failing poll between the two changes nothing`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench)
+        source.set(tasks(0..<5))
+        #expect(try await poller.pollOnce().isHeld)
+        source.edit { $0.lists = [.failure(Failure(.gateway, .retry(after: nil), "502"))] }
+        #expect(try await poller.pollOnce().isFailed)
+        #expect(try await poller.pollOnce().events == 25)
+    }
+
+    @Test func `a source that stays unlike for five polls is believed though it keeps changing, and said to be held once`()
+        async throws
+    {
+        let bench = try Bench()
+        let (source, _) = try await baseline(bench)
+        for poll in 1...4 {
+            source.set(tasks(100..<150 + poll))
+            var poller = bench.poller(source)  // a restart between any two makes no difference
+            #expect(try await poller.pollOnce().isHeld)
+        }
+        source.set(tasks(100..<160))
+        var poller = bench.poller(source)
+        #expect(try await poller.pollOnce().events == 30 + 60)
+        #expect(try await bench.happened().count { $0.hasPrefix("source_held") } == 1)
+        #expect(bench.recorder.count("source.held") == 4)
+    }
+
+    @Test func `a list that is suddenly empty is read a second time at once`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, 3)
+        source.edit { $0.lists = [.empty, .truth] }
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(source.asked.lists.count == 3)
+        #expect(try await bench.happened() == [])
+        source.set([])
+        #expect(try await poller.pollOnce().events == 3)
+        #expect(source.asked.lists.count == 5)
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(source.asked.lists.count == 6)
+    }
+
+    @Test func `many tasks gone at once are held even when the second reading is empty too`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench)
+        source.set([])
+        #expect(try await poller.pollOnce().isHeld)
+        #expect(source.asked.lists.count == 3)
+        #expect(try await poller.pollOnce().events == 30)
+    }
+
+    @Test func `a source that failed and then is held has recovered`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench)
+        source.edit { $0.lists = Array(repeating: .failure(Failure(.gateway, .retry(after: nil), "502")), count: 3) }
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        source.set(tasks(0..<5))
+        #expect(try await poller.pollOnce().isHeld)
+        #expect(
+            try await bench.happened().map { $0.split(separator: " ")[0] } == [
+                "source_failing", "source_held", "source_recovered",
+            ])
+    }
+}

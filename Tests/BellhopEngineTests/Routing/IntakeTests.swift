@@ -1,0 +1,68 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// Logins come onto the bus, and one that works wakes what rested on its connection.
+@Suite(.timeLimit(.minutes(1))) struct `Logins` {
+    private func login(_ ok: Bool, at now: Timestamp) -> Event {
+        Event(
+            id: Event.ID(type: .loginEvent, facts: "snow", String(now.microseconds)), type: .loginEvent, source: "snow",
+            subject: "connection/snow", time: now, data: ["connection": "snow", "user": "ada", "ok": .bool(ok), "reason": ""])
+    }
+
+    @Test func `a login is an event, once`() async throws {
+        let bench = try Bench()
+        for _ in 0..<2 { await Intake(bench.surroundings).emit([login(false, at: bench.now)]) }
+        #expect(try await bench.happened() == ["login_event connection/snow "])
+        #expect(bench.recorder.count("event") == 2)
+    }
+
+    @Test func `a login whose task is cancelled is kept all the same`() async throws {
+        let bench = try Bench()
+        let (surroundings, event) = (bench.surroundings, login(false, at: bench.now))
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await Intake(surroundings).emit([event])
+        }
+        await task.value
+        #expect(try await bench.happened().count == 1)
+    }
+
+    @Test func `a store that cannot keep it is said, and the caller lives`() async throws {
+        let bench = try Bench()
+        bench.store.failOnce(.append)
+        await Intake(bench.surroundings).emit([login(true, at: bench.now)])
+        #expect(bench.recorder.count("store.failed") == 1)
+    }
+
+    @Test(arguments: [true, false]) func `a delivery that rests on its connection is woken by a login that works`(
+        _ ok: Bool
+    ) async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            if attempt.lastUncertain == nil, attempt.now == TestClock().now {
+                throw Failure(.unauthenticated, .pauseConnection, "401")
+            }
+            return Receipt("done")
+        }
+        try await bench.owe([.init("a", receiver: "snow")])
+        let surroundings = bench.surroundings
+        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        while bench.recorder.count("delivery.paused") == 0 { await Task.yield() }
+        try await bench.clock.waitForSleepers(1)
+        await bench.clock.advance(by: .seconds(10))
+        await Intake(surroundings).emit([login(ok, at: bench.now)])
+        if ok {
+            while bench.recorder.count("delivery.done") == 0 { await Task.yield() }
+            #expect(action.performed.map(\.attempt.number) == [1, 1])
+        } else {
+            await bench.clock.advance(by: .seconds(280))
+            #expect(action.count == 1)
+            await bench.clock.advance(by: .seconds(11))
+            while bench.recorder.count("delivery.done") == 0 { await Task.yield() }
+        }
+        loop.cancel()
+        await loop.value
+    }
+}

@@ -1,0 +1,198 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// Every event is routed through every rule exactly once (T2).
+@Suite(.timeLimit(.minutes(1))) struct `Routing events` {
+    private func created(_ numbers: Range<Int>, hop: Int = 0) -> [Event] {
+        numbers.map { number in
+            let snapshot = task("t\(number)")
+            return Event(
+                id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
+                subject: "https://acme.example/t\(number)", time: TestClock().now,
+                data: ["task": snapshot.json(source: "my-work")],
+                hop: hop)
+        }
+    }
+
+    private let two = telling("task_created", as: "one") + "\n---\n" + telling("task_created", as: "two")
+
+    private func texts(_ bench: Bench) async throws -> [String] {
+        try await bench.deliveries().map(\.delivery.text)
+    }
+
+    private func expected(_ numbers: Range<Int>, _ rules: String...) -> [String] {
+        numbers.flatMap { number in rules.map { "\($0): task_created t\(number)" } }
+    }
+
+    @Test func `every event meets every rule once, however small the batches`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(two)
+        try await bench.store.append(created(0..<7))
+        #expect(try await Router(bench.surroundings, shelf: shelf, batch: 2).routePending() == 7)
+        #expect(try await texts(bench) == expected(0..<7, "one", "two"))
+        #expect(try await Router(bench.surroundings, shelf: shelf).routePending() == 0)
+        #expect(try await texts(bench).count == 14)
+    }
+
+    @Test func `the first event after a rule was loaded is one that it sees`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(telling("task_created"))
+        try await bench.store.append(created(0..<1))
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        #expect(try await texts(bench) == ["tell: task_created t0"])
+    }
+
+    @Test func `whichever statement fails, nothing is routed by half or twice`() async throws {
+        for count in 1...100 {
+            let bench = try Bench()
+            let shelf = try await bench.shelf(two)
+            try await bench.store.append(created(0..<3))
+            let router = Router(bench.surroundings, shelf: shelf)
+            bench.fail(statement: count)
+            do {
+                try await router.routePending()
+                #expect(!bench.stopFailing())
+                #expect(count > 5)
+                return
+            } catch {
+                bench.stopFailing()
+                #expect(try await texts(bench) == [], "statement \(count) left something behind")
+            }
+            try await router.routePending()
+            #expect(try await texts(bench) == expected(0..<3, "one", "two"))
+            #expect(try await bench.store.status().rules.map(\.runs) == [3, 3])
+        }
+        #expect(Bool(false), "nothing was ever routed")
+    }
+
+    @Test(arguments: [FaultyStore.Call.unrouted, .state, .route], [FaultyStore.Moment.before, .after])
+    func `a process that dies while routing routes exactly once after its restart`(
+        _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
+    ) async throws {
+        let bench = try Bench()
+        let rules = two + "\n---\n" + telling("task_created", as: "three", more: "once: task.id")
+        let shelf = try await bench.shelf(rules)
+        try await bench.store.append(created(0..<3))
+        bench.store.failOnce(call, moment)
+        await #expect(throws: StoreError.self) { try await Router(bench.surroundings, shelf: shelf).routePending() }
+        let again = try await bench.shelf(rules)
+        try await Router(bench.surroundings, shelf: again).routePending()
+        #expect(try await texts(bench) == expected(0..<3, "one", "two", "three"))
+    }
+
+    @Test func `a store that fails for a while is tried again until everything is routed`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(two)
+        bench.store.fail { $0 == .route ? .before : nil }
+        let surroundings = bench.surroundings
+        let routing = Task { await Router(surroundings, shelf: shelf).run() }
+        try await bench.store.append(created(0..<3))
+        surroundings.bells.router.ring()
+        try await bench.clock.waitForSleepers(1)
+        await bench.clock.advance(by: .seconds(5))
+        #expect(try await texts(bench) == [])
+        try await bench.clock.waitForSleepers(1)
+        bench.store.work()
+        await bench.clock.advance(by: .seconds(2))
+        while try await bench.deliveries().count < 6 { await Task.yield() }
+        routing.cancel()
+        await routing.value
+        #expect(try await texts(bench) == expected(0..<3, "one", "two"))
+    }
+
+    @Test func `a rule that is added later sees only what happens later, and a restart changes nothing of it`() async throws {
+        let bench = try Bench()
+        var shelf = try await bench.shelf(telling("task_created", as: "one"))
+        try await bench.store.append(created(0..<2))
+        shelf = try await bench.shelf(two)
+        try await bench.store.append(created(2..<4))
+        shelf = try await bench.shelf(two)
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        #expect(try await texts(bench) == expected(0..<2, "one") + expected(2..<4, "one", "two"))
+    }
+
+    @Test func `a change of the rules is taken up between two batches`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(telling("task_created", as: "one"))
+        try await bench.store.append(created(0..<2))
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await shelf.install(try RuleBook.test(telling("task_created", as: "two")), in: bench.surroundings)
+        try await bench.store.append(created(2..<4))
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        #expect(try await texts(bench) == expected(0..<2, "one") + expected(2..<4, "two"))
+    }
+
+    @Test func `without rules nothing is taken from the bus`() async throws {
+        let bench = try Bench()
+        try await bench.store.append(created(0..<2))
+        #expect(try await Router(bench.surroundings, shelf: RuleShelf()).routePending() == 0)
+        #expect(try await bench.store.unrouted(limit: 9).count == 2)
+    }
+
+    @Test func `rules that cannot be written down are not put in force`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(telling("task_created", as: "one"))
+        bench.store.failOnce(.register)
+        await #expect(throws: StoreError.self) {
+            try await shelf.install(try RuleBook.test(telling("task_created", as: "two")), in: bench.surroundings)
+        }
+        #expect(shelf.book?.rules.map(\.name) == ["one"])
+    }
+
+    @Test func `once, throttle and the budget of writes are remembered over restarts`() async throws {
+        let bench = try Bench()
+        let rules =
+            telling("task_created", as: "once", more: "once: '\"x\"'") + "\n---\n"
+            + telling("task_created", as: "throttled", more: "throttle: {every: 1h}") + "\n---\n"
+                + """
+                rule: limited
+                on: task_created
+                limit: 1/h
+                do: [{comment: "hello ${{ event.type }}", task: a}]
+                """.replacing(", task: a", with: "")
+        var first = created(0..<3)
+        for place in first.indices { first[place].data["task"] = task("a").json(source: "my-work") }
+        for event in first {
+            let shelf = try await bench.shelf(rules, sources: [bench.source()])
+            try await bench.store.append([event])
+            try await Router(bench.surroundings, shelf: shelf).routePending()
+        }
+        let made = try await bench.deliveries()
+        #expect(
+            made.map { "\($0.delivery.id.rule) \($0.state.rawValue)" }.sorted() == [
+                "limited available", "limited dead", "limited dead", "once available", "throttled available",
+            ])
+        #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 2)
+        await bench.clock.advance(by: .seconds(3601))
+        let shelf = try await bench.shelf(rules, sources: [bench.source()])
+        try await bench.store.append(created(5..<6))
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        #expect(try await bench.deliveries().count { $0.delivery.id.rule == "throttled" } == 2)
+        #expect(try await bench.deliveries().count { $0.delivery.id.rule == "once" } == 1)
+    }
+
+    @Test func `rules that set each other off come to an end after five hops`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a")])
+        let shelf = try await bench.shelf("rule: echo\non: task_changed\ndo: [{comment: again}]", sources: [source])
+        let action = ScriptedAction()
+        // Each comment changes the task: an unlucky business rule on the other side.
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        for turn in 0..<9 {
+            await bench.clock.advance(by: .seconds(60))
+            source.put(task("a", "title \(min(turn, action.count))"))
+            if turn == 0 { source.put(task("a", "the world's own change")) }
+            _ = try await poller.pollOnce()
+            try await Router(bench.surroundings, shelf: shelf).routePending()
+            try await dispatcher.dispatchPending()
+        }
+        #expect(action.count == 5)
+        #expect(try await bench.store.events(EventQuery(types: [.taskChanged])).map(\.event.hop) == [0, 1, 2, 3, 4, 5])
+        #expect(bench.recorder.count("rule.failed") == 1)
+    }
+}

@@ -1,0 +1,92 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+
+@testable import BellhopStore
+
+/// A new store with the engine's surroundings about it, in virtual time.
+struct Bench: Sendable {
+    let store: FaultyStore
+    private let faults: StatementFaults
+    let clock: TestClock
+    let recorder = Recorder()
+    let surroundings: Surroundings
+
+    /// - Parameters:
+    ///   - wall: what the engine takes for the clock; the bench's own unless it is given.
+    ///   - random: what is drawn every time.
+    init(clock: TestClock = TestClock(), wall: (any AgentClock)? = nil, random: Double = 0.5) throws {
+        faults = StatementFaults()
+        store = FaultyStore(try SQLiteStore.inMemory(faults: faults))
+        self.clock = clock
+        surroundings = Surroundings(store: store, clock: wall ?? clock, signals: recorder.signals, random: { random })
+    }
+
+    var now: Timestamp { clock.now }
+
+    /// Makes the n-th statement that writes from now fail, once.
+    func fail(statement count: Int) { faults.fail(statement: count) }
+
+    /// Lets all statements pass; whether one failed.
+    @discardableResult
+    func stopFailing() -> Bool { faults.stop().failed }
+
+    func source(_ tasks: [Snapshot] = []) -> ScriptedSource {
+        let source = ScriptedSource(clock: surroundings.clock)
+        source.set(tasks)
+        return source
+    }
+
+    func poller(_ source: ScriptedSource, _ plan: PollPlan = .minutely) -> Poller {
+        Poller(source, plan: plan, in: surroundings)
+    }
+
+    /// Puts rules in force.
+    func shelf(_ rules: String, sources: [ScriptedSource] = []) async throws -> RuleShelf {
+        let shelf = RuleShelf()
+        try await shelf.install(try RuleBook.test(rules, sources: sources), in: surroundings)
+        return shelf
+    }
+
+    /// Everything that happened, a line an event, in the order of the bus.
+    func happened() async throws -> [String] {
+        try await store.events(EventQuery(limit: 100_000)).map(\.event.line)
+    }
+
+    func deliveries(_ states: DeliveryState...) async throws -> [DeliveryRecord] {
+        try await store.deliveries(DeliveryQuery(states: states, limit: 100_000))
+    }
+}
+
+extension PollPlan {
+    static let minutely = PollPlan(cadence: .every(.seconds(60)))
+}
+
+/// A task with a title, which the listing shows, and fields, which it does not.
+func task(_ key: String, _ title: String = "printer on fire", _ fields: JSON.Object = ["priority": 3]) -> Snapshot {
+    Snapshot(
+        key: TaskKey(key), number: "INC-\(key)", title: title, type: "Incident", className: "incident",
+        url: "https://acme.example/\(key)", fields: fields)
+}
+
+func tasks(_ numbers: Range<Int>, _ title: String = "printer on fire") -> [Snapshot] { numbers.map { task("t\($0)", title) } }
+
+extension Event {
+    /// The event on one line: its type, its task or subject, and what tells it from others of its kind.
+    var line: String {
+        var parts = [type.name, task?.key.text ?? subject]
+        if case .object(let changes)? = data["changes"] {
+            parts += changes.map { "\($0): \($1["from"] ?? .null) → \($1["to"] ?? .null)" }.sorted()
+        }
+        for name in ["reason", "error", "due", "missed", "counts"] {
+            switch data[name] {
+            case .string(let text)?: parts.append(text)
+            case .object(let members)?: parts.append(JSON.object(members).text(.sorted))
+            case let other?: parts.append(other.text)
+            case nil: break
+            }
+        }
+        return parts.joined(separator: " ")
+    }
+}

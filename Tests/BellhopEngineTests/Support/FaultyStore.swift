@@ -1,0 +1,130 @@
+import BellhopCore
+import Synchronization
+
+/// A store that fails when a test says so, before it has done what it was asked for or just after: a process that dies at that
+/// point leaves the same behind.
+///
+/// A class over a mutex, because the test and the tested loops share the one script.
+final class FaultyStore: Store {
+    enum Call: String, Sendable, CaseIterable {
+        case open, remembered, tasks, writes, commit, setHealth, append, unrouted, state, route, register, nextTimer, dueTimers,
+            fire
+        case claim, finish, rescue, wake, nextDue, decide, status, events, deliveries, prune, note
+    }
+
+    enum Moment: Sendable { case before, after }
+
+    typealias Script = @Sendable (Call) -> Moment?
+
+    private let base: any Store
+    private let script = Mutex<Script>({ _ in nil })
+
+    init(_ base: any Store) { self.base = base }
+
+    /// Makes calls fail from now on as the script says.
+    func fail(_ script: @escaping Script) { self.script.withLock { $0 = script } }
+
+    /// Makes this call fail once.
+    func failOnce(_ call: Call, _ moment: Moment = .before) {
+        let isLeft = Once()
+        fail { $0 == call && isLeft.take() ? moment : nil }
+    }
+
+    func work() { fail { _ in nil } }
+
+    private func through<Value>(
+        _ call: Call, _ work: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let moment = script.withLock { $0 }(call)
+        if moment == .before { throw StoreError(.full, "A test lets \(call.rawValue) fail.") }
+        let value = try await work()
+        if moment == .after { throw StoreError(.full, "A test lets the answer of \(call.rawValue) be lost.") }
+        return value
+    }
+
+    func open(_ scope: Scope, source: String, at now: Timestamp) async throws(StoreError) -> SourceMemory {
+        try await through(.open) { () throws(StoreError) in try await base.open(scope, source: source, at: now) }
+    }
+    func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask] {
+        try await through(.remembered) { () throws(StoreError) in try await base.remembered(keys, in: scope) }
+    }
+    func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
+        try await through(.tasks) { () throws(StoreError) in try await base.tasks(in: scopes) }
+    }
+    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int] {
+        try await through(.writes) { () throws(StoreError) in try await base.writes(to: subjects, since: since) }
+    }
+    func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
+        try await through(.commit) { () throws(StoreError) in try await base.commit(poll) }
+    }
+    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event]) async throws(StoreError) {
+        try await through(.setHealth) { () throws(StoreError) in try await base.setHealth(health, of: scope, events: events) }
+    }
+    @discardableResult
+    func append(_ events: [Event]) async throws(StoreError) -> Int {
+        try await through(.append) { () throws(StoreError) in try await base.append(events) }
+    }
+    func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
+        try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(limit: limit) }
+    }
+    func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON] {
+        try await through(.state) { () throws(StoreError) in try await base.state(for: keys) }
+    }
+    func route(_ routing: Routing) async throws(StoreError) {
+        try await through(.route) { () throws(StoreError) in try await base.route(routing) }
+    }
+    func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
+        try await through(.register) { () throws(StoreError) in try await base.register(rules, at: now) }
+    }
+    func nextTimer() async throws(StoreError) -> Timestamp? {
+        try await through(.nextTimer) { () throws(StoreError) in try await base.nextTimer() }
+    }
+    func dueTimers(at now: Timestamp) async throws(StoreError) -> [RuleTimer] {
+        try await through(.dueTimers) { () throws(StoreError) in try await base.dueTimers(at: now) }
+    }
+    func fire(_ firings: [TimerFiring]) async throws(StoreError) {
+        try await through(.fire) { () throws(StoreError) in try await base.fire(firings) }
+    }
+    func claim(
+        limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp
+    ) async throws(StoreError) -> [Claim] {
+        try await through(.claim) { () throws(StoreError) in
+            try await base.claim(limit: limit, excluding: receivers, until: until, at: now)
+        }
+    }
+    func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
+        try await through(.finish) { () throws(StoreError) in try await base.finish(finishes) }
+    }
+    func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int {
+        try await through(.rescue) { () throws(StoreError) in try await base.rescue(everything: everything, at: now) }
+    }
+    func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
+        try await through(.wake) { () throws(StoreError) in try await base.wake(receiver: receiver, at: now) }
+    }
+    func nextDue() async throws(StoreError) -> Timestamp? {
+        try await through(.nextDue) { () throws(StoreError) in try await base.nextDue() }
+    }
+    func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int {
+        try await through(.decide) { () throws(StoreError) in try await base.decide(decision, on: deliveries, at: now) }
+    }
+    func status() async throws(StoreError) -> StoreStatus {
+        try await through(.status) { () throws(StoreError) in try await base.status() }
+    }
+    func events(_ query: EventQuery) async throws(StoreError) -> [StoredEvent] {
+        try await through(.events) { () throws(StoreError) in try await base.events(query) }
+    }
+    func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
+        try await through(.deliveries) { () throws(StoreError) in try await base.deliveries(query) }
+    }
+    func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
+        try await through(.prune) { () throws(StoreError) in try await base.prune(retention, at: now) }
+    }
+    func note(_ key: String) async throws -> JSON? { try await base.note(key) }
+    func setNote(_ key: String, to value: JSON?) async throws { try await base.setNote(key, to: value) }
+}
+
+/// Says yes once. A class over an atomic flag, because those who ask share it.
+final class Once: Sendable {
+    private let taken = Atomic(false)
+    func take() -> Bool { !taken.exchange(true, ordering: .relaxed) }
+}

@@ -1,0 +1,20 @@
+import BellhopCore
+import BellhopEngine
+import Logging
+import Synchronization
+
+/// Hears every signal. A class over a mutex, because all loops speak to it.
+final class Recorder: Sendable {
+    private let heard = Mutex<[Signal]>([])
+
+    var all: [Signal] { heard.withLock { $0 } }
+    var names: [String] { all.map(\.name) }
+
+    func count(_ name: String) -> Int { all.count { $0.name == name } }
+
+    var signals: Signals {
+        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .trace
+        return Signals(logger: logger) { signal in self.heard.withLock { $0.append(signal) } }
+    }
+}

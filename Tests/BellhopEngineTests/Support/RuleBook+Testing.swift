@@ -1,0 +1,37 @@
+import BellhopCore
+import BellhopRules
+
+extension RuleBook {
+    /// These rules, for these sources, with two actions: `log` and, as one that writes to tasks, `comment`; and a receiver a letter.
+    static func test(_ rules: String, sources: [ScriptedSource] = []) throws -> RuleBook {
+        let surroundings = RuleSurroundings(
+            sources: sources.map {
+                .init(
+                    name: $0.name, kind: "scripted", connection: "snow", schema: $0.schema, scope: $0.scope.id,
+                    user: $0.scope.user)
+            },
+            connections: [.init(name: "snow", kind: "servicenow", role: .system)],
+            actions: [
+                ActionManifest(
+                    kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
+                    arguments: [Setting("text", .text, required: true, "What the note says.")], writesTask: true),
+                ActionManifest(
+                    kind: "log", summary: "Writes a line.", receiver: .local("file"), shorthand: "text",
+                    arguments: [
+                        Setting("text", .text, required: true, "The line."), Setting("file", .path, "Where to."),
+                    ]),
+            ], timeZone: .utc, timeZoneName: "UTC",
+            zone: { $0 == "Europe/Berlin" ? TimeZoneTable(name: $0, posix: "CET-1CEST,M3.5.0,M10.5.0/3") : nil })
+        return try load([RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8))], surroundings: surroundings)
+    }
+}
+
+/// A rule that tells of each event of a type.
+func telling(_ type: String, as name: String = "tell", more: String = "") -> String {
+    """
+    rule: \(name)
+    on: \(type)
+    \(more)
+    do: [{log: "\(name): ${{ event.type }} ${{ task.id }}"}]
+    """
+}

@@ -1,0 +1,89 @@
+import BellhopCore
+import Synchronization
+
+/// Does what a test says, and keeps what it was asked for. A class over a mutex, because attempts run in tasks of their own.
+final class ScriptedAction: Action {
+    typealias Script = @Sendable (Delivery, Attempt) async throws(Failure) -> Receipt
+
+    private struct State {
+        var performed: [(delivery: Delivery, attempt: Attempt)] = []
+        var atOnce: [String: Int] = [:]
+        var mostAtOnce: [String: Int] = [:]
+        var script: Script
+    }
+
+    private let state: Mutex<State>
+
+    init(_ script: @escaping Script = { _, _ in Receipt("done") }) { state = Mutex(State(script: script)) }
+
+    /// Everything that was begun, in order.
+    var performed: [(delivery: Delivery, attempt: Attempt)] { state.withLock { $0.performed } }
+    var count: Int { state.withLock { $0.performed.count } }
+    /// The most attempts that were in flight at one time, by receiver.
+    var mostAtOnce: [String: Int] { state.withLock { $0.mostAtOnce } }
+    /// What was sent: the texts of deliveries, in the order in which their attempts began.
+    var texts: [String] { performed.map(\.delivery.text) }
+
+    func script(_ script: @escaping Script) { state.withLock { $0.script = script } }
+
+    func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        let receiver = delivery.id.receiver
+        let script = state.withLock { state in
+            state.performed.append((delivery, attempt))
+            let count = state.atOnce[receiver, default: 0] + 1
+            state.atOnce[receiver] = count
+            state.mostAtOnce[receiver] = max(state.mostAtOnce[receiver] ?? 0, count)
+            return state.script
+        }
+        defer { state.withLock { $0.atOnce[receiver, default: 1] -= 1 } }
+        return try await script(delivery, attempt)
+    }
+}
+
+extension Delivery {
+    /// The text argument.
+    var text: String {
+        if case .values(let values) = arguments, case .string(let text)? = values["text"] { text } else { "" }
+    }
+}
+
+/// Lets tasks wait until a test opens it. A class over a mutex, because they share it.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        var last = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns once the gate is open; false when the task was cancelled first.
+    func pass() async -> Bool {
+        let number = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if state.isOpen || Task.isCancelled { return true }
+                    state.waiting[number] = continuation
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
+        }
+        return state.withLock { $0.isOpen }
+    }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for continuation in waiting.values { continuation.resume() }
+    }
+}

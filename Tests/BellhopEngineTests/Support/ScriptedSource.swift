@@ -1,0 +1,122 @@
+import BellhopCore
+import Synchronization
+
+/// A system of record that a test writes: its tasks come, change and go at the test's word, and its answers fail at it.
+///
+/// The listing shows a task's number and title; its fields are in the details alone. A class over a mutex, because the test and the
+/// poller share it.
+final class ScriptedSource: Source {
+    struct State: Sendable {
+        var tasks: [Snapshot] = []
+        /// Why a task that is not listed has left; `gone` where nothing is said.
+        var departures: [TaskKey: RemovalReason] = [:]
+        /// What the next lists are answered instead, in turn.
+        var lists: [Reply] = []
+        /// What the next questions for details are answered instead, in turn.
+        var details: [Failure?] = []
+        /// Tasks of which the details say nothing.
+        var unreadable: Set<TaskKey> = []
+        var notice: String?
+        var cursor: Cursor?
+    }
+
+    /// A reply to a list that is not what the tasks are.
+    enum Reply: Sendable {
+        case failure(Failure)
+        case empty
+        case truth
+    }
+
+    /// How the source was asked.
+    struct Log: Sendable {
+        var lists: [Timestamp] = []
+        var details: [[TaskKey]] = []
+        var cursors: [Cursor?] = []
+        var pollsAtOnce = 0
+        var mostPollsAtOnce = 0
+    }
+
+    let name: String
+    let scope: Scope
+    let schema = TaskSchema([.init("priority", .int), .init("state", .int), .init("assigned_to", .text)])
+    private let state = Mutex(State())
+    private let log = Mutex(Log())
+    private let clock: any AgentClock
+    /// How long a list takes.
+    private let delay: Duration
+
+    init(_ name: String = "my-work", instance: String = "https://acme.example", clock: any AgentClock, delay: Duration = .zero) {
+        self.name = name
+        scope = Scope(instance: instance, user: "ada", kind: "scripted", query: "")
+        self.clock = clock
+        self.delay = delay
+    }
+
+    var asked: Log { log.withLock { $0 } }
+
+    func edit(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+    /// Makes these the tasks there are.
+    func set(_ tasks: [Snapshot]) { edit { $0.tasks = tasks } }
+
+    /// Adds a task, or replaces the one with its key.
+    func put(_ task: Snapshot) {
+        edit { state in
+            if let place = state.tasks.firstIndex(where: { $0.key == task.key }) {
+                state.tasks[place] = task
+            } else {
+                state.tasks.append(task)
+            }
+        }
+    }
+
+    func remove(_ key: TaskKey, because reason: RemovalReason = .gone) {
+        edit { state in
+            state.tasks.removeAll { $0.key == key }
+            state.departures[key] = reason
+        }
+    }
+
+    func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+        log.withLock { log in
+            log.lists.append(clock.now)
+            log.cursors.append(cursor)
+            log.pollsAtOnce += 1
+            log.mostPollsAtOnce = max(log.mostPollsAtOnce, log.pollsAtOnce)
+        }
+        defer { log.withLock { $0.pollsAtOnce -= 1 } }
+        if delay > .zero {
+            do { try await clock.sleep(for: delay) } catch { throw Failure(.cut, .retry(after: nil), "cancelled") }
+        }
+        let (reply, tasks, next) = state.withLock { state in
+            (state.lists.isEmpty ? .truth : state.lists.removeFirst(), state.tasks, state.cursor)
+        }
+        if case .failure(let failure) = reply { throw failure }
+        var records: [(key: TaskKey, record: JSON)] = []
+        if case .truth = reply {
+            records = tasks.map { ($0.key, ["number": .string($0.number), "title": .string($0.title)]) }
+        }
+        do {
+            let listing = try Listing(records: records)
+            return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next)
+        } catch {
+            throw Failure(.badAnswer, .retry(after: nil), "\(error)")
+        }
+    }
+
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+        log.withLock { $0.details.append(keys) }
+        let (failure, state) = state.withLock { state in (state.details.isEmpty ? nil : state.details.removeFirst(), state) }
+        if let failure { throw failure }
+        let listed = Set(listing.entries.map(\.key))
+        var details = Details(notice: state.notice)
+        for key in keys where !state.unreadable.contains(key) {
+            if let task = state.tasks.first(where: { $0.key == key }), listed.contains(key) {
+                details.snapshots[key] = task
+            } else {
+                details.departures[key] = state.departures[key] ?? .gone
+            }
+        }
+        return details
+    }
+}
