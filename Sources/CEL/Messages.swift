@@ -62,6 +62,10 @@ extension Issue {
         Issue(code: "expression-too-deep", message: "the expression is nested more than \(limit) deep", range: range)
     }
 
+    static func typeTooDeep(at range: Range<Int>) -> Issue {
+        Issue(code: "expression-too-deep", message: "the value here is nested more than 100 deep", range: range)
+    }
+
     static func unexpected(_ token: Token, expected: String?) -> Issue {
         let message = token.kind == .end ? "the expression ends too early" : "\(token.text) does not belong here"
         return Issue(code: "syntax", message: message, range: token.range, help: expected.map { "expected \($0)" })
@@ -254,6 +258,8 @@ extension EvaluationError {
     static let emptyOptional = EvaluationError(.emptyOptional, "optional.none() has no value")
     static let costLimit = EvaluationError(.costLimit, "the evaluation was stopped: it costs more than its limit")
     static let memoryLimit = EvaluationError(.memoryLimit, "the evaluation was stopped: it needs more memory than its limit")
+
+    static let tooNested = EvaluationError(.memoryLimit, "the evaluation was stopped: it makes a value nested more than 100 deep")
 
     static func conversion(_ value: Value, to type: CELType) -> EvaluationError {
         EvaluationError(.invalidArgument, "\(value) cannot be converted to \(type)")

@@ -64,3 +64,48 @@ struct BoundsTests {
         #expect(try failure("timestamp(9223372036854775807)").hasPrefix("overflow"))
     }
 }
+
+/// Values that are small to write and large to walk.
+struct ShapeTests {
+    /// `cel.bind(a, VALUE of the last a, …)` many times over.
+    private func nested(_ value: String, times: Int, _ body: String) -> String {
+        "cel.bind(a, x, " + String(repeating: "cel.bind(a, \(value), ", count: times) + body
+            + String(repeating: ")", count: times + 1)
+    }
+
+    @Test(arguments: ["[a]", "{'a': a}", "optional.of(a)", "[[[[[[[[[[[[[[[[[[[[a]]]]]]]]]]]]]]]]]]]]", "[0].map(y, a)"])
+    func `a value nested too deep is refused`(_ value: String) throws {
+        #expect(
+            try failure(nested(value, times: 120, "a == a"), ["x": 1]).hasPrefix(
+                "memory-limit: the evaluation was stopped: it makes a value nested more than 100 deep"))
+        #expect(try failure(nested("dyn(\(value))", times: 120, "a == a"), ["x": 1], checked: true).hasPrefix("memory-limit"))
+    }
+
+    @Test func `a type nested too deep is refused`() {
+        #expect(
+            problems(nested("[a]", times: 120, "a == a").replacing("x", with: "1"), in: Environment()).hasPrefix(
+                "expression-too-deep: the value here is nested more than 100 deep"))
+    }
+
+    @Test(arguments: ["a == a", "a in [a]", "sets.contains(a, a)", "'%s'.format([a])", "[a].distinct()"])
+    func `a value that shares its parts costs what walking it costs`(_ body: String) throws {
+        let error = try failure(nested("[a, a]", times: 90, body), ["x": 1])
+        #expect(error.hasPrefix("memory-limit"), "\(error)")
+        var limits = Limits()
+        limits.cost = 100_000
+        let repeated = try failure(
+            nested("[a, a]", times: 10, "lists.range(1000).all(i, \(body) != 7)"), ["x": 1], limits: limits)
+        #expect(repeated.hasPrefix("cost-limit"), "\(repeated)")
+    }
+
+    @Test(arguments: [
+        String(repeating: "(", count: 240) + "1" + String(repeating: ")", count: 240),
+        String(repeating: "!", count: 240) + "true", "1" + String(repeating: " + 1", count: 240),
+        String(repeating: "true ? 1 : ", count: 120) + "1",
+        "[1]" + String(repeating: ".map(x, x)", count: 120),
+        String(repeating: "cel.bind(x, 1, ", count: 120) + "1" + String(repeating: ")", count: 120),
+    ])
+    func `an expression as deep as allowed is evaluated`(_ text: String) throws {
+        _ = try evaluated(text)
+    }
+}

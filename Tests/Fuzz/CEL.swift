@@ -1,13 +1,22 @@
-// Throws texts at the lexer, the parser, the checker and the evaluator: whatever comes, nothing may trap and every run must end.
+// A libFuzzer harness for the whole of the language: lexer, parser, checker, planned and observed evaluation. It is not part of the package:
 //
-// Built by hand, not by the package (see the Makefile's comments on fuzzing):
-//   swift build -c release --product CEL
-//   swiftc -O -sanitize=fuzzer,address -parse-as-library -module-name Fuzz Sources/CEL/**/*.swift Tests/Fuzz/CEL.swift …
+//     c++ -O1 -c Sources/CRE2/CRE2.cc -o cre2.o
+//     printf 'module CRE2 { header "%s/Sources/CRE2/include/CRE2.h" export * }' "$PWD" > module.modulemap
+//     swiftc -O -swift-version 6 -sanitize=fuzzer,address -parse-as-library -wmo -module-name Fuzz -I . \
+//         $(find Sources/CEL/ -name '*.swift') Tests/Fuzz/CEL.swift cre2.o -lre2 -lstdc++ -o cel-fuzz
+//     ./cel-fuzz -detect_leaks=0 -dict=Tests/Fuzz/CEL.dict -max_len=2048 -timeout=10 -max_total_time=600
+//
+// It stops where anything traps or does not end, where a problem lies outside the text, and where an evaluation whose parts are observed
+// gives another answer than the planned one.
 
 /// The variables that fuzzed expressions find.
 private enum Stage {
     static let task = ObjectType(
-        "task", fields: [.init("number", .string), .init("priority", .nullable(.int)), .init("due", .nullable(.timestamp)), .init("labels", .map(.string, .string))])
+        "task",
+        fields: [
+            .init("number", .string), .init("priority", .nullable(.int)), .init("due", .nullable(.timestamp)),
+            .init("labels", .map(.string, .string)),
+        ])
 
     static let environment: Environment = {
         var limits = Limits()
@@ -23,7 +32,8 @@ private enum Stage {
     }()
 
     static let one = Value.map([
-        "number": "INC0010021", "priority": 1, "due": .timestamp(Value.Timestamp(seconds: 1_767_603_600)!), "labels": .map(["a": "b"]),
+        "number": "INC0010021", "priority": 1, "due": .timestamp(Value.Timestamp(seconds: 1_767_603_600)!),
+        "labels": .map(["a": "b"]),
     ])
 
     static let bindings = Bindings([

@@ -92,6 +92,9 @@ extension CELType {
         }
     }
 
+    /// Whether types lie in each other to more than a depth.
+    func isDeeper(than depth: Int) -> Bool { depth < 0 || parts.contains { $0.isDeeper(than: depth - 1) } }
+
     /// The inner type of a nullable one, else the type itself.
     var unwrapped: CELType {
         if case .nullable(let inner) = self { return inner }

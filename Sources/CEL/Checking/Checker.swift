@@ -37,10 +37,13 @@ struct Checker {
 
     /// The node's type, as far as it is known.
     mutating func visit(_ node: Node) -> CELType {
-        let type = isStrict ? inference.resolve(type(of: node)) : dynamic(node)
+        var type = isStrict ? inference.resolve(type(of: node)) : dynamic(node)
+        if type.isDeeper(than: Self.deepestType) { type = report(.typeTooDeep(at: node.range)) }
         types[node.id] = type
         return type
     }
+
+    private static let deepestType = 100
 
     func resolved(_ type: CELType) -> CELType { inference.resolve(type, unknownAsDyn: true) }
 
@@ -81,7 +84,7 @@ struct Checker {
                         "?:", resolved(first), resolved(second), fix: conversion(no, from: second, to: first), at: node.range))
         case .list(let elements): return .list(elementType(elements.map { ($0.value, $0.optional) }))
         case .map(let entries):
-            let key = elementType(entries.map { ($0.key, false) })
+            let key = keyType(entries)
             return .map(key, elementType(entries.map { ($0.value, $0.optional) }))
         case .structure(let name, let fields):
             for field in fields { _ = visit(field) }
@@ -209,6 +212,12 @@ struct Checker {
     mutating func join(_ first: CELType, _ second: CELType) -> CELType? {
         let shared = inference.fresh()
         return inference.accepts([first, second], as: [shared, shared]) ? inference.resolve(shared) : nil
+    }
+
+    /// The type of a map literal's keys; of those that no map can have nothing is kept, for they may be large.
+    private mutating func keyType(_ entries: [Node.Entry]) -> CELType {
+        let type = inference.resolve(elementType(entries.map { ($0.key, false) }))
+        return type.parts.isEmpty ? type : .dyn
     }
 
     /// The type of a literal's elements: what they agree on, else `dyn`.

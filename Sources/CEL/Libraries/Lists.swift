@@ -8,6 +8,7 @@ enum Lists {
             [
                 change { activation, list throws(EvaluationError) in
                     try activation.spend(elements: list.count)
+                    try activation.spend(Int(list.shape.weight))
                     var seen: Set<Value> = []
                     return list.elements.filter { seen.insert($0).inserted }
                 }

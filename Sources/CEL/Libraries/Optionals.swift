@@ -3,8 +3,16 @@ enum Optionals {
     private static let a = CELType.parameter("A")
 
     static let functions: [Function] = [
-        Function("optional.of", [.pure(a, .optional(a)) { .optional($1) }]),
-        Function("optional.ofNonZeroValue", [.pure(a, .optional(a)) { .optional(isZero($1) ? nil : $1) }]),
+        Function(
+            "optional.of",
+            [.pure(a, .optional(a)) { activation, value throws(EvaluationError) in try activation.bounded(.optional(value)) }]),
+        Function(
+            "optional.ofNonZeroValue",
+            [
+                .pure(a, .optional(a)) { activation, value throws(EvaluationError) in
+                    try activation.bounded(.optional(isZero(value) ? nil : value))
+                }
+            ]),
         Function("optional.none", [Overload([], .optional(a), pure: true, .nullary { _ in .optional(nil) })]),
         Function("optional.unwrap", [.pure(.list(.optional(a)), .list(a), unwrap)]),
         Function("unwrapOpt", [.pure(member: true, .list(.optional(a)), .list(a), unwrap)]),

@@ -23,6 +23,7 @@ enum Sets {
         .pure(.list(.parameter("A")), .list(.parameter("A")), .bool) { activation, left, right throws(EvaluationError) in
             guard case .list(let a) = left, case .list(let b) = right else { throw .noOverload("sets", [left, right]) }
             try activation.spend(elements: a.count + b.count)
+            try activation.spend(left.weight + right.weight)
             return .bool(try body(activation, a.elements, b.elements))
         }
     }

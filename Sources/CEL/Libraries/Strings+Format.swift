@@ -21,7 +21,7 @@ extension Strings {
         var result = String.UnicodeScalarView()
         var rest = text.unicodeScalars[...]
         var used = 0
-        try activation.spend(bytes: text.utf8.count)
+        try activation.spend(bytes: text.utf8.count + Int(values.shape.weight) << 4)
         while let next = rest.popFirst() {
             guard next == "%" else {
                 result.append(next)

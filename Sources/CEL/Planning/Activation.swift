@@ -239,6 +239,17 @@ public final class Activation {
         try spend(bytes: bytes)
     }
 
+    /// A new value that holds others, unless it is too deep or, counting what it shares, too large to be walked.
+    @inline(__always)
+    func bounded(_ value: Value) throws(EvaluationError) -> Value {
+        if value.depth > Self.deepest { throw .tooNested }
+        if value.weight > Self.heaviest { throw .memoryLimit }
+        return value
+    }
+
+    private static let deepest = 100
+    private static let heaviest = 16 << 20
+
     /// A compiled regular expression, kept for the next time.
     func pattern(_ text: String) throws(EvaluationError) -> Pattern { try patterns.pattern(text) }
 

@@ -8,10 +8,11 @@ enum Comparison {
         let (first, second) = (left.evaluate, right.evaluate)
         return Plan.Test { activation in
             do throws(EvaluationError) {
-                return Truth(try first(activation) == second(activation))
+                let (a, b) = (try first(activation), try second(activation))
+                if a.depth > 0, b.depth > 0 { try activation.spend(min(a.weight, b.weight)) }
+                return Truth(a == b)
             } catch {
-                activation.failure = error
-                return .failed
+                return activation.fail(error, at: range)
             }
         }
     }

@@ -134,7 +134,7 @@ struct Loop: Sendable {
                 made.append(try body(activation))
                 return true
             }
-            return .list(made)
+            return try activation.bounded(.list(made))
         }
     }
 
@@ -149,7 +149,7 @@ struct Loop: Sendable {
                 made.append((key, try body(activation)))
                 return true
             }
-            return .map(Value.Map(made))
+            return try activation.bounded(.map(Value.Map(made)))
         }
     }
 
@@ -169,7 +169,7 @@ struct Loop: Sendable {
                 }
                 return true
             }
-            return .map(Value.Map(made))
+            return try activation.bounded(.map(Value.Map(made)))
         }
     }
 
@@ -202,7 +202,7 @@ struct Loop: Sendable {
             guard let inner else { return value }
             activation[local: place] = inner
             let made = try body(activation)
-            guard isFlat else { return .optional(made) }
+            guard isFlat else { return try activation.bounded(.optional(made)) }
             guard case .optional = made else { throw .noOverload(name, [made]).at(at) }
             return made
         }

@@ -80,7 +80,7 @@ enum Operators {
         switch range {
         case .list(let list):
             let count = list.count
-            try activation.spend(count)
+            try activation.spend(value.depth > 0 ? Int(list.shape.weight) : count)
             for index in 0..<count where list[index] == value { return true }
             return false
         case .map(let map): return map[value] != nil

@@ -8,7 +8,7 @@ extension Planner {
                 var values: [Value] = []
                 values.reserveCapacity(plans.count)
                 for (plan, _, _) in plans { values.append(try plan.evaluate(activation)) }
-                return .list(values)
+                return try activation.bounded(.list(values))
             }.folded(isConstant)
         }
         return Plan { activation throws(EvaluationError) in
@@ -23,7 +23,7 @@ extension Planner {
                 guard case .optional(let inner) = value else { throw .noOverload("?", [value]).at(range) }
                 if let inner { values.append(inner) }
             }
-            return .list(values)
+            return try activation.bounded(.list(values))
         }
     }
 
@@ -47,7 +47,7 @@ extension Planner {
                 guard case .optional(let inner) = value else { throw .noOverload("?", [value]).at(range) }
                 if let inner { made.append((key, inner)) }
             }
-            return .map(Value.Map(made))
+            return try activation.bounded(.map(Value.Map(made)))
         }.folded(isConstant)
     }
 

@@ -23,6 +23,13 @@ extension Value {
             }
         }
 
+        var shape: Shape {
+            switch storage {
+            case .table(let table): table.shape
+            case .host(let map): Shape(weight: 1 + map.keys.count * 2, depth: 1)
+            }
+        }
+
         public var keys: [Value] {
             switch storage {
             case .table(let table): table.keys
@@ -60,6 +67,7 @@ extension Value.Map {
     final class Table: Sendable {
         let keys: [Value]
         let values: [Value]
+        let shape: Shape
         private let index: [Value: Int]
 
         private static let indexedFrom = 9
@@ -87,6 +95,7 @@ extension Value.Map {
             }
             self.keys = keys
             self.values = values
+            shape = Shape(of: [keys, values].joined())
         }
 
         subscript(key: Value) -> Value? {
