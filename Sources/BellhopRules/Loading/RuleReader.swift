@@ -79,6 +79,12 @@ struct RuleReader {
             report("missing-key", "rule `\(name)` does nothing", at: node, help: "add `do:` and a list of actions")
         }
         problems.all += steps.compiler.takeProblems()
+        if let limit = mapping["limit"], settings.record("limit") != nil, !actions.contains(where: \.action.writesTask) {
+            let place = Diagnostic.Place(limit.key, file: file)
+            problems.report(
+                Diagnostic(
+                    .warning, code: "unused-limit", "`limit` counts writes to tasks, and this rule writes to none", at: place))
+        }
         guard !problems.hasErrors, let from else { return nil }
 
         let summary = RuleSummary(

@@ -110,7 +110,8 @@ struct StepReader {
     private mutating func receivers(
         of action: ActionManifest, _ tree: ArgumentCompiler.Tree, _ pair: Mapping.Pair
     ) -> Step.Receivers? {
-        let names = tree["to"]?.json.map { Settings(["to": $0]).texts("to") } ?? []
+        var seen: Set<String> = []
+        let names = (tree["to"]?.json.map { Settings(["to": $0]).texts("to") } ?? []).filter { seen.insert($0).inserted }
         switch action.receiver {
         case .taskConnection: return .taskConnection
         case .local(let argument): return .argument(argument)
@@ -128,11 +129,17 @@ struct StepReader {
 
     /// Whether all of these are connections that take messages.
     private mutating func check(_ names: [String], _ node: YAML.Node) -> Bool {
+        if let template = names.first(where: TemplateText.isTemplate) {
+            compiler.report(
+                code: "template-as-name", "`\(template)` is a template, and `to` holds names", at: node,
+                help: "name the connections, and choose among steps by `if`")
+            return false
+        }
         guard !surroundings.isOpen else { return true }
         let receivers = surroundings.connections.filter { $0.role == .receiver }.map(\.name)
         var isFine = true
-        for (index, name) in names.enumerated() where !receivers.contains(name) {
-            let place = node.items.map { $0[index] } ?? node
+        for name in names where !receivers.contains(name) {
+            let place = node.items?.first { $0.scalarText == name } ?? node
             let isSystem = surroundings.connections.contains { $0.name == name }
             let message = isSystem ? "connection `\(name)` takes no messages" : "there is no connection `\(name)`"
             let listing =

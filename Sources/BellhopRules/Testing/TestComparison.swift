@@ -29,6 +29,9 @@ struct TestComparison {
             let extra = happened[test.expected.count]
             problems.append(failed("`\(extra.kind)` happened and was not expected", test.expectPlace, help: extra.line))
         }
+        if run.isCutShort {
+            problems.append(failed("schedules came due \(TestRun.mostFirings) times, and the test was stopped", test.expectPlace))
+        }
         // A step that died is compared above; any other error of a rule is told.
         for tally in run.errors where !happened.contains(where: { $0.failure != nil && $0.rule == tally.rule }) {
             problems.append(failed("rule `\(tally.rule)` failed: \(tally.lastError ?? "")", test.expectPlace))
