@@ -1,0 +1,141 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopStore
+import Synchronization
+
+/// The way of one new task through everything: scanned, compared, kept (T1), routed (T2), claimed (T3), posted.
+enum LatencyRun {
+    static func run(_ bench: Bench) async throws -> [Measurement] {
+        let rounds = bench.isQuick ? 20 : 200
+        let receiver = LocalReceiver()
+        let address = try await receiver.start()
+        let clock = SystemClock()
+        let store = try SQLiteStore.open(path: bench.folder + "/latency.db")
+        let surroundings = Surroundings(store: store, clock: clock, signals: Signals(logger: .silent))
+        let shelf = RuleShelf()
+        try await shelf.install(try rules(address), in: surroundings)
+        let http = try HTTPConnection(.init(name: "local"), clock: clock)
+        let action = WebhookAction(.direct(http))
+        let dispatcher = Dispatcher(surroundings) { _ in action }
+        let router = Router(surroundings, shelf: shelf)
+        let source = GrowingSource(tasks: 1000)
+        var times: [Double] = []
+        var syncs: [Double] = []
+        let stop = StopSign()
+        async let dispatching: Void = dispatcher.run(until: stop)
+        let routing = Task { await router.run() }
+        var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        _ = try await poller.pollOnce()
+        for round in 0..<rounds + 5 {
+            if round % 20 == 0 { syncs.append(try Machine.syncTime(in: bench.folder, count: 20)) }
+            _ = receiver.takeFirstByte()
+            source.grow()
+            guard case .changed = try await poller.pollOnce() else { throw BenchError("a poll did not see the new task") }
+            let arrival = try await firstByte(at: receiver)
+            // The first few open connections and fill caches.
+            if round >= 5 { times.append((arrival - source.lastByte).inSeconds) }
+            // Until it is marked as done, so that it disturbs the next in nothing.
+            while dispatcher.inFlight > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        stop.raise()
+        surroundings.bells.dispatcher.ring()
+        routing.cancel()
+        await dispatching
+        await routing.value
+        try await http.shutdown()
+        try await store.close()
+        try await receiver.stop()
+        let sync = syncs.median
+        return [
+            Measurement(
+                "webhook.latency", .time(max(0, times.median - 3 * sync)),
+                beside: .init(name: "three times a page to disk", quantity: .time(3 * sync)), aim: .figure(atMost: 0.005),
+                remark: "From the last byte of a poll of 1,000 tasks to the first byte of the webhook for the new one: "
+                    + "\(Quantity.time(times.median)) at the median, \(Quantity.time(times.quantile(0.99))) at the 99th percentile of "
+                    + "\(times.count); what is measured is the median without three fdatasync of one page.")
+        ]
+    }
+
+    private static func rules(_ address: String) throws -> RuleBook {
+        let text = """
+            rule: alert
+            on: task_created
+            do:
+              - webhook: {url: "\(address)", json: {number: "${{ task.number }}", title: "${{ task.title }}"}}
+
+            """
+        return try RuleBook.load(
+            [RuleFile(path: "rules/alert.yaml", bytes: Array(text.utf8))], surroundings: RuleSet.surroundings)
+    }
+
+    private static func firstByte(at receiver: LocalReceiver) async throws -> ContinuousClock.Instant {
+        // It is the receiver that notes the time: looking seldom disturbs nothing.
+        for _ in 0..<10_000 {
+            try await Task.sleep(for: .milliseconds(2))
+            if let instant = receiver.takeFirstByte() { return instant }
+        }
+        throw BenchError("no webhook came")
+    }
+}
+
+/// A source that has one task more whenever it is told to; it knows when its answer was whole.
+///
+/// A class over a mutex, because the benchmark changes it between the polls of a poller that holds it.
+private final class GrowingSource: Source {
+    private struct State {
+        var body: [UInt8]
+        var chance = Chance(7)
+        var count: Int
+        var lastByte = ContinuousClock.now
+    }
+
+    private let state: Mutex<State>
+    let name = Tasks.source
+    let scope = Tasks.scope
+    let schema = Tasks.schema
+
+    init(tasks count: Int) {
+        state = Mutex(State(body: TrackerAnswer.body(tasks: count, seed: 6), count: count))
+    }
+
+    var lastByte: ContinuousClock.Instant { state.withLock { $0.lastByte } }
+
+    /// Adds a task to the answer's last group.
+    func grow() {
+        state.withLock { state in
+            state.body.removeLast("]}} ".utf8.count)
+            state.body.append(UInt8(ascii: ","))
+            TrackerAnswer.append(state.count, table: "change_request", sysID: state.chance.sysID(), to: &state.body)
+            state.body += Array("]}} ".utf8)
+            state.count += 1
+        }
+    }
+
+    func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+        let bytes = state.withLock { state in
+            state.lastByte = .now
+            return state.body
+        }
+        do throws(ListingError) {
+            return Answer(listing: try Listing(bytes, shape: .serviceNow), fingerprint: Fingerprint(content: bytes))
+        } catch {
+            throw Failure(.badAnswer, .giveUp, error.description)
+        }
+    }
+
+    /// The new task as the list has it: what the Table API would add is a matter of the network.
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+        var details = Details()
+        for (key, entry) in listing.entries(of: keys) {
+            let record = listing.record(of: entry)
+            details.snapshots[key] = Snapshot(
+                key: key, number: record["number"]?.asString ?? "", title: record["short_desc"]?.asString ?? "",
+                type: "Change Request",
+                fields: ["priority": 3, "state": 1])
+        }
+        return details
+    }
+}

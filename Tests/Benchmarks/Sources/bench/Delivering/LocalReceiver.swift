@@ -1,0 +1,92 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// A receiver of webhooks on this machine: it answers 200 to everything, and knows when the first byte of a request came.
+///
+/// A class over a mutex, because its connections run on a thread of their own.
+final class LocalReceiver: Sendable {
+    private struct State {
+        var firstByte: ContinuousClock.Instant?
+        var requests = 0
+    }
+
+    private let state = Mutex(State())
+    private let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let listener = Mutex<(any Channel)?>(nil)
+
+    /// Listens on a free port; the address to post to.
+    func start() async throws -> String {
+        let channel = try await ServerBootstrap(group: threads)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { [self] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Arrival { self.bytesCame() })
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
+                    try channel.pipeline.syncOperations.addHandler(Answer { self.requestCame() })
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        listener.withLock { $0 = channel }
+        guard let port = channel.localAddress?.port else { throw BenchError("the receiver has no port") }
+        return "http://127.0.0.1:\(port)/hook"
+    }
+
+    func stop() async throws {
+        try await listener.withLock { $0 }?.close().get()
+        try await threads.shutdownGracefully()
+    }
+
+    /// How many requests were answered.
+    var requests: Int { state.withLock { $0.requests } }
+
+    /// When the first byte came since this was last asked; nil while none did.
+    func takeFirstByte() -> ContinuousClock.Instant? {
+        state.withLock { state in
+            defer { state.firstByte = nil }
+            return state.firstByte
+        }
+    }
+
+    private func bytesCame() {
+        let now = ContinuousClock.now
+        state.withLock { if $0.firstByte == nil { $0.firstByte = now } }
+    }
+
+    private func requestCame() { state.withLock { $0.requests += 1 } }
+}
+
+/// Notes when bytes come, before anybody reads them.
+private final class Arrival: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    private let note: @Sendable () -> Void
+
+    init(_ note: @escaping @Sendable () -> Void) { self.note = note }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        note()
+        context.fireChannelRead(data)
+    }
+}
+
+/// Answers each request once it is whole.
+private final class Answer: ChannelInboundHandler, Sendable {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+    private let note: @Sendable () -> Void
+
+    init(_ note: @escaping @Sendable () -> Void) { self.note = note }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .end = unwrapInboundIn(data) else { return }
+        note()
+        let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "2"])
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "ok")))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+}

@@ -1,0 +1,43 @@
+/// What a measurement should reach.
+struct Aim: Sendable, Hashable {
+    /// What is judged.
+    enum Subject: Sendable, Hashable {
+        /// The ratio to the yardstick of the same run, which holds on any machine.
+        case ratio
+        /// The figure itself, which is meant for a quiet machine.
+        case figure
+    }
+
+    enum Bound: Sendable, Hashable {
+        case atLeast(Double)
+        case atMost(Double)
+    }
+
+    var subject: Subject
+    var bound: Bound
+
+    static func ratio(atLeast floor: Double) -> Aim { Aim(subject: .ratio, bound: .atLeast(floor)) }
+    static func ratio(atMost ceiling: Double) -> Aim { Aim(subject: .ratio, bound: .atMost(ceiling)) }
+    static func figure(atLeast floor: Double) -> Aim { Aim(subject: .figure, bound: .atLeast(floor)) }
+    static func figure(atMost ceiling: Double) -> Aim { Aim(subject: .figure, bound: .atMost(ceiling)) }
+
+    func isMet(by value: Double) -> Bool {
+        switch bound {
+        case .atLeast(let floor): value >= floor
+        case .atMost(let ceiling): value <= ceiling
+        }
+    }
+
+    /// The aim in the unit of what was measured.
+    func text(for measured: Quantity) -> String {
+        let (sign, limit) =
+            switch bound {
+            case .atLeast(let floor): ("≥", floor)
+            case .atMost(let ceiling): ("≤", ceiling)
+            }
+        return switch subject {
+        case .ratio: "ratio \(sign) \(Quantity.fixed(limit, 2))"
+        case .figure: "\(sign) \(measured.with(limit))"
+        }
+    }
+}

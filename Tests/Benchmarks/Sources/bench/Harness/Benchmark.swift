@@ -1,0 +1,31 @@
+/// One benchmark: measures something and its yardstick in the same run.
+struct Benchmark: Sendable {
+    /// What to call it on the command line.
+    var name: String
+    var summary: String
+    var run: @Sendable (Bench) async throws -> [Measurement]
+}
+
+/// What a benchmark needs from outside.
+struct Bench: Sendable {
+    /// A folder of its own on the disk that is measured; gone afterwards.
+    var folder: String
+    /// The program under test, built for release.
+    var program: String
+    /// How often a measurement is repeated; its median counts.
+    var repetitions: Int
+    /// True for a run that only shows that everything works: sizes are a twentieth.
+    var isQuick: Bool
+
+    /// The size of a task, made small for a quick run.
+    func size(_ full: Int) -> Int { isQuick ? max(full / 20, 100) : full }
+
+    /// Says on standard error what is going on.
+    func say(_ text: String) { Console.note("  … \(text)") }
+}
+
+/// Why a benchmark could not go on.
+struct BenchError: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,54 @@
+/// One line of the table: what was measured, its yardstick from the same run, and what it should reach.
+struct Measurement: Sendable, Hashable {
+    /// Something measured beside the thing itself, to hold it against.
+    struct Yardstick: Sendable, Hashable {
+        var name: String
+        var quantity: Quantity
+    }
+
+    var name: String
+    var measured: Quantity
+    var yardstick: Yardstick?
+    /// Nil for what is only told.
+    var aim: Aim?
+    var remark: String?
+    /// Why it could not be measured; then the figures say nothing.
+    var missing: String?
+
+    init(
+        _ name: String, _ measured: Quantity, beside yardstick: Yardstick? = nil, aim: Aim? = nil, remark: String? = nil
+    ) {
+        self.name = name
+        self.measured = measured
+        self.yardstick = yardstick
+        self.aim = aim
+        self.remark = remark
+    }
+
+    /// A line for what could not be measured.
+    static func missing(_ name: String, _ reason: String) -> Measurement {
+        var measurement = Measurement(name, .factor(0))
+        measurement.missing = reason
+        return measurement
+    }
+
+    /// What was measured as a part of its yardstick.
+    var ratio: Double? { yardstick.map { measured.value / $0.quantity.value } }
+
+    enum Verdict: String, Sendable, Hashable {
+        case met, missed
+        /// An absolute figure that was missed while others used the machine.
+        case busy = "missed on a busy machine"
+        case told = "-"
+        case missing
+    }
+
+    func verdict(onBusyMachine isBusy: Bool) -> Verdict {
+        if missing != nil { return .missing }
+        guard let aim else { return .told }
+        switch aim.subject {
+        case .ratio: return ratio.map(aim.isMet) ?? false ? .met : .missed
+        case .figure: return aim.isMet(by: measured.value) ? .met : isBusy ? .busy : .missed
+        }
+    }
+}

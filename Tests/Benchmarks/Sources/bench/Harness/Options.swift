@@ -1,0 +1,47 @@
+/// What the command line asks for.
+struct Options: Sendable {
+    var names: [String] = []
+    var isJSON = false
+    var gates = true
+    var isQuick = false
+    var lists = false
+    var repetitions = 3
+    var program: String?
+    var folder: String?
+
+    static let help = """
+        usage: bench [NAME…] [options]
+          --list          say which benchmarks there are
+          --json          print data for programs
+          --no-gate       exit 0 even where a floor is missed
+          --quick         small sizes: shows that everything works, measures little
+          --repeat N      how often each measurement is repeated; the median counts (3)
+          --program PATH  the program under test (the repository's .build/release/bellhop)
+          --folder PATH   where databases are put: on the disk that counts (TMPDIR, or /tmp)
+        A NAME is a benchmark or the beginning of one.
+        """
+
+    init(_ arguments: some Sequence<String>) throws {
+        var rest = Array(arguments)[...]
+        func value(of name: String) throws -> String {
+            guard let value = rest.popFirst() else { throw BenchError("\(name) wants a value\n\(Self.help)") }
+            return value
+        }
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--json": isJSON = true
+            case "--no-gate": gates = false
+            case "--quick": isQuick = true
+            case "--list": lists = true
+            case "--repeat":
+                guard let count = Int(try value(of: argument)), count > 0 else { throw BenchError("--repeat wants a number") }
+                repetitions = count
+            case "--program": program = try value(of: argument)
+            case "--folder": folder = try value(of: argument)
+            default:
+                if argument.hasPrefix("-") { throw BenchError("unknown option \(argument)\n\(Self.help)") }
+                names.append(argument)
+            }
+        }
+    }
+}

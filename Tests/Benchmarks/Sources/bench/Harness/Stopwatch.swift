@@ -1,0 +1,58 @@
+import Glibc
+
+/// Measures time on a clock that nobody sets.
+enum Stopwatch {
+    /// The processor's time that this thread took for work that never waits: what it would take on a core of its own.
+    static func processorSeconds(_ work: () throws -> Void) rethrows -> Double {
+        let start = processorTime
+        try work()
+        return processorTime - start
+    }
+
+    private static var processorTime: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    static func seconds(_ work: () throws -> Void) rethrows -> Double {
+        let start = ContinuousClock.now
+        try work()
+        return (ContinuousClock.now - start).inSeconds
+    }
+
+    static func seconds(_ work: () async throws -> Void) async rethrows -> Double {
+        let start = ContinuousClock.now
+        try await work()
+        return (ContinuousClock.now - start).inSeconds
+    }
+
+    /// The median of several runs, in seconds.
+    static func median(of count: Int, _ work: () throws -> Void) rethrows -> Double {
+        var times: [Double] = []
+        for _ in 0..<count { times.append(try seconds(work)) }
+        return times.median
+    }
+}
+
+extension Duration {
+    var inSeconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}
+
+extension [Double] {
+    /// The one in the middle; the mean of the two in the middle where they are even in number.
+    var median: Double { quantile(0.5) }
+
+    /// The value below which this share of the values lies, between neighbours in proportion.
+    func quantile(_ share: Double) -> Double {
+        guard !isEmpty else { return .nan }
+        let sorted = sorted()
+        let place = share * Double(count - 1)
+        let below = Int(place)
+        let above = Swift.min(below + 1, count - 1)
+        return sorted[below] + (sorted[above] - sorted[below]) * (place - Double(below))
+    }
+}

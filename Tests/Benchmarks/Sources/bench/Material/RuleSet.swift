@@ -1,0 +1,71 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopRules
+
+/// Many rules such as people write, each for a team, a person or a reporter of its own, and events of which one in ten concerns
+/// exactly one of them.
+struct RuleSet: Sendable {
+    var count: Int
+    /// Where their webhooks go.
+    var hook = "http://127.0.0.1:9/hook"
+
+    /// What tells one rule's tasks from another's.
+    private enum Kind: Int, CaseIterable { case group, owner, both }
+
+    private func kind(_ number: Int) -> Kind { Kind.allCases[number % Kind.allCases.count] }
+
+    /// The text of one rule.
+    func text(_ number: Int) -> String {
+        let condition =
+            switch kind(number) {
+            case .group: #"task.class == "incident" && task.assignment_group == "group-\#(number)" && task.priority <= 2"#
+            case .owner: #"task.assigned_to == "user-\#(number)" && task.priority == 1 && task.title.contains("printer")"#
+            case .both: #"task.assignment_group == "group-\#(number)" && task.assigned_to != "" && task.priority in [1, 2]"#
+            }
+        return """
+            rule: team-\(number)
+            description: Tell team \(number) about what is urgent.
+            on: [task_created, task_changed]
+            when: \(condition)
+            do:
+              - webhook:
+                  url: \(hook)
+                  json: {number: "${{ task.number }}", title: "${{ task.title }}", priority: "${{ task.priority }}", link: "${{ task.url }}"}
+
+            """
+    }
+
+    var files: [RuleFile] {
+        (0..<count).map { RuleFile(path: "rules/team-\($0).yaml", bytes: Array(text($0).utf8)) }
+    }
+
+    func book() throws -> RuleBook { try RuleBook.load(files, surroundings: Self.surroundings) }
+
+    /// Events of tasks: one in ten matches one rule, four in ten are a rule's but for their priority, five are nobody's.
+    func events(_ total: Int, seed: UInt64, at time: Timestamp) -> [Event] {
+        Tasks.keys(total, seed: seed).enumerated().map { number, key in
+            var (group, owner, priority) = ("group-x\(number % 50)", "user-x\(number % 50)", Int64(3))
+            if number % 10 < 5 {
+                let rule = number / 10 % count
+                switch kind(rule) {
+                case .group, .both: group = "group-\(rule)"
+                case .owner: owner = "user-\(rule)"
+                }
+                if number % 10 == 0 { priority = 1 }
+            }
+            let snapshot = Tasks.snapshot(number, key: key, group: group, owner: owner, priority: priority)
+            return Tasks.event(number % 4 == 3 ? .taskChanged : .taskCreated, snapshot, at: time)
+        }
+    }
+
+    static var surroundings: RuleSurroundings {
+        RuleSurroundings(
+            sources: [
+                .init(
+                    name: Tasks.source, kind: "tracker", connection: "snow", schema: Tasks.schema, scope: Tasks.scope.id,
+                    user: Tasks.scope.user)
+            ],
+            connections: [.init(name: "snow", kind: "servicenow", role: .system)], actions: [WebhookAction.manifest],
+            timeZone: .utc, timeZoneName: "UTC", zone: { $0 == "UTC" ? .utc : nil })
+    }
+}

@@ -1,0 +1,95 @@
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopStore
+import Logging
+
+/// A poll of a million tasks that brings nothing new: scanned, compared, done.
+enum PollBenchmarks {
+    static let all = [
+        Benchmark(name: "poll", summary: "unchanged polls of 1,000,000 tasks, and the memory they take", run: run)
+    ]
+
+    private static func run(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(1_000_000)
+        let body = TrackerAnswer.body(tasks: count)
+        let size = Double(body.count)
+        bench.say("\(count) tasks, \(body.count / 1_000_000) MB; putting them into a store")
+        let path = bench.folder + "/poll.db"
+        try await remember(body, in: path)
+        Machine.giveBackMemory()
+
+        let source = BodySource(body)
+        let store = try SQLiteStore.open(path: path)
+        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals(logger: .silent))
+        Machine.giveBackMemory()
+        try Machine.resetPeak()
+        let before = Machine.memory("VmRSS") ?? 0
+        var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        let first = try await Stopwatch.seconds { try await poll(&poller) }
+
+        var (loop, hash, changed, same): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+        for round in 0..<bench.repetitions {
+            bench.say("round \(round + 1)")
+            loop.append(Stopwatch.seconds { keep(StructuralLoop.run(body.span)) })
+            hash.append(Stopwatch.seconds { keep(Int(truncatingIfNeeded: Fingerprint(content: body).low)) })
+            source.touch()
+            changed.append(try await Stopwatch.seconds { try await poll(&poller) })
+            same.append(try await Stopwatch.seconds { try await poll(&poller) })
+        }
+        let peak = (Machine.memory("VmHWM") ?? 0) - before
+        try await store.close()
+        let yardstick = Measurement.Yardstick(
+            name: "a loop that finds each of \"{}[]:,", quantity: .throughput(size / loop.median))
+        return [
+            Measurement(
+                "poll.unchanged", .throughput(size / changed.median), beside: yardstick, aim: .ratio(atLeast: 0.5),
+                remark:
+                    "\(count) tasks in \(body.count / 1_000_000) MB, of which one byte differs from the last answer; whole polls of the "
+                    + "agent's poller: \(Quantity.time(changed.median)) each, \(Quantity.time(first)) with reading the store first."
+            ),
+            Measurement(
+                "poll.same-bytes", .throughput(size / same.median), beside: yardstick, aim: .ratio(atLeast: 0.5),
+                remark: "The answer's fingerprint is the last one's: \(Quantity.time(same.median)); the fingerprint alone takes "
+                    + "\(Quantity.time(hash.median))."),
+            Measurement(
+                "poll.memory", .memory(Double(peak) / Double(count), per: "task"), aim: .figure(atMost: 200),
+                remark: "The greatest of all these polls, beside the body."),
+        ]
+    }
+
+    private static func poll(_ poller: inout Poller) async throws {
+        let outcome = try await poller.pollOnce()
+        guard case .unchanged = outcome else { throw BenchError("the poll was to bring nothing new, and was: \(outcome)") }
+    }
+
+    /// Puts the tasks of an answer into a store, as a first poll would.
+    private static func remember(_ body: [UInt8], in path: String) async throws {
+        let store = try SQLiteStore.open(path: path)
+        let now = SystemClock().now
+        var turn = try await store.open(Tasks.scope, source: Tasks.source, at: now).turn
+        let listing = try Listing(body, shape: .serviceNow)
+        var next = listing.entries.startIndex
+        while next < listing.entries.endIndex {
+            let end = min(next + 20_000, listing.entries.endIndex)
+            let present = listing.entries[next..<end].map { entry in
+                PollCommit.PresentTask(
+                    snapshot: Snapshot(key: entry.key), listed: entry.fingerprint, content: entry.fingerprint, generation: 1,
+                    refreshed: now)
+            }
+            let commit = PollCommit(
+                scope: Tasks.scope.id, source: Tasks.source, expectedTurn: turn, at: now,
+                answer: Fingerprint(content: "another"), present: present, health: SourceHealth(lastSuccess: now))
+            guard case .committed(let committed, _) = try await store.commit(commit) else {
+                throw BenchError("a poll was superseded")
+            }
+            turn = committed
+            next = end
+        }
+        try await store.close()
+    }
+
+    /// Keeps a result from being left out.
+    @inline(never)
+    private static func keep(_ value: Int) {}
+}

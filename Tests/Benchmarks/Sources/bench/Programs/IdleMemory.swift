@@ -1,0 +1,96 @@
+import AsyncHTTPClient
+import BellhopCore
+import NIOCore
+import NIOHTTP1
+
+/// The memory of an agent that watches a thousand tasks in which nothing happens, against the simulated instance.
+enum IdleMemory {
+    static func run(_ bench: Bench) async throws -> [Measurement] {
+        let name = "program.memory"
+        guard let program = ProgramUnderTest(bench) else { return ProgramUnderTest.missing([name], bench) }
+        let output = bench.folder + "/simulate"
+        let simulator = try program.start(["simulate", "--still", "--port", "0"], output: .file(output))
+        defer { simulator.stop() }
+        let instance = try await Instance(address: address(in: output))
+        let tasks = bench.size(1000)
+        bench.say("\(tasks) tasks for the simulated instance")
+        for number in 0..<tasks { try await instance.addTask(number) }
+
+        let file = try program.configure("idle", instance: instance.address, every: "1s", rules: 10)
+        let socket = try ReadySocket(bench.folder + "/ready")
+        let errors = bench.folder + "/run"
+        let agent = try program.start(["run", "--config", file], ready: socket, output: .file(errors))
+        defer { agent.stop() }
+        guard socket.waitUntilReady(atMost: 30) else {
+            throw BenchError("bellhop run did not become ready: \(Files.read(errors) ?? "")")
+        }
+        bench.say("the agent polls")
+        // The baseline with all details, and some polls after it.
+        try await instance.waitForPolls(8)
+        var anonymous: [Double] = []
+        var resident = 0
+        for _ in 0..<5 {
+            try await Task.sleep(for: .milliseconds(700))
+            guard let memory = Machine.memory("RssAnon", of: "\(agent.process)") else { throw BenchError("the agent has ended") }
+            anonymous.append(Double(memory))
+            resident = Machine.memory("VmRSS", of: "\(agent.process)") ?? 0
+        }
+        try await instance.close()
+        return [
+            Measurement(
+                name, .memory(anonymous.max() ?? .nan, per: nil), aim: .figure(atMost: 20 * 1_048_576),
+                remark:
+                    "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the greatest of five looks after eight polls; "
+                    + "\(Quantity.memory(Double(resident), per: nil)) resident with the program's own pages.")
+        ]
+    }
+
+    /// The address that the simulator prints.
+    private static func address(in output: String) async throws -> String {
+        for _ in 0..<200 {
+            if let line = Files.read(output)?.split(separator: "\n").first, line.hasPrefix("http") { return String(line) }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw BenchError("the simulator did not start: \(Files.read(output + ".errors") ?? "")")
+    }
+}
+
+/// The simulated instance, seen through its own endpoint.
+private struct Instance {
+    let address: String
+    private let client = HTTPClient(eventLoopGroupProvider: .singleton)
+
+    init(address: String) { self.address = address }
+
+    func close() async throws { try await client.shutdown() }
+
+    func addTask(_ number: Int) async throws {
+        let task: JSON = [
+            "title": .string("The printer on floor \(number % 37) prints nothing but blank pages"), "assigned_to": "john.doe",
+            "table": .string(["incident", "sc_task", "change_request"][number % 3]),
+        ]
+        var request = HTTPClientRequest(url: address + "/simulator/tasks")
+        request.method = .POST
+        request.body = .bytes(ByteBuffer(bytes: task.encoded()))
+        _ = try await answer(to: request)
+    }
+
+    /// Waits until the list of tasks was asked for so often.
+    func waitForPolls(_ count: Int) async throws {
+        for _ in 0..<600 {
+            let requests = try await answer(to: HTTPClientRequest(url: address + "/simulator/requests"))
+            if requests.ranges(of: "/v1/tracker/task").count >= count { return }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        throw BenchError("the agent did not poll \(count) times within two minutes")
+    }
+
+    private func answer(to request: HTTPClientRequest) async throws -> String {
+        let response = try await client.execute(request, timeout: .seconds(10))
+        let body = try await response.body.collect(upTo: 64 << 20)
+        guard (200..<300).contains(Int(response.status.code)) else {
+            throw BenchError("the simulated instance answered \(response.status): \(String(buffer: body))")
+        }
+        return String(buffer: body)
+    }
+}

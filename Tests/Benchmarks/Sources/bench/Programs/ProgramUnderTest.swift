@@ -1,0 +1,55 @@
+import Glibc
+
+/// The agent itself, as it is built for release, with a folder of its own to work in.
+struct ProgramUnderTest {
+    let path: String
+    let folder: String
+
+    /// Where `make build` puts it, seen from where the benchmarks are: Tests/Benchmarks/.build/TRIPLE/release/bench.
+    static var standard: String {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = buffer.withUnsafeMutableBufferPointer { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { readlink("/proc/self/exe", $0.baseAddress!, $0.count) }
+        }
+        let parts = String(decoding: buffer[..<max(count, 0)], as: UTF8.self).split(separator: "/")
+        return "/" + (parts.dropLast(6) + [".build", "release", "bellhop"]).joined(separator: "/")
+    }
+
+    /// Nil when it has not been built.
+    init?(_ bench: Bench) {
+        guard Files.exists(bench.program) else { return nil }
+        (path, folder) = (bench.program, bench.folder)
+    }
+
+    static func missing(_ names: [String], _ bench: Bench) -> [Measurement] {
+        names.map { .missing($0, "there is no \(bench.program): needs `make build`") }
+    }
+
+    /// Writes a configuration for an instance at that address, and so many rules, each in a file of its own.
+    func configure(_ name: String, instance: String, every: String, rules count: Int) throws -> String {
+        let place = "\(folder)/\(name)"
+        try Files.makeFolder(place)
+        try Files.makeFolder(place + "/rules")
+        let configuration = """
+            version: 1
+            connections:
+              snow: {kind: servicenow, instance: "\(instance)", auth: {basic: {username: john.doe, password: secret}}}
+            sources:
+              my-work: {kind: tracker, connection: snow, every: \(every)}
+
+            """
+        guard Files.write(configuration, to: place + "/bellhop.yaml") else { throw BenchError("\(place) cannot be written to") }
+        let rules = RuleSet(count: count)
+        for number in 0..<count { Files.write(rules.text(number), to: "\(place)/rules/team-\(number).yaml") }
+        return place + "/bellhop.yaml"
+    }
+
+    func start(_ arguments: [String], ready: ReadySocket? = nil, output: Program.Output = .nowhere) throws -> Program {
+        var environment = ["HOME": folder]
+        for name in ["PATH", "LD_LIBRARY_PATH"] {
+            if let value = getenv(name) { environment[name] = String(cString: value) }
+        }
+        environment["NOTIFY_SOCKET"] = ready?.path
+        return try Program.start(path, arguments, environment: environment, output: output)
+    }
+}

@@ -1,0 +1,110 @@
+import BellhopAgent
+import BellhopCore
+import BellhopStore
+
+/// What the store alone allows where many come at once. Told, not judged: the aims are those of the paths that use it.
+enum StoreTrials {
+    static let all = [
+        Benchmark(name: "store.deliveries", summary: "T3 and T4 alone, 64 in flight, each finished by itself", run: deliveries),
+        Benchmark(name: "store.appending", summary: "one event a call by 64 writers, who share commits", run: appending),
+        Benchmark(name: "store.backlog", summary: "a claim of ten beside 100,000 deliveries that may not go", run: backlog),
+    ]
+
+    private static let clock = SystemClock()
+
+    private static func deliveries(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(20_000)
+        let inFlight = 64
+        let now = clock.now
+        var times: [Double] = []
+        for round in 0..<bench.repetitions {
+            let store = try SQLiteStore.open(path: "\(bench.folder)/deliveries-\(round).db")
+            try await store.route(Routing(deliveries: WebhookBenchmarks.deliveries(count, ["n": 1], to: "chat", at: now)))
+            let time = try await Stopwatch.seconds {
+                try await withThrowingTaskGroup { group in
+                    var running = 0
+                    while true {
+                        let claims = try await store.claim(
+                            limit: inFlight - running, excluding: [], until: now + .seconds(60), at: now)
+                        if claims.isEmpty, running == 0 { break }
+                        for claim in claims {
+                            group.addTask {
+                                let finish = Finish(
+                                    id: claim.delivery.id, lease: claim.lease, at: now, next: .done(Receipt("200")))
+                                guard try await store.finish([finish]) == [true] else { throw BenchError("a lease was lost") }
+                            }
+                        }
+                        running += claims.count
+                        // Those that end together make room together.
+                        while running > inFlight / 2 || (claims.isEmpty && running > 0) {
+                            try await group.next()
+                            running -= 1
+                        }
+                    }
+                }
+            }
+            times.append(time)
+            try await store.close()
+        }
+        return [Measurement("store.deliveries", .rate(Double(count) / times.median, of: "deliveries"))]
+    }
+
+    private static func appending(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(20_000)
+        let writers = 64
+        let events = Tasks.keys(count, seed: 8).enumerated().map {
+            Tasks.event(.taskCreated, Tasks.snapshot($0, key: $1), at: clock.now)
+        }
+        var times: [Double] = []
+        for round in 0..<bench.repetitions {
+            let store = try SQLiteStore.open(path: "\(bench.folder)/appending-\(round).db")
+            let time = try await Stopwatch.seconds {
+                try await withThrowingTaskGroup { group in
+                    for writer in 0..<writers {
+                        group.addTask {
+                            for number in stride(from: writer, to: count, by: writers) {
+                                try await store.append([events[number]])
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            times.append(time)
+            try await store.close()
+        }
+        let sync = try Machine.syncTime(in: bench.folder)
+        return [
+            Measurement(
+                "store.appending", .rate(Double(count) / times.median, of: "events"),
+                beside: .init(name: "one page to disk for each", quantity: .rate(1 / sync, of: "events")))
+        ]
+    }
+
+    private static func backlog(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(100_000)
+        let now = clock.now
+        let store = try SQLiteStore.open(path: bench.folder + "/backlog.db")
+        // A receiver that is busy, one lane that waits for its first, and what may go.
+        try await store.route(Routing(deliveries: WebhookBenchmarks.deliveries(count, ["n": 1], to: "busy", at: now)))
+        var blocked = WebhookBenchmarks.deliveries(count / 10, ["n": 1], to: "blocked", at: now)
+        for place in blocked.indices { blocked[place].lane = "one lane" }
+        try await store.route(Routing(deliveries: blocked))
+        try await store.route(Routing(deliveries: WebhookBenchmarks.deliveries(1000, ["n": 1], to: "free", at: now)))
+        var times: [Double] = []
+        for _ in 0..<100 {
+            times.append(
+                try await Stopwatch.seconds {
+                    _ = try await store.claim(limit: 10, excluding: ["busy"], until: now + .seconds(60), at: now)
+                    _ = try await store.nextDue()
+                })
+        }
+        try await store.close()
+        let sync = try Machine.syncTime(in: bench.folder)
+        return [
+            Measurement(
+                "store.backlog", .time(times.median), beside: .init(name: "a page to disk", quantity: .time(sync)),
+                remark: "A claim of ten (T3, on disk) and the question what comes next.")
+        ]
+    }
+}
