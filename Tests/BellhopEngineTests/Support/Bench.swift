@@ -2,6 +2,7 @@ import BellhopCore
 import BellhopEngine
 import BellhopRules
 import BellhopTesting
+import Glibc
 
 @testable import BellhopStore
 
@@ -31,6 +32,30 @@ struct Bench: Sendable {
     /// Lets all statements pass; whether one failed.
     @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }
+
+    /// Lets the loops run until they wait for the clock or for each other: nobody asks the store, and nobody has for a while, in
+    /// which the system was asked to let others run, for it may have stopped a thread in the middle of a loop's turn.
+    func settle() async {
+        var seen = FaultyStore.Traffic(begun: -1)
+        var quiet = 0
+        while quiet < 4 {
+            quiet = store.calls == seen && seen.open == 0 ? quiet + 1 : 0
+            seen = store.calls
+            sched_yield()
+            await clock.settle()
+        }
+    }
+
+    /// Moves the clock on to a moment, from deadline to deadline, each time after everybody has settled.
+    func run(until end: Timestamp) async {
+        await settle()
+        while let next = clock.nextDeadline, next <= end {
+            await clock.advance(to: next)
+            await settle()
+        }
+        await clock.advance(to: end)
+        await settle()
+    }
 
     func source(_ tasks: [Snapshot] = []) -> ScriptedSource {
         let source = ScriptedSource(clock: surroundings.clock)

@@ -18,6 +18,15 @@ final class FaultyStore: Store {
 
     private let base: any Store
     private let script = Mutex<Script>({ _ in nil })
+    private let traffic = Mutex(Traffic())
+
+    /// The calls that were begun, and those of them that have not ended.
+    struct Traffic: Hashable {
+        var begun = 0
+        var open = 0
+    }
+
+    var calls: Traffic { traffic.withLock { $0 } }
 
     init(_ base: any Store) { self.base = base }
 
@@ -35,6 +44,11 @@ final class FaultyStore: Store {
     private func through<Value>(
         _ call: Call, _ work: () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
+        traffic.withLock { traffic in
+            traffic.begun += 1
+            traffic.open += 1
+        }
+        defer { traffic.withLock { $0.open -= 1 } }
         let moment = script.withLock { $0 }(call)
         if moment == .before { throw StoreError(.full, "A test lets \(call.rawValue) fail.") }
         let value = try await work()
@@ -95,6 +109,7 @@ final class FaultyStore: Store {
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
         try await through(.finish) { () throws(StoreError) in try await base.finish(finishes) }
     }
+    @discardableResult
     func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int {
         try await through(.rescue) { () throws(StoreError) in try await base.rescue(everything: everything, at: now) }
     }
@@ -104,6 +119,7 @@ final class FaultyStore: Store {
     func nextDue() async throws(StoreError) -> Timestamp? {
         try await through(.nextDue) { () throws(StoreError) in try await base.nextDue() }
     }
+    @discardableResult
     func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int {
         try await through(.decide) { () throws(StoreError) in try await base.decide(decision, on: deliveries, at: now) }
     }

@@ -1,0 +1,67 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A bell` {
+    @Test func `a ring before the wait is heard`() async {
+        let bell = Bell()
+        bell.ring()
+        await bell.wait(until: nil, on: TestClock())
+    }
+
+    @Test func `several rings that nobody heard are one`() async throws {
+        let (bell, clock) = (Bell(), TestClock())
+        for _ in 0..<3 { bell.ring() }
+        await bell.wait(until: nil, on: clock)
+        async let second: Void = bell.wait(until: clock.now + .seconds(5), on: clock)
+        try await clock.waitForSleepers(1)
+        await clock.advance(by: .seconds(5))
+        await second
+    }
+
+    @Test func `a wait ends at its moment, and when it is cancelled`() async throws {
+        let (bell, clock) = (Bell(), TestClock())
+        await bell.wait(until: clock.now, on: clock)
+        for deadline in [nil, clock.now + .seconds(5)] {
+            let task = Task { await bell.wait(until: deadline, on: clock) }
+            await clock.settle()
+            task.cancel()
+            await task.value
+        }
+    }
+
+    @Test func `no ring is lost between looking and waiting`() async {
+        // Each piece of work is counted before the ring; a loop that slept over one would wait for ever.
+        let (bell, clock) = (Bell(), TestClock())
+        let work = Counter()
+        let count = 20_000
+        let loop = Task {
+            var done = 0
+            while done < count {
+                done += work.take()
+                if done < count { await bell.wait(until: done.isMultiple(of: 3) ? clock.now + .days(1) : nil, on: clock) }
+            }
+        }
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for number in 0..<count / 4 {
+                        work.add()
+                        bell.ring()
+                        if number.isMultiple(of: 7) { await Task.yield() }
+                    }
+                }
+            }
+        }
+        await loop.value
+    }
+}
+
+/// Work that waits to be done. A class over an atomic number, because those who add and those who take share it.
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+    func add() { count.add(1, ordering: .sequentiallyConsistent) }
+    func take() -> Int { count.exchange(0, ordering: .sequentiallyConsistent) }
+}

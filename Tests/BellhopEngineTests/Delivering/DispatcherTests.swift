@@ -1,0 +1,180 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// What becomes of deliveries: done, tried again, given up, held, resting; nothing in silence.
+@Suite(.timeLimit(.minutes(1))) struct `Attempts` {
+    private let gateway = Failure(.gateway, .retry(after: nil), "502")
+
+    /// Runs the dispatcher over these deliveries for a while; when each attempt began, in seconds.
+    private func run(
+        _ bench: Bench, _ owed: [Owed], _ action: ScriptedAction, for time: Duration = .days(1),
+        limits: Dispatcher.Limits = .init()
+    ) async throws -> [Double] {
+        try await bench.owe(owed)
+        let (surroundings, start) = (bench.surroundings, bench.now)
+        let loop = Task { await Dispatcher(surroundings, limits: limits, actions: { _ in action }).run() }
+        await bench.run(until: start + time)
+        loop.cancel()
+        await loop.value
+        return action.performed.map { ($0.attempt.now - start) / .seconds(1) }
+    }
+
+    @Test func `what is owed is done, once, and its receipt is kept`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { delivery, _ in Receipt("201", reference: "ref-\(delivery.text)") }
+        _ = try await run(bench, [Owed("a"), Owed("b")], action)
+        #expect(Set(action.texts) == ["a", "b"])
+        #expect(action.count == 2)
+        let records = try await bench.deliveries()
+        #expect(records.map(\.state) == [.done, .done])
+        #expect(records.map(\.receipt) == [Receipt("201", reference: "ref-a"), Receipt("201", reference: "ref-b")])
+        #expect(bench.recorder.count("delivery.done") == 2)
+    }
+
+    @Test func `nothing is done before its time`() async throws {
+        let bench = try Bench()
+        let times = try await run(bench, [Owed("a", runAt: bench.now + .seconds(90))], ScriptedAction())
+        #expect(times == [90])
+    }
+
+    @Test func `a failure is tried again with growing waits, and given up after its attempts`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
+        let times = try await run(bench, [Owed("a")], action)
+        #expect(times == [0, 4, 12, 28])  // half of 8, 16 and 32 seconds
+        #expect(action.performed.map(\.attempt.number) == [1, 2, 3, 4])
+        #expect(action.performed.map(\.attempt.firstStarted) == [nil] + Array(repeating: TestClock().now, count: 3))
+        #expect(try await bench.deliveries(.dead).map(\.failure) == [gateway])
+        #expect(bench.recorder.count("delivery.retrying") == 3)
+        #expect(bench.recorder.count("delivery.dead") == 1)
+        let event = try #require(try await bench.store.events(EventQuery()).first?.event)
+        #expect(event.type == .deliveryDead)
+        #expect(event.data["error"]?["message"] == "502")
+    }
+
+    @Test func `the other side's own word on when to come back is kept`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            if attempt.number == 1 { throw Failure(.quota, .retry(after: .seconds(600)), "429") }
+            return Receipt("done")
+        }
+        #expect(try await run(bench, [Owed("a")], action) == [0, 600])
+    }
+
+    @Test func `what can never work is given up at once`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
+        #expect(try await run(bench, [Owed("a")], action) == [0])
+        #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 1)
+    }
+
+    @Test func `what cannot be proved is held for a person, and its lane goes on`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { delivery, _ throws(Failure) in
+            if delivery.text == "a" { throw Failure(.notWritten, .hold, "nobody can say") }
+            return Receipt("done")
+        }
+        #expect(try await run(bench, [Owed("a", lane: "l"), Owed("b", lane: "l")], action).count == 2)
+        #expect(try await bench.deliveries(.held).map(\.delivery.text) == ["a"])
+        #expect(try await bench.deliveries(.done).map(\.delivery.text) == ["b"])
+        #expect(bench.recorder.count("delivery.held") == 1)
+        // A person lets it be tried again: the attempt knows that an earlier one may have been received.
+        action.script { _, _ in Receipt("done") }
+        try await bench.store.decide(.retry, on: [Owed("a", lane: "l").delivery(at: bench.now).id], at: bench.now)
+        _ = try await run(bench, [], action)
+        #expect(action.performed.last?.attempt.lastUncertain == TestClock().now)
+        #expect(try await bench.deliveries(.done).count == 2)
+    }
+
+    @Test func `while a connection cannot be used its deliveries rest, at no cost to their attempts`() async throws {
+        let bench = try Bench()
+        let end = bench.now + .seconds(3600)
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            if attempt.now < end { throw Failure(.unauthenticated, .pauseConnection, "401") }
+            return Receipt("done")
+        }
+        let times = try await run(bench, [Owed("a")], action)
+        #expect(times == Array(stride(from: 0.0, through: 3600, by: 300)))
+        #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
+    }
+
+    @Test func `what is too old is not sent any more, and says so`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
+        #expect(try await run(bench, [Owed("a", expires: bench.now + .seconds(5))], action) == [0, 4])
+        #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.expired])
+        #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 1)
+    }
+
+    @Test func `what nobody can perform any more is dead and visible`() async throws {
+        let bench = try Bench()
+        try await bench.owe([Owed("a")])
+        #expect(try await Dispatcher(bench.surroundings, actions: { _ in nil }).dispatchPending() == 1)
+        #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.missingReceiver])
+    }
+
+    @Test func `an attempt that takes too long is ended, and may have been received`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            if attempt.number > 1 { return Receipt("done") }
+            if await gate.pass() { return Receipt("done") }
+            throw Failure(.cut, .retry(after: nil), "cancelled")
+        }
+        let times = try await run(bench, [Owed("a")], action)
+        #expect(times == [0, 244])
+        #expect(action.performed[1].attempt.lastUncertain == TestClock().now)
+        #expect(try await bench.deliveries().map(\.failure?.reason) == [.timeout])
+        #expect(try await bench.deliveries().map(\.state) == [.done])
+    }
+
+    @Test func `an attempt for a task knows what others have left there`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { delivery, _ in Receipt("201", reference: delivery.text) }
+        let owed = ["a", "b", "c"].map { Owed($0, lane: "task", action: "comment", task: "t1") }
+        _ = try await run(bench, owed + [Owed("other", action: "comment", task: "t2")], action)
+        let claimed = Dictionary(uniqueKeysWithValues: action.performed.map { ($0.delivery.text, $0.attempt.claimed) })
+        #expect(claimed == ["a": [], "b": ["a"], "c": ["a", "b"], "other": []])
+    }
+
+    @Test func `a store that fails at claiming loses and doubles nothing`() async throws {
+        for (call, moment) in [(FaultyStore.Call.claim, FaultyStore.Moment.before), (.nextDue, .before), (.nextDue, .after)] {
+            let bench = try Bench()
+            bench.store.failOnce(call, moment)
+            let action = ScriptedAction()
+            _ = try await run(bench, [Owed("a")], action, for: .seconds(600))
+            #expect(action.count == 1)
+        }
+    }
+
+    @Test func `an outcome that the store cannot keep at first is kept, not made again`() async throws {
+        let bench = try Bench()
+        bench.store.fail { [clock = bench.clock, start = bench.now] call in
+            call == .finish && clock.now < start + .seconds(60) ? .before : nil
+        }
+        let action = ScriptedAction()
+        _ = try await run(bench, [Owed("a")], action, for: .seconds(3600))
+        #expect(action.count == 1)
+        #expect(try await bench.deliveries().map(\.state) == [.done])
+    }
+
+    @Test func `whichever statement fails, a delivery is made and its outcome kept`() async throws {
+        for count in 1...60 {
+            let bench = try Bench()
+            let action = ScriptedAction()
+            try await bench.owe([Owed("a"), Owed("b")])
+            bench.fail(statement: count)
+            let surroundings = bench.surroundings
+            let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+            await bench.run(until: bench.now + .seconds(600))
+            loop.cancel()
+            await loop.value
+            #expect(action.count == 2, "statement \(count)")
+            #expect(try await bench.deliveries().map(\.state) == [.done, .done], "statement \(count)")
+            if !bench.stopFailing() { return #expect(count > 10) }
+        }
+        #expect(Bool(false), "some statement failed every time")
+    }
+}

@@ -1,0 +1,112 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// A delivery belongs to one attempt at a time, and an attempt that ended unseen counts as one that may have been received.
+@Suite(.timeLimit(.minutes(1))) struct `Leases` {
+    /// Attempts that wait at a gate until they are let through or cancelled.
+    private func waiting(_ gate: Gate) -> ScriptedAction {
+        ScriptedAction { _, attempt throws(Failure) in
+            if attempt.number > 1 { return Receipt("second") }
+            if await gate.pass() { return Receipt("first") }
+            throw Failure(.cut, .retry(after: nil), "cancelled")
+        }
+    }
+
+    @Test func `a lost lease refuses the outcome`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = waiting(gate)
+        try await bench.owe([Owed("a")])
+        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        async let pending = dispatcher.dispatchPending()
+        while action.count == 0 { await Task.yield() }
+        try await bench.store.rescue(everything: true, at: bench.now)  // another run of the agent
+        try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
+        gate.open()
+        _ = try await pending
+        #expect(bench.recorder.count("delivery.lease_lost") == 1)
+        #expect(try await bench.deliveries().map(\.receipt) == [Receipt("second")])
+    }
+
+    @Test func `what an earlier run left behind is taken up at start, and may have been received`() async throws {
+        let bench = try Bench()
+        try await bench.owe([Owed("a"), Owed("b")])
+        _ = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
+        await bench.clock.advance(by: .seconds(10))
+        let action = ScriptedAction()
+        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        try await engine.recover()
+        _ = try await engine.runOnce()
+        let uncertain = Dictionary(uniqueKeysWithValues: action.performed.map { ($0.delivery.text, $0.attempt.lastUncertain) })
+        #expect(uncertain == ["a": TestClock().now, "b": nil])
+        #expect(bench.recorder.count("delivery.rescued") == 1)
+    }
+
+    @Test func `an attempt that is cancelled may have been received`() async throws {
+        let bench = try Bench()
+        let action = waiting(Gate())
+        try await bench.owe([Owed("a")])
+        let surroundings = bench.surroundings
+        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        while action.count == 0 { await Task.yield() }
+        loop.cancel()
+        await loop.value
+        #expect(try await bench.deliveries().map(\.state) == [.available])
+        await bench.clock.advance(by: .seconds(5))
+        try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
+        #expect(action.performed.map(\.attempt.lastUncertain) == [nil, TestClock().now])
+        #expect(try await bench.deliveries().map(\.receipt) == [Receipt("second")])
+    }
+
+    @Test func `what was done before the task was cancelled stays done`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { _, _ in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return Receipt("done")
+        }
+        try await bench.owe([Owed("a")])
+        let surroundings = bench.surroundings
+        let task = Task { try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending() }
+        while action.count == 0 { await Task.yield() }
+        task.cancel()
+        _ = try await task.value
+        #expect(try await bench.deliveries().map(\.state) == [.done])
+    }
+
+    @Test func `an attempt whose end could never be kept is made again after its lease`() async throws {
+        let bench = try Bench()
+        bench.store.fail { [clock = bench.clock, end = bench.now + .seconds(301)] in
+            $0 == .finish && clock.now < end ? .before : nil
+        }
+        let action = ScriptedAction()
+        try await bench.owe([Owed("a")])
+        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let running = Task { try await engine.run() }
+        await bench.run(until: bench.now + .seconds(600))
+        running.cancel()
+        try await running.value
+        #expect(action.performed.map(\.attempt.lastUncertain) == [nil, TestClock().now])
+        #expect(try await bench.deliveries().map(\.state) == [.done])
+    }
+
+    @Test func `a clock that jumps past the lease of an attempt in flight does not have it made twice at once`() async throws {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        let gate = Gate()
+        let action = waiting(gate)
+        try await bench.owe([Owed("a")])
+        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let running = Task { try await engine.run() }
+        while action.count == 0 { await Task.yield() }
+        wall.set(by: .days(1))
+        await bench.run(until: wall.steady.now + .seconds(130))
+        #expect(action.count == 1)
+        gate.open()
+        while bench.recorder.count("delivery.done") == 0 { await Task.yield() }
+        #expect(try await bench.deliveries().map(\.receipt) == [Receipt("first")])
+        running.cancel()
+        try await running.value
+    }
+}

@@ -1,0 +1,108 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// Lanes keep their order, and limits leave room for others.
+@Suite(.timeLimit(.minutes(1))) struct `Lanes and limits` {
+    @Test func `deliveries of one lane are done in their order, whatever fails`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { delivery, attempt throws(Failure) in
+            if delivery.text.hasSuffix("1"), attempt.number < 3 { throw Failure(.gateway, .retry(after: nil), "502") }
+            if delivery.text.hasSuffix("2") { throw Failure(.refused, .giveUp, "400") }
+            return Receipt("done")
+        }
+        let owed = (0..<4).flatMap { number in ["x", "y"].map { (lane: String) in Owed("\(lane)\(number)", lane: lane) } }
+        try await bench.owe(owed)
+        let surroundings = bench.surroundings
+        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        await bench.run(until: bench.now + .seconds(600))
+        loop.cancel()
+        await loop.value
+        for lane in ["x", "y"] {
+            let order = action.texts.filter { $0.hasPrefix(lane) }
+            #expect(order == ["0", "1", "1", "1", "2", "3"].map { lane + $0 })
+        }
+    }
+
+    @Test func `a slow receiver leaves room for the others`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { delivery, _ in
+            if delivery.id.receiver == "slow" { _ = await gate.pass() }
+            return Receipt("done")
+        }
+        try await bench.owe((0..<40).map { Owed("s\($0)", receiver: "slow") } + (0..<40).map { Owed("f\($0)", receiver: "fast") })
+        let surroundings = bench.surroundings
+        let limits = Dispatcher.Limits(inFlight: 12, perReceiver: 8)
+        let loop = Task { await Dispatcher(surroundings, limits: limits, actions: { _ in action }).run() }
+        while try await bench.deliveries(.done).count < 40 { await Task.yield() }
+        #expect(action.mostAtOnce["slow", default: 0] <= 8)
+        #expect(action.performed.count { $0.delivery.id.receiver == "slow" } == 8)
+        gate.open()
+        while try await bench.deliveries(.done).count < 80 { await Task.yield() }
+        loop.cancel()
+        await loop.value
+        #expect(action.count == 80)
+        #expect(action.mostAtOnce.values.allSatisfy { $0 <= 8 })
+    }
+
+    @Test(arguments: [(1, 1), (3, 1), (1, 3), (5, 4), (256, 64)])
+    func `no limit is exceeded, and everything is done`(_ inFlight: Int, _ perReceiver: Int) async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { _, _ in
+            for _ in 0..<5 { await Task.yield() }
+            return Receipt("done")
+        }
+        try await bench.owe((0..<60).map { Owed("\($0)", receiver: "r\($0 % 3)") })
+        let dispatcher = Dispatcher(
+            bench.surroundings, limits: .init(inFlight: inFlight, perReceiver: perReceiver), actions: { _ in action })
+        let loop = Task { await dispatcher.run() }
+        while try await bench.deliveries(.done).count < 60 {
+            #expect(dispatcher.inFlight <= inFlight)
+            await Task.yield()
+        }
+        loop.cancel()
+        await loop.value
+        #expect(action.mostAtOnce.values.allSatisfy { $0 <= perReceiver })
+        #expect(action.count == 60)
+        #expect(dispatcher.inFlight == 0)
+    }
+
+    @Test func `what comes due is done on time though another receiver is full`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { delivery, _ in
+            if delivery.id.receiver == "slow" { _ = await gate.pass() }
+            return Receipt("done")
+        }
+        let start = bench.now
+        try await bench.owe(
+            (0..<9).map { Owed("s\($0)", receiver: "slow") } + [Owed("later", receiver: "fast", runAt: start + .seconds(20))])
+        let surroundings = bench.surroundings
+        let loop = Task {
+            await Dispatcher(surroundings, limits: .init(perReceiver: 4), actions: { _ in action }).run()
+        }
+        await bench.run(until: start + .seconds(60))
+        let later = action.performed.first { $0.delivery.text == "later" }
+        #expect(later.map { $0.attempt.now <= start + .seconds(21) } == true)
+        loop.cancel()
+        await loop.value
+    }
+
+    @Test func `a delivery that is made while everybody sleeps is done at once`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let shelf = try await bench.shelf(telling("task_created"))
+        let source = bench.source(tasks(0..<2))
+        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let running = Task { try await engine.run() }
+        while bench.recorder.count("source.baseline") == 0 { await Task.yield() }
+        source.put(task("new"))
+        await bench.run(until: bench.now + .seconds(60))
+        while action.count == 0 { await Task.yield() }
+        #expect(action.performed[0].attempt.now == TestClock().now + .seconds(60))
+        running.cancel()
+        try await running.value
+    }
+}

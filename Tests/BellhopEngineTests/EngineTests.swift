@@ -1,0 +1,153 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Logging
+import ServiceLifecycle
+import Testing
+
+/// The loops together, under the life cycle of services.
+@Suite(.timeLimit(.minutes(1))) struct `The engine` {
+    /// An engine in a group of services, running.
+    private func start(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: engine, successTerminationBehavior: .gracefullyShutdownGroup)], logger: logger))
+        return (group, Task { try await group.run() })
+    }
+
+    @Test func `a change in, exactly one delivery out`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let source = bench.source(tasks(0..<3))
+        let shelf = try await bench.shelf(telling("[task_created, task_changed, task_removed]"))
+        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let (group, running) = start(engine)
+        while bench.recorder.count("source.baseline") == 0 { await Task.yield() }
+        source.put(task("new"))
+        source.put(task("t1", "another title"))
+        source.remove("t0")
+        await bench.run(until: bench.now + .seconds(300))
+        while action.count < 3 { await Task.yield() }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(action.texts.sorted() == ["tell: task_changed t1", "tell: task_created new", "tell: task_removed t0"])
+        #expect(try await bench.store.status().unrouted == 0)
+    }
+
+    @Test func `asked to stop, it ends at once though everybody sleeps`() async throws {
+        let bench = try Bench()
+        let sources = (0..<5).map { ScriptedSource("s\($0)", instance: "https://s\($0).example", clock: bench.clock) }
+        let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]")
+        let engine = Engine(
+            bench.surroundings, shelf: shelf, sources: sources.map { ($0, .minutely) }, actions: { _ in ScriptedAction() })
+        let (group, running) = start(engine)
+        try await bench.clock.waitForSleepers(7)
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(bench.clock.now == TestClock().now)
+        #expect(bench.clock.sleeperCount == 0)
+    }
+
+    @Test func `asked to stop, it finishes what is in flight and begins nothing new`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { _, _ throws(Failure) in
+            if await gate.pass() { return Receipt("done") }
+            throw Failure(.cut, .retry(after: nil), "cancelled")
+        }
+        try await bench.owe([Owed("a"), Owed("b", lane: "l"), Owed("c", lane: "l")])
+        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let (group, running) = start(engine)
+        while action.count < 2 { await Task.yield() }
+        await group.triggerGracefulShutdown()
+        while bench.recorder.count("agent.stopping") == 0 { await Task.yield() }
+        await bench.clock.advance(by: .seconds(19))
+        gate.open()
+        try await running.value
+        #expect(action.texts.sorted() == ["a", "b"])
+        let states = Dictionary(uniqueKeysWithValues: try await bench.deliveries().map { ($0.delivery.text, $0.state) })
+        #expect(states == ["a": .done, "b": .done, "c": .available])
+    }
+
+    @Test func `asked to stop, it ends after its grace though an attempt hangs, which then may have been received`() async throws
+    {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { _, _ throws(Failure) in
+            if await gate.pass() { return Receipt("done") }
+            throw Failure(.cut, .retry(after: nil), "cancelled")
+        }
+        try await bench.owe([Owed("a")])
+        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], grace: .seconds(20), actions: { _ in action })
+        let (group, running) = start(engine)
+        while action.count < 1 { await Task.yield() }
+        await group.triggerGracefulShutdown()
+        while bench.recorder.count("agent.stopping") == 0 { await Task.yield() }
+        while bench.clock.nextDeadline != bench.now + .seconds(20) { await Task.yield() }
+        await bench.clock.advance(by: .seconds(20))
+        try await running.value
+        #expect(engine.inFlight == 0)
+        let record = try #require(try await bench.deliveries().first)
+        #expect(record.state == .available)
+        #expect(record.failure?.reason == .interrupted)
+        let claim = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(9), at: bench.now)
+        #expect(claim.first?.attempt.lastUncertain == TestClock().now)
+    }
+
+    @Test func `a source that hangs stops nobody else, and does not keep the engine from ending`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let hanging = ScriptedSource("hanging", instance: "https://hanging.example", clock: bench.clock, delay: .days(9))
+        let source = bench.source(tasks(0..<3))
+        let shelf = try await bench.shelf(telling("task_created"))
+        let engine = Engine(
+            bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
+        let (group, running) = start(engine)
+        while bench.recorder.count("source.baseline") == 0 { await Task.yield() }
+        source.put(task("new"))
+        await bench.run(until: bench.now + .seconds(70))
+        while action.count < 1 { await Task.yield() }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(try await bench.store.status().sources.first { $0.source == "hanging" }?.health.failures == 0)
+    }
+
+    @Test func `one pass polls, fires, routes and delivers all that can be now`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<3))
+        let rules =
+            telling("task_created") + "\n---\n"
+            + "rule: mourn\non: delivery_dead\ndo: [{log: \"mourn ${{ event.data.delivery.rule }}\"}]"
+        let shelf = try await bench.shelf(rules)
+        let action = ScriptedAction { delivery, _ throws(Failure) in
+            if delivery.text.hasPrefix("tell") { throw Failure(.refused, .giveUp, "400") }
+            return Receipt("done")
+        }
+        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let first = try await engine.runOnce()
+        #expect(first.polls.map(\.source) == ["my-work"])
+        #expect(first.polls[0].outcome.isBaseline)
+        #expect(first.attempts == 0)
+        source.put(task("new"))
+        let second = try await engine.runOnce()
+        #expect(second.attempts == 2)
+        #expect(action.texts == ["tell: task_created new", "mourn tell"])
+        #expect(try await engine.runOnce().attempts == 0)
+    }
+
+    @Test func `old rows are forgotten, what is young stays`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<3))
+        let shelf = try await bench.shelf(telling("task_created"))
+        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        for number in 0..<3 {
+            source.put(task("new\(number)"))
+            _ = try await engine.runOnce()
+            await bench.clock.advance(by: .days(20))
+        }
+        try await Maintenance(bench.surroundings, retention: Retention()).prune()
+        #expect(try await bench.happened() == ["task_created new2"])
+        #expect(try await bench.deliveries().map(\.delivery.text) == ["tell: task_created new2"])
+    }
+}

@@ -1,0 +1,161 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// One random course of things: what happens in the world, polls, routing and deliveries, with faults and restarts at random points.
+struct History {
+    private var random: SeededRandom
+    private var world = World()
+    private let bench: Bench
+    private let source: ScriptedSource
+    private let shelf = RuleShelf()
+    private let book: RuleBook
+    private let action = ScriptedAction()
+    private var poller: Poller
+    private var turn: Int64 = 0
+
+    init(seed: UInt64, book: RuleBook) async throws {
+        random = SeededRandom(seed: seed)
+        bench = try Bench()
+        source = bench.source()
+        self.book = book
+        poller = bench.poller(source)
+        try await shelf.install(book, in: bench.surroundings)
+        for _ in 0..<Int.random(in: 0..<5, using: &random) { world.happen(&random) }
+    }
+
+    /// Lets so many things happen, then everything come to rest, and holds it against the model.
+    mutating func run(steps: Int) async throws -> [String] {
+        for _ in 0..<steps {
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0...4: world.happen(&random)
+            case 5...7: try await poll()
+            case 8, 9: try await route()
+            case 10: try await dispatch()
+            default: try await restart()
+            }
+            if random.oneIn(3) { await bench.clock.advance(by: .seconds(Int.random(in: 1...90, using: &random))) }
+        }
+        try await rest()
+        return try await differences()
+    }
+
+    private mutating func poll() async throws {
+        source.set(world.tasks.values.sorted { $0.key < $1.key })
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: source.edit { $0.lists = [.failure(Failure(.gateway, .retry(after: nil), "502"))] }
+        case 1: source.edit { $0.details = [Failure(.cut, .retry(after: nil), "cut")] }
+        case 2: bench.fail(statement: Int.random(in: 1...40, using: &random))
+        case 3:
+            let calls: [FaultyStore.Call] = [.open, .remembered, .writes, .commit, .setHealth]
+            bench.store.failOnce(calls.randomElement(using: &random) ?? .commit, random.oneIn(2) ? .before : .after)
+        default: break
+        }
+        do { _ = try await poller.pollOnce() } catch { /* the test's own fault; what was kept is asked below */  }
+        mend()
+        try await look()
+    }
+
+    /// Asks the store whether a poll was kept: nobody else can know it where an answer was lost.
+    private mutating func look() async throws {
+        let kept = try await bench.store.open(source.scope, source: source.name, at: bench.now).turn
+        if kept != turn { world.look() }
+        turn = kept
+    }
+
+    private mutating func route() async throws {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: bench.fail(statement: Int.random(in: 1...20, using: &random))
+        case 1: bench.store.failOnce(.route, random.oneIn(2) ? .before : .after)
+        default: break
+        }
+        let router = Router(bench.surroundings, shelf: shelf, batch: Int.random(in: 1...3, using: &random))
+        do { try await router.routePending() } catch { /* the test's own fault; routed later */  }
+        mend()
+    }
+
+    /// Makes deliveries; or has the process die while it does, with attempts whose end nobody wrote down.
+    private mutating func dispatch() async throws {
+        let dispatcher = Dispatcher(bench.surroundings, actions: { [action] _ in action })
+        guard random.oneIn(2) else {
+            try await dispatcher.dispatchPending()
+            return
+        }
+        let moment: FaultyStore.Moment = random.oneIn(2) ? .before : .after
+        bench.store.fail { $0 == .finish ? moment : nil }
+        let ended = StopSign()
+        let failures = bench.recorder.count("store.failed")
+        let dying = Task {
+            _ = try? await dispatcher.dispatchPending()  // the test's own fault
+            ended.raise()
+        }
+        while !ended.isUp, bench.recorder.count("store.failed") == failures { await Task.yield() }
+        dying.cancel()
+        await dying.value
+        mend()
+        try await restart()
+    }
+
+    private mutating func restart() async throws {
+        poller = bench.poller(source)
+        try await shelf.install(book, in: bench.surroundings)
+        try await bench.store.rescue(everything: true, at: bench.now)
+    }
+
+    private func mend() {
+        bench.stopFailing()
+        bench.store.work()
+        source.edit { state in
+            state.lists = []
+            state.details = []
+        }
+    }
+
+    /// Polls, routes and delivers until nothing is left to do.
+    private mutating func rest() async throws {
+        try await restart()
+        for _ in 0..<2 {
+            source.set(world.tasks.values.sorted { $0.key < $1.key })
+            _ = try await poller.pollOnce()
+            try await look()
+        }
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Dispatcher(bench.surroundings, actions: { [action] _ in action }).dispatchPending()
+    }
+
+    /// What is not as the model has it.
+    private func differences() async throws -> [String] {
+        var differences: [String] = []
+        func compare(_ what: String, _ found: [String: [String]]) {
+            guard found != world.told else { return }
+            for key in Set(found.keys).union(world.told.keys).sorted() where found[key] != world.told[key] {
+                differences.append("\(what) of \(key): \(found[key] ?? []), not \(world.told[key] ?? [])")
+            }
+        }
+        let events = try await bench.store.events(EventQuery(limit: 100_000)).map(\.event).filter { $0.type.hasTask }
+        compare(
+            "events",
+            Dictionary(grouping: events) { $0.task?.key.text ?? "" }.mapValues {
+                $0.map { event in
+                    event.task.map { World.line(event.type.name, $0) } ?? ""
+                }
+            })
+        let deliveries = try await bench.deliveries()
+        compare(
+            "deliveries",
+            Dictionary(grouping: deliveries.map(\.delivery)) { $0.task?.key.text ?? "" }.mapValues { $0.map(\.text) })
+        if let open = deliveries.first(where: { $0.state != .done }) {
+            differences.append("\(open.delivery.text) is \(open.state)")
+        }
+        // Each was begun in its task's order; more than once only where its end was lost, and never again after a later one.
+        var begun: [String: [String]] = [:]
+        for (delivery, _) in action.performed {
+            let key = delivery.task?.key.text ?? ""
+            if begun[key]?.last != delivery.text { begun[key, default: []].append(delivery.text) }
+        }
+        compare("attempts", begun)
+        return differences
+    }
+}

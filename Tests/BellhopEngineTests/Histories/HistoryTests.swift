@@ -1,0 +1,16 @@
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// Every change exactly once and in order, whatever happens in between.
+@Suite(.timeLimit(.minutes(5))) struct `Random histories` {
+    @Test(arguments: 0..<8) func `end as the model has it`(_ part: Int) async throws {
+        let book = try RuleBook.test(World.rule, sources: [ScriptedSource(clock: TestClock())])
+        for number in 0..<250 {
+            let seed = UInt64(part * 1_000_000 + number)
+            var history = try await History(seed: seed, book: book)
+            let differences = try await history.run(steps: 10 + number % 30)
+            #expect(differences == [], "history \(seed)")
+        }
+    }
+}
