@@ -1,20 +1,44 @@
 import BellhopCore
 
 /// A rule as it was checked and compiled.
-struct Rule: Sendable {
-    var summary: RuleSummary
-    var triggers: [Trigger]
-    var schedule: RuleSchedule?
+///
+/// A class, though it never changes, so that an event that meets many rules copies none of them.
+final class Rule: Sendable {
+    let summary: RuleSummary
+    let triggers: [Trigger]
+    let schedule: RuleSchedule?
     /// What `from` names; empty for all.
-    var sources: [String]
+    let sources: [String]
     /// The snapshots that `tasks` holds.
-    var scopes: [Scope.ID]
-    var condition: RuleExpression?
-    var once: RuleExpression?
-    var throttle: Throttle?
-    var limit: Budget?
-    var steps: [Step]
-    var zone: TimeZoneTable
+    let scopes: [Scope.ID]
+    let condition: RuleExpression?
+    let once: RuleExpression?
+    let throttle: Throttle?
+    let limit: Budget?
+    let steps: [Step]
+    let zone: TimeZoneTable
+    let writesTasks: Bool
+    /// Whether anything but the condition reads the snapshot of its sources.
+    let stepsNeedTasks: Bool
+
+    init(
+        summary: RuleSummary, triggers: [Trigger], schedule: RuleSchedule?, sources: [String], scopes: [Scope.ID],
+        condition: RuleExpression?, once: RuleExpression?, throttle: Throttle?, limit: Budget?, steps: [Step], zone: TimeZoneTable
+    ) {
+        self.summary = summary
+        self.triggers = triggers
+        self.schedule = schedule
+        self.sources = sources
+        self.scopes = scopes
+        self.condition = condition
+        self.once = once
+        self.throttle = throttle
+        self.limit = limit
+        self.steps = steps
+        self.zone = zone
+        writesTasks = steps.contains { $0.action.writesTask }
+        stepsNeedTasks = steps.contains { $0.needs.contains(.tasks) }
+    }
 
     struct Throttle: Sendable {
         var every: Duration
@@ -23,17 +47,12 @@ struct Rule: Sendable {
 
     var name: String { summary.name }
     var isShadow: Bool { summary.mode == .shadow }
-    var writesTasks: Bool { steps.contains { $0.action.writesTask } }
 
-    /// Whether anything but the condition reads the snapshot of its sources.
-    var stepsNeedTasks: Bool { steps.contains { $0.needs.contains(.tasks) } }
-
-    /// The trigger for an event, if there is one.
-    func trigger(for event: Event) -> Trigger? {
-        if event.type == .scheduleDue, event.source != name { return nil }
-        guard let trigger = triggers.first(where: { $0.type == event.type && $0.accepts(event) }) else { return nil }
-        if event.type == .scheduleDue || sources.isEmpty || sources.contains(event.source) { return trigger }
-        return nil
+    /// Whether the rule is for such an event, as far as `on` and `from` say.
+    func isFor(_ event: Event) -> Bool {
+        guard triggers.contains(where: { $0.type == event.type && $0.accepts(event) }) else { return false }
+        if event.type == .scheduleDue { return event.source == name }
+        return sources.isEmpty || sources.contains(event.source)
     }
 }
 

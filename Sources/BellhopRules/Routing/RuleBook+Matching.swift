@@ -19,6 +19,8 @@ private struct Matcher {
     private let frame: EventFrame
     private let activation: Activation
     private(set) var matches: Matches
+    /// The places after which rules see events, looked up when a rule first needs it.
+    private var starts: [Int64?]
     private var keys: Set<StateKey> = []
     private var scopes: Set<Scope.ID> = []
 
@@ -28,6 +30,7 @@ private struct Matcher {
         matches = Matches(events: events)
         frame = EventFrame(book.facts, events: events)
         activation = Activation(book.slots)
+        starts = Array(repeating: nil, count: book.compiled.count)
     }
 
     mutating func run() {
@@ -50,16 +53,16 @@ private struct Matcher {
             if candidates.isEmpty { continue }
             if candidates.count > 1 { candidates.sort() }
             activation.begin(frame)
-            for rule in candidates { judge(rule, at: place) }
+            let stored = matches.events[place]
+            for rule in candidates { judge(rule, stored, at: place) }
         }
         matches.stateKeys = Array(keys)
         matches.scopesNeeded = Array(scopes)
     }
 
-    private mutating func judge(_ number: Int, at place: Int) {
+    private mutating func judge(_ number: Int, _ stored: StoredEvent, at place: Int) {
         let rule = book.compiled[number]
-        let stored = matches.events[place]
-        guard rule.trigger(for: stored.event) != nil, stored.sequence > since[rule.name] ?? .min else { return }
+        guard rule.isFor(stored.event), stored.sequence > start(of: number, rule) else { return }
         var isCertain = true
         if let condition = rule.condition {
             if condition.needs.isEmpty {
@@ -70,16 +73,33 @@ private struct Matcher {
                     matches.errors.append(.init(rule: number, message: "`when` failed: \(error.message)"))
                     return
                 }
+            } else if isRuledOut(condition) {
+                return
             } else {
-                // What the condition insists on of the event alone may settle it before anything is loaded for it.
-                for equality in condition.equalities where book.facts.readers[equality.slot.id].isOfEvent {
-                    guard let value = frame.read(book.facts.readers[equality.slot.id]), equality.values.contains(value) else {
-                        return
-                    }
-                }
                 isCertain = false
             }
         }
+        note(rule, number, at: place, isCertain: isCertain)
+    }
+
+    private mutating func start(of number: Int, _ rule: Rule) -> Int64 {
+        if let start = starts[number] { return start }
+        let start = since[rule.name] ?? .min
+        starts[number] = start
+        return start
+    }
+
+    /// Whether what a condition insists on of the event alone settles it, before anything is loaded for it.
+    private func isRuledOut(_ condition: RuleExpression) -> Bool {
+        condition.equalities.contains { equality in
+            let reader = book.facts.readers[equality.slot.id]
+            guard reader.isOfEvent else { return false }
+            return frame.read(reader).map { !equality.values.contains($0) } ?? true
+        }
+    }
+
+    /// Notes a run, and what must be known to decide it.
+    private mutating func note(_ rule: Rule, _ number: Int, at place: Int, isCertain: Bool) {
         var run = Matches.Run(event: place, rule: number, isCertain: isCertain)
         if let once = rule.once { run.once = key(once, "`once`", .once, rule, &run) }
         if let throttle = rule.throttle {
