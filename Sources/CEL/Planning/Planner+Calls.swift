@@ -3,7 +3,7 @@ extension Planner {
         guard case .function(let function, let overloads, let isNamespaced)? = checked.references[node.id] else {
             return Plan(failure: EvaluationError.unknownName(name).at(node.range))
         }
-        let nodes = (isNamespaced || target == nil ? [] : [target!]) + arguments
+        let nodes = (isNamespaced ? [] : [target].compactMap { $0 }) + arguments
         let plans = nodes.map { plan($0) }
         let isConstant = !isObserving && plans.allSatisfy { $0.constant != nil }
         if let plan = operation(node, function, plans) { return plan.folded(isConstant) }
