@@ -31,7 +31,8 @@ struct TestFacts {
             return nil
         }
         let schema = facts(of: source).schema
-        var task = base ?? Snapshot(key: "task")
+        // A task whose class could be read; one without would be one of which nothing but the listing is known.
+        var task = base ?? Snapshot(key: "task", className: "task")
         var given: Set<String> = []
         for pair in mapping {
             let text = pair.value.isNull ? "" : pair.value.scalarText ?? ""
