@@ -1,0 +1,99 @@
+import Foundation
+import Synchronization
+
+/// One run of the program, as a process of its own.
+///
+/// A class, because a process is one thing with a life; its output is gathered from other threads.
+public final class Program: Sendable {
+    public struct Ended: Sendable {
+        public var output: String
+        public var errors: String
+        /// The exit code; the signal's number plus 128 where one ended it.
+        public var code: Int32
+    }
+
+    private let process: Process  // Process is Sendable in Foundation on Linux.
+    private let output = Gathered()
+    private let errors = Gathered()
+
+    /// Starts it. The environment is a bare one, with what is given on top.
+    public init(
+        _ arguments: [String], program: String = Repository.program, in folder: String, environment: [String: String] = [:],
+        input: String = ""
+    ) throws {
+        process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(filePath: folder)
+        var all = ["PATH": "/usr/bin:/bin", "HOME": folder, "TERM": "dumb", "BELLHOP_KEYCHAIN": folder + "/keychain.json"]
+        if let toolchain = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] { all["LD_LIBRARY_PATH"] = toolchain }
+        process.environment = all.merging(environment) { _, new in new }
+        let (out, err) = (Pipe(), Pipe())
+        process.standardOutput = out
+        process.standardError = err
+        let stdin = input.isEmpty ? nil : Pipe()
+        process.standardInput = stdin ?? FileHandle.nullDevice
+        output.read(out.fileHandleForReading)
+        errors.read(err.fileHandleForReading)
+        try process.run()
+        if let stdin {
+            stdin.fileHandleForWriting.write(Data(input.utf8))
+            try stdin.fileHandleForWriting.close()
+        }
+    }
+
+    public var id: Int32 { process.processIdentifier }
+    public var isRunning: Bool { process.isRunning }
+
+    public var outputSoFar: String { output.text }
+    public var errorsSoFar: String { errors.text }
+
+    public func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
+    /// Waits for the end; a process that does not end within the limit is killed, and says so in its code.
+    public func end(within limit: Duration = .seconds(60)) async -> Ended {
+        let deadline = ContinuousClock.now + limit
+        while process.isRunning, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+        await output.finished()
+        await errors.finished()
+        let code = process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus
+        return Ended(output: output.text, errors: errors.text, code: code)
+    }
+
+    /// Runs to the end.
+    public static func run(
+        _ arguments: [String], in folder: String, environment: [String: String] = [:], input: String = ""
+    ) async throws -> Ended {
+        try await Program(arguments, in: folder, environment: environment, input: input).end()
+    }
+}
+
+/// What a pipe said so far.
+///
+/// A class over a mutex, because it is filled from the pipe's own queue.
+private final class Gathered: Sendable {
+    private let state = Mutex((bytes: [UInt8](), isDone: false))
+
+    var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
+
+    func read(_ handle: FileHandle) {
+        handle.readabilityHandler = { [self] handle in
+            let data = handle.availableData
+            if data.isEmpty {
+                handle.readabilityHandler = nil
+                try? handle.close()  // Hundreds of programs in one test would use up the files a process may have.
+            }
+            state.withLock { state in
+                state.bytes += data
+                if data.isEmpty { state.isDone = true }
+            }
+        }
+    }
+
+    /// Waits for the end of the pipe; not for long, because a child of the program may hold it open.
+    func finished() async {
+        for _ in 0..<400 where !state.withLock({ $0.isDone }) { try? await Task.sleep(for: .milliseconds(5)) }
+    }
+}
