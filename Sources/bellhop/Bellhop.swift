@@ -8,8 +8,16 @@ struct Bellhop: AsyncParsableCommand {
         discussion: """
             Start with `bellhop demo`, or with `bellhop init` in an empty folder.
 
-            Exit codes: 0 fine, 1 it ran and found a problem, 64 usage, 69 a remote system cannot be reached, 73 the store cannot be
-            created or is damaged, 74 reading or writing failed, 75 try later, 77 login refused, 78 bad configuration or rules.
+            Exit codes:
+              0  fine
+              1  it ran and found a problem
+              64 usage
+              69 a remote system cannot be reached
+              73 the store cannot be created or is damaged
+              74 reading or writing failed
+              75 try later
+              77 login refused
+              78 bad configuration or rules
             """,
         version: "0.1.0",
         subcommands: [

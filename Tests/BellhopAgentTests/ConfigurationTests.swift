@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopCore
+import BellhopEngine
 import Testing
 
 @Suite struct ConfigurationTests {
@@ -101,7 +102,7 @@ import Testing
         #expect(
             found == [
                 "3:28: there is no secret `ops_url` [missing-secret] (run `bellhop secret set ops_url`, or put it where `secrets:` looks)",
-                "3:49: there is no environment variable `HOOK` [missing-variable] (set the environment variable HOOK)",
+                "3:50: there is no environment variable `HOOK` [missing-variable] (set the environment variable HOOK)",
             ])
     }
 

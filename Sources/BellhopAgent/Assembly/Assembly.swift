@@ -74,7 +74,6 @@ public struct Assembly: Sendable {
         do throws(Diagnostics) {
             book = try RuleLoading.book(configuration, sources: connectors.sources).book
         } catch {
-            surroundings.signals.emit(.rulesRefused(problems: error.all.count))
             throw .diagnostics(error)
         }
         do throws(StoreError) {

@@ -52,6 +52,7 @@ public struct Reloader: Service {
         } catch {
             switch error {
             case .diagnostics(let problems):
+                assembly.surroundings.signals.emit(.rulesRefused(problems: problems.all.count))
                 for problem in problems.all where problem.severity == .error {
                     logger.error(
                         "A changed rule has an error; the old rules stay in force.",

@@ -53,6 +53,7 @@ public struct ConfigurationLoader: Sendable {
             hasPlaceholders: focus == .shape)
         let configuration = reading.configuration(root, secretStores: stores)
         problems.report(reading.diagnostics)
+        problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
         if case .connection(let name) = focus { problems.excuseMissing(outside: root["connections"]?[name]) }
         if problems.hasErrors { throw .diagnostics(problems.masking(values)) }
         return configuration

@@ -33,7 +33,8 @@ struct ConfigurationReading {
             besides: ConfigurationManifest.others.union(ConfigurationManifest.later.keys))
         zoneName = settings.text("timezone") ?? "UTC"
         let connections = connections(root["connections"])
-        let sources = sources(root["sources"], connections: connections)
+        let sources = sources(
+            root["sources"], connections: connections, named: root["connections"]?.mapping?.names ?? [])
         let retention = settings.record("retention")
         return Configuration(
             file: file, folder: folder, store: store(settings, root), rules: settings.texts("rules").map(path),
@@ -126,7 +127,7 @@ struct ConfigurationReading {
     // MARK: - Sources
 
     private mutating func sources(
-        _ node: Node?, connections: [Configuration.ConnectionEntry]
+        _ node: Node?, connections: [Configuration.ConnectionEntry], named names: [String]
     ) -> [Configuration.SourceEntry] {
         entries(node, key: "sources").compactMap { name, node in
             let manifests = Catalogue.sources
@@ -139,7 +140,7 @@ struct ConfigurationReading {
             let settings = reader.settings(
                 node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
             let connection = settings.text("connection") ?? ""
-            check(connection, of: node, manifest, connections)
+            check(connection, of: node, manifest, connections, named: names)
             return Configuration.SourceEntry(
                 name: name, kind: manifest.kind, connection: connection, settings: settings,
                 plan: PollPlan(
@@ -149,11 +150,13 @@ struct ConfigurationReading {
     }
 
     private mutating func check(
-        _ connection: String, of node: Node, _ manifest: SourceManifest, _ connections: [Configuration.ConnectionEntry]
+        _ connection: String, of node: Node, _ manifest: SourceManifest, _ connections: [Configuration.ConnectionEntry],
+        named names: [String]
     ) {
         guard !connection.isEmpty, let place = node["connection"] else { return }
         guard let entry = connections.first(where: { $0.name == connection }) else {
-            let names = connections.map(\.name)
+            // One that is there and has mistakes of its own is told about those.
+            if names.contains(connection) { return }
             reader.report(
                 code: "unknown-connection", "there is no connection `\(connection)`", at: place,
                 help: Suggestion.didYouMean(connection, among: names) ?? (names.isEmpty ? nil : "there is \(names.listed)"))

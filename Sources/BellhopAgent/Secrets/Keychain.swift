@@ -90,10 +90,12 @@ public struct Keychain: Sendable {
 }
 
 /// Why a secret could not be had. Never holds one.
-public struct SecretError: Error, Sendable, Hashable {
+public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
     public var message: String
     /// True when a file could not be written (exit 74).
     public var isWriting: Bool = false
+
+    public var description: String { message }
 
     init(_ message: String) { self.message = message }
 

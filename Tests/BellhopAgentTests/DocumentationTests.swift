@@ -1,0 +1,95 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+import Foundation
+import Testing
+
+/// What keeps the documentation true: its examples are read by the program, its tables are made from the program's declarations.
+/// `BELLHOP_RECORD=1 swift test --filter DocumentationTests` writes the tables anew.
+@Suite struct DocumentationTests {
+    @Test func `the reference pages are what the manifests say`() throws {
+        var made = 0
+        for var page in try DocumentationPage.all() {
+            for name in page.madeParts {
+                let expected = try #require(ReferenceText.part(name), "\(page.name) has a part \(name), which nobody makes")
+                let found = try #require(page.part(name), "the part \(name) of \(page.name) has no end")
+                made += 1
+                if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil {
+                    page.setPart(name, to: expected)
+                } else {
+                    #expect(found == expected, "\(page.name): \(name). Record it with BELLHOP_RECORD=1 and read the difference.")
+                }
+            }
+            if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil, !page.madeParts.isEmpty { try page.save() }
+        }
+        #expect(made == 13)
+    }
+
+    @Test func `every example is accepted, with and without a configuration`() async throws {
+        let worlds = [RuleLoading.openSurroundings(), try await Self.documented()]
+        var counts: [String: Int] = [:]
+        for page in try DocumentationPage.all() {
+            for listing in page.listings where listing.language == "yaml" {
+                let example = try #require(try DocumentedExample(listing.text), "what is \(listing.place)?")
+                #expect(await example.problems(at: listing.place, in: worlds) == [], "\(listing.place)")
+                counts[page.name, default: 0] += 1
+            }
+        }
+        #expect(counts["Format", default: 0] >= 10 && counts["README", default: 0] >= 1, "\(counts)")
+    }
+
+    @Test func `the rules of the cookbook do what their tests say, with and without a configuration`() async throws {
+        let listings = try DocumentationPage("Rules-cookbook").listings.filter { $0.language == "yaml" }
+        var rules: [RuleFile] = []
+        var tests: [RuleFile] = []
+        for listing in listings {
+            let example = try #require(try DocumentedExample(listing.text))
+            if let name = example.ruleName, name != "example" {
+                rules.append(RuleFile(path: "\(name).yaml", bytes: Array(listing.text.utf8)))
+            } else if case .tests = example, let rule = rules.last {
+                tests.append(RuleFile(path: rule.path.replacing(".yaml", with: ".test.yaml"), bytes: Array(listing.text.utf8)))
+            }
+        }
+        #expect(rules.count >= 10)
+        #expect(tests.map(\.path) == rules.map { $0.path.replacing(".yaml", with: ".test.yaml") }, "each rule has its tests")
+        for world in [RuleLoading.openSurroundings(), try await Self.documented()] {
+            do throws(Diagnostics) {
+                let results = try RuleTests.run(tests, rules: rules, surroundings: world)
+                #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
+                #expect(results.count >= rules.count)
+            } catch {
+                for problem in error.all { Issue.record("\(problem.rendered())") }
+            }
+        }
+    }
+
+    @Test func `the tests that the design names are there`() throws {
+        let design = try DocumentationPage("Design").text
+        let promises = try #require(design.components(separatedBy: "## Promises").last)
+        let named = promises.split(separator: "\n").filter { $0.hasPrefix("- `") }.compactMap { line in
+            line.split(separator: "`").first { $0 != "- " }.map(String.init)
+        }
+        #expect(named.count >= 18)
+        let tests = try Self.testSources()
+        for name in named { #expect(tests.contains("func `\(name)`"), "there is no test called \(name)") }
+    }
+
+    /// The world of the configuration that the page Format begins with.
+    private static func documented() async throws -> RuleSurroundings {
+        let listing = try #require(try DocumentationPage("Format").listings.first { $0.text.hasPrefix("version: 1") })
+        return try await DocumentedExample.surroundings(of: listing.text, file: listing.place)
+    }
+
+    private static func testSources() throws -> String {
+        let folder = DocumentationPage.repository.appending(path: "Tests")
+        let targets = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix("Tests") }
+        var text = ""
+        for target in targets {
+            let files = try FileManager.default.subpathsOfDirectory(atPath: folder.appending(path: target).path)
+            for file in files where file.hasSuffix(".swift") {
+                text += try String(contentsOf: folder.appending(path: "\(target)/\(file)"), encoding: .utf8)
+            }
+        }
+        return text
+    }
+}

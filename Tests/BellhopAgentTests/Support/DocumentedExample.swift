@@ -1,0 +1,108 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+@testable import BellhopRules
+import YAML
+
+/// A YAML listing of the documentation: what it is, told by its keys, and made whole so that it can be read as the program reads it.
+enum DocumentedExample: Sendable {
+    case configuration(String)
+    case rules(String)
+    case tests(String)
+
+    /// Nil when it is none of them.
+    init?(_ text: String) throws {
+        guard let root = try YAML.parse(text).first?.root else { return nil }
+        let names = Set(root.mapping?.names ?? [])
+        let ofRules = Set(RuleKeys.rule.map(\.name))
+        let ofConfiguration = Set(ConfigurationManifest.root.map(\.name)).union(ConfigurationManifest.others)
+        if root.items != nil {
+            self = .rules("rule: example\non: task_changed\ndo:\n" + text)
+        } else if names.contains("tests") {
+            self = .tests(text)
+        } else if names.contains("rule") || root["rules"]?.items?.first?.mapping != nil {
+            self = .rules(text)
+        } else if names.contains("version") {
+            self = .configuration(text)
+        } else if names.isSubset(of: ofConfiguration) {
+            self = .configuration("version: 1\n" + text + (names.contains("connections") ? "" : Self.connections))
+        } else if names.isSubset(of: ofRules) {
+            let head = "rule: example\n" + (names.contains("on") ? "" : "on: task_changed\n")
+            self = .rules(head + text + (names.contains("do") ? "" : "do: [{log: x}]\n"))
+        } else {
+            return nil
+        }
+    }
+
+    private static let connections = """
+
+        connections:
+          snow: {kind: servicenow, instance: acme, auth: {keychain: true}}
+
+        """
+
+    /// The name of the first rule of an example.
+    var ruleName: String? {
+        guard case .rules(let text) = self, let root = try? YAML.parse(text).first?.root else { return nil }
+        return root["rule"]?.scalarText
+    }
+
+    // MARK: Checking
+
+    /// What `bellhop check` would say of it.
+    func problems(at place: String, in worlds: [RuleSurroundings]) async -> [String] {
+        switch self {
+        case .configuration(let text): await Self.problems(ofConfiguration: text, at: place)
+        case .rules(let text):
+            worlds.flatMap { world in
+                do throws(Diagnostics) {
+                    let file = RuleFile(path: place, bytes: Array(text.utf8))
+                    return try RuleBook.load([file], surroundings: world).warnings.map { $0.rendered() }
+                } catch {
+                    return error.all.map { $0.rendered() }
+                }
+            }
+        case .tests: []
+        }
+    }
+
+    private static func problems(ofConfiguration text: String, at place: String) async -> [String] {
+        do throws(ConfigurationError) {
+            _ = try await surroundings(of: text, file: place)
+            return []
+        } catch {
+            switch error {
+            case .diagnostics(let problems): return problems.all.map { $0.rendered() }
+            case .unreadable(let message): return [message]
+            case .secret(let problem): return [problem.message]
+            }
+        }
+    }
+
+    /// What rules are checked against under a configuration whose secrets are not there.
+    static func surroundings(of text: String, file: String) async throws(ConfigurationError) -> RuleSurroundings {
+        let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: "nowhere/keychain.json"))
+        let configuration = try await loader.load(Array(text.utf8), file: file, focus: .shape)
+        let connectors: Connectors
+        do throws(AssemblyError) {
+            connectors = try await Assembly.connectors(
+                configuration, clock: SystemClock(), events: Nobody(), notebook: Nobody(), output: { _ in },
+                login: { _ in Keychain.Login(username: "john.doe", password: "none") })
+        } catch {
+            switch error {
+            case .diagnostics(let problems): throw .diagnostics(problems)
+            case .store(let error): throw .unreadable(error.message)
+            }
+        }
+        let surroundings = RuleLoading.surroundings(configuration, sources: connectors.sources)
+        await connectors.shutdown()
+        return surroundings
+    }
+
+    /// Hears nothing and remembers nothing: nobody logs in here.
+    private struct Nobody: EventSink, Notebook {
+        func emit(_ events: [Event]) async {}
+        func note(_ key: String) async throws -> JSON? { nil }
+        func setNote(_ key: String, to value: JSON?) async throws {}
+    }
+}

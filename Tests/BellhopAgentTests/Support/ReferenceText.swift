@@ -1,0 +1,131 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+@testable import BellhopRules
+
+/// The parts of the reference pages that are made from declarations, as Markdown.
+enum ReferenceText {
+    /// What stands between the marks of this name; nil when there is no such part.
+    static func part(_ name: String) -> String? {
+        switch name {
+        case "configuration": table(ConfigurationManifest.root)
+        case "every connection": table(ConfigurationManifest.connection.filter { $0.name != "kind" } + common)
+        case "connections": Catalogue.connections.map(connection).joined(separator: "\n")
+        case "every source": table(ConfigurationManifest.source)
+        case "sources": Catalogue.sources.map(source).joined(separator: "\n")
+        case "actions": Catalogue.actions.map(action).joined(separator: "\n")
+        case "rule keys": table(RuleKeys.rule)
+        case "step keys": table(RuleKeys.step)
+        case "schedule keys": table(RuleKeys.schedule + RuleKeys.every.filter { $0.name == "every" })
+        case "test keys": table(TestKeys.test)
+        case "not built": notBuilt
+        case "signals": SignalText.signals
+        case "metrics": SignalText.metrics
+        default: nil
+        }
+    }
+
+    // MARK: Kinds
+
+    /// The settings that every kind of connection has.
+    private static var common: [Setting] {
+        let all = Catalogue.connections.map(\.settings)
+        return (all.first ?? []).filter { setting in all.allSatisfy { $0.contains(setting) } }
+    }
+
+    private static func connection(_ manifest: ConnectionManifest) -> String {
+        let role =
+            switch manifest.role {
+            case .system: "Sources read from it, and comments go to its tasks."
+            case .receiver: "`notify` can name it in `to`."
+            }
+        let own = manifest.settings.filter { !common.contains($0) }
+        return "### \(manifest.kind)\n\n\(manifest.summary) \(role)\n\n\(table(own))"
+    }
+
+    private static func source(_ manifest: SourceManifest) -> String {
+        let connections = manifest.connections.map { "`\($0)`" }.joined(separator: ", ")
+        return
+            "### \(manifest.kind)\n\n\(manifest.summary) It reads from connections of kind \(connections).\n\n\(table(manifest.settings))"
+    }
+
+    private static func action(_ manifest: ActionManifest) -> String {
+        var notes: [String] = [manifest.summary]
+        switch manifest.receiver {
+        case .taskConnection: notes.append("It goes to the connection of the source that showed the task.")
+        case .named: notes.append("One delivery for each connection that `to` names.")
+        case .namedOrAddress: notes.append("It goes to each connection that `to` names, or to the address in `url`.")
+        case .local: notes.append("It stays on this machine.")
+        }
+        if let name = manifest.shorthand { notes.append("A bare text is `{\(name): …}`.") }
+        if manifest.writesTask { notes.append("It writes to a task, so it counts against the budget of writes.") }
+        if let expires = manifest.expires { notes.append("It is not sent any more after \(DurationText.format(expires)).") }
+        return "### \(manifest.kind)\n\n\(notes.joined(separator: " "))\n\n\(table(RuleKeys.arguments(of: manifest)))"
+    }
+
+    private static var notBuilt: String {
+        func list(_ what: String, _ names: [String]) -> String {
+            "- \(what): \(names.map { "`\($0)`" }.joined(separator: ", "))\n"
+        }
+        return list("in bellhop.yaml", ConfigurationManifest.later.keys.sorted() + ["store: postgres://…"])
+            + list("ways to log in (`auth`)", ["oauth", "bearer", "api_key", "certificate"])
+            + list("kinds of connection", ConfigurationManifest.laterConnections)
+            + list("kinds of source", ConfigurationManifest.laterSources)
+            + list("events", EventType.later.map(\.name))
+            + list("keys of a rule", RuleKeys.laterInRules)
+            + list("under `on`", RuleKeys.laterInTriggers)
+            + list("names in expressions", RuleKeys.laterNames)
+            + list("actions", Catalogue.laterActions)
+    }
+
+    // MARK: Tables
+
+    private static func table(_ settings: [Setting]) -> String {
+        let head = "| setting | what may be written | default | meaning |\n|---|---|---|---|\n"
+        return head + rows(settings, in: "").map { "| " + $0.joined(separator: " | ") + " |\n" }.joined()
+    }
+
+    /// A row for each setting, and for each member of a record below it under its whole name.
+    private static func rows(_ settings: [Setting], in prefix: String) -> [[String]] {
+        settings.flatMap { setting in
+            let name = prefix + setting.name
+            let fallback = setting.fallback.map { "`\($0)`" } ?? (setting.required ? "*required*" : "")
+            let row = ["`\(name)`", words(setting.type), fallback, setting.summary].map { $0.replacing("|", with: "\\|") }
+            return [row] + rows(members(setting.type), in: name + ".")
+        }
+    }
+
+    private static func members(_ type: SettingType) -> [Setting] {
+        switch type {
+        case .record(let members): members
+        case .either(let types): types.flatMap(members)
+        case .list(let element), .map(let element): members(element)
+        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json, .markdown,
+            .expression:
+            []
+        }
+    }
+
+    private static func words(_ type: SettingType) -> String {
+        switch type {
+        case .text: "text"
+        case .secret: "text, never shown"
+        case .name: "name"
+        case .integer(let range): range.upperBound == Int.max ? "number from \(range.lowerBound)" : "number from \(range.lowerBound) to \(range.upperBound)"
+        case .boolean: "`true` or `false`"
+        case .duration: "duration"
+        case .size: "size"
+        case .rate: "rate"
+        case .oneOf(let names): names.map { "`\($0)`" }.joined(separator: ", ")
+        case .address: "http or https address"
+        case .path: "path"
+        case .list(let element): "\(words(element)), or a list"
+        case .map(let element): "names, each with: \(words(element))"
+        case .record: "mapping"
+        case .json: "any value"
+        case .either(let types): types.map(words).joined(separator: ", or ")
+        case .markdown: "text in the small Markdown"
+        case .expression: "CEL"
+        }
+    }
+}

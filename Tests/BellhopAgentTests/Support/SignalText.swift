@@ -1,0 +1,168 @@
+import BellhopCore
+import BellhopEngine
+import Logging
+import Metrics
+import Synchronization
+
+/// What every signal leaves behind, found out by sending each of them: a line of the log, and metrics.
+enum SignalText {
+    static var signals: String {
+        let head = "| signal | level | says | facts |\n|---|---|---|---|\n"
+        return head
+            + traces.map { trace in
+                let facts = trace.facts.map { "`\($0)`" }.joined(separator: ", ")
+                return "| `\(trace.signal)` | \(trace.level) | \(trace.message) | \(facts) |\n"
+            }.joined()
+    }
+
+    static var metrics: String {
+        var rows: [(name: String, kind: String, dimensions: String, signals: [String])] = []
+        for trace in traces {
+            for metric in trace.metrics {
+                if let index = rows.firstIndex(where: { $0.name == metric.name }) {
+                    rows[index].signals.append(trace.signal)
+                } else {
+                    rows.append((metric.name, metric.kind, metric.dimensions, [trace.signal]))
+                }
+            }
+        }
+        return "| metric | kind | dimensions | from |\n|---|---|---|---|\n"
+            + rows.sorted { $0.name < $1.name }.map { row in
+                "| `\(row.name)` | \(row.kind) | \(row.dimensions) | \(row.signals.map { "`\($0)`" }.joined(separator: ", ")) |\n"
+            }.joined()
+    }
+
+    private static var traces: [SignalTrace] {
+        SignalTrace.bootstrap
+        var traces: [SignalTrace] = []
+        var signal = following(nil)
+        while let current = signal {
+            traces.append(SignalTrace(current))
+            signal = following(current)
+        }
+        return traces
+    }
+
+    /// The catalogue, one signal after the other: a new one stops the compiler here.
+    private static func following(_ signal: Signal?) -> Signal? {
+        switch signal {
+        case nil: .polled(source: "", tasks: 0, events: 0, took: .zero)
+        case .polled: .unchanged(source: "", tasks: 0, took: .zero)
+        case .unchanged: .baseline(source: "", tasks: 0)
+        case .baseline: .pollFailed(source: "", failure: failure, failures: 1, next: moment)
+        case .pollFailed: .pollHeld(source: "", new: 0, gone: 0, known: 0)
+        case .pollHeld: .pollSuperseded(source: "")
+        case .pollSuperseded: .notice(source: "", text: "")
+        case .notice: .event(event)
+        case .event: .routed(events: 0, deliveries: 0, took: .zero)
+        case .routed: .ruleFailed(rule: "", error: "", times: 1)
+        case .ruleFailed: .shadowed(delivery)
+        case .shadowed: .delivered(delivery, Receipt(""), attempt: 1, took: .zero)
+        case .delivered: .retrying(delivery, failure, attempt: 1, at: moment)
+        case .retrying: .dead(delivery, failure)
+        case .dead: .held(delivery, failure)
+        case .held: .paused(delivery, failure, until: moment)
+        case .paused: .leaseLost(delivery)
+        case .leaseLost: .rescued(count: 0)
+        case .rescued: .rulesLoaded(count: 0, warnings: 0)
+        case .rulesLoaded: .rulesRefused(problems: 0)
+        case .rulesRefused: .storeFailed(doing: "", StoreError(.other, ""))
+        case .storeFailed: .pruned(rows: 0)
+        case .pruned: .stopping(inFlight: 0)
+        case .stopping: nil
+        }
+    }
+
+    private static let moment = Timestamp(seconds: 0)
+    private static let failure = Failure(.unreachable, .giveUp, "")
+    private static let task = Snapshot(key: "a1", number: "INC0010021")
+    private static let event = Event(
+        id: Event.ID("e"), type: .taskCreated, source: "", subject: "", time: moment, data: ["task": task.json(source: "")])
+    private static let delivery = Delivery(
+        id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: "", step: StepPath(index: 0), receiver: ""), revision: "",
+        action: "", arguments: .values([:]),
+        task: TaskReference(source: "", key: task.key, number: task.number, title: "", className: "", url: "", subject: ""),
+        lane: "", createdAt: moment)
+}
+
+/// What one signal left behind.
+struct SignalTrace: Sendable {
+    struct Metric: Sendable {
+        var kind: String
+        var name: String
+        var dimensions: String
+    }
+
+    var signal: String
+    var level = ""
+    var message = ""
+    var facts: [String] = []
+    var metrics: [Metric] = []
+
+    init(_ signal: Signal) {
+        self.signal = signal.name
+        let recorder = Recorder()
+        var logger = Logger(label: "documentation") { _ in Listener(recorder: recorder) }
+        logger.logLevel = .trace
+        Recorder.$current.withValue(recorder) { Signals(logger: logger).emit(signal) }
+        let heard = recorder.heard.withLock { $0 }
+        level = heard.level
+        message = heard.message
+        facts = heard.facts.filter { $0 != "signal" }.sorted()
+        metrics = heard.metrics
+    }
+
+    /// Once for the process: metrics that are made under a recorder are told to it, all others to nobody.
+    static let bootstrap: Void = MetricsSystem.bootstrap(Factory())
+
+    /// Hears what one signal does. A class over a lock, because the log and the metrics are told by reference.
+    fileprivate final class Recorder: Sendable {
+        struct Heard: Sendable {
+            var level = ""
+            var message = ""
+            var facts: [String] = []
+            var metrics: [Metric] = []
+        }
+
+        @TaskLocal static var current: Recorder?
+        let heard = Mutex(Heard())
+    }
+
+    private struct Listener: LogHandler {
+        let recorder: Recorder
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            recorder.heard.withLock { heard in
+                heard.level = event.level.rawValue
+                heard.message = "\(event.message)"
+                heard.facts = event.metadata.map { Array($0.keys) } ?? []
+            }
+        }
+    }
+
+    private struct Factory: MetricsFactory {
+        private func hear(_ kind: String, _ name: String, _ dimensions: [(String, String)]) -> NOOPMetricsHandler {
+            let names = dimensions.map { "`\($0.0)`" }.joined(separator: ", ")
+            Recorder.current?.heard.withLock { $0.metrics.append(Metric(kind: kind, name: name, dimensions: names)) }
+            return NOOPMetricsHandler.instance
+        }
+
+        func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+            hear("counter", label, dimensions)
+        }
+        func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+            hear("gauge", label, dimensions)
+        }
+        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { hear("timer", label, dimensions) }
+        func destroyCounter(_ handler: any CounterHandler) {}
+        func destroyRecorder(_ handler: any RecorderHandler) {}
+        func destroyTimer(_ handler: any TimerHandler) {}
+    }
+}
