@@ -8,9 +8,9 @@ public struct Environment: Sendable {
     public var limits: Limits
     /// The paths that the programs of this environment read, numbered.
     public let slots: SlotTable
-    private(set) var variables: [String: Variable] = [:]
-    private(set) var functions: [String: Function] = [:]
-    private(set) var types: [String: CELType] = [:]
+    public private(set) var variables: [String: Variable] = [:]
+    public private(set) var functions: [String: Function] = [:]
+    public private(set) var types: [String: CELType] = [:]
 
     public init(
         libraries: Set<Library> = Set(Library.allCases), container: String = "", slots: SlotTable = SlotTable(),

@@ -46,6 +46,19 @@ struct BoundsTests {
         #expect(error.hasPrefix(line.expected) && !error.hasSuffix(" at ?"), "\(error)")
     }
 
+    @Test(arguments: [
+        "x.contains('zz')", "x == y", "x != 'aa'", "x < y", "x in [y]", "x in ['a', 'b']", "x.startsWith(y)", "x.matches('z')",
+        "[x, y].sort() != []",
+    ])
+    func `reading a long text over and over has its cost`(_ body: String) throws {
+        var limits = Limits()
+        limits.cost = 1_000_000
+        let text = String(repeating: "a", count: 1_000_000)
+        let error = try failure(
+            "lists.range(10000).all(i, \(body) || i >= 0)", ["x": .string(text), "y": .string(text)], limits: limits)
+        #expect(error.hasPrefix("cost-limit"), "\(error)")
+    }
+
     @Test func `a pattern that explodes elsewhere takes linear time`() throws {
         let text = Value.string(String(repeating: "a", count: 1_000_000) + "!")
         let clock = ContinuousClock()

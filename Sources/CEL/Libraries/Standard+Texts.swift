@@ -13,16 +13,18 @@ extension Standard {
         Function(
             "startsWith",
             [
-                .pure(member: true, .string, .string, .bool) { _, text, part throws(EvaluationError) in
+                .pure(member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
                     guard case .string(let text) = text, case .string(let part) = part else { return false }
+                    try activation.spend(1 + part.utf8.count >> 6)
                     return .bool(text.hasBytePrefix(part))
                 }
             ]),
         Function(
             "endsWith",
             [
-                .pure(member: true, .string, .string, .bool) { _, text, part throws(EvaluationError) in
+                .pure(member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
                     guard case .string(let text) = text, case .string(let part) = part else { return false }
+                    try activation.spend(1 + part.utf8.count >> 6)
                     return .bool(text.hasByteSuffix(part))
                 }
             ]),

@@ -62,7 +62,7 @@ public final class Activation {
         locals.deallocate()
     }
 
-    /// Forgets the values of the last event; those of the next come from this resolver.
+    /// Forgets the values of the last event; those of the next come from this resolver. Not to be called while a program runs.
     public func begin(_ resolver: (any Resolver)?) {
         self.resolver = resolver
         event += 1
@@ -223,6 +223,15 @@ public final class Activation {
     public func spend(_ work: Int) throws(EvaluationError) {
         costLeft &-= Int64(truncatingIfNeeded: work)
         if costLeft < 0 { throw .costLimit }
+    }
+
+    /// Counts the work of reading that many bytes; false leaves the limit in ``failure``.
+    @inline(__always)
+    func affords(reading bytes: Int) -> Bool {
+        costLeft &-= Int64(truncatingIfNeeded: bytes >> 6)
+        if costLeft >= 0 { return true }
+        failure = .costLimit
+        return false
     }
 
     /// Counts memory that a new value takes, and the work of writing it.

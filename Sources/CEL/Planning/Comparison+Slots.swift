@@ -6,8 +6,8 @@ extension Comparison {
             let wanted = Needle(wanted)
             return Plan.Test { activation in
                 let text = activation.text(of: slot)
-                if let bytes = text.bytes { return Truth(wanted.equals(bytes)) }
-                return text.isFailure ? activation.fail(activation.reason, at: range) : .no
+                if let bytes = text.bytes, activation.affords(reading: bytes.count) { return Truth(wanted.equals(bytes)) }
+                return text.isNone ? .no : activation.fail(activation.reason, at: range)
             }
         case .int(let wanted):
             return Plan.Test { activation in

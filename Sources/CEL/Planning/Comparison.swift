@@ -9,7 +9,8 @@ enum Comparison {
         return Plan.Test { activation in
             do throws(EvaluationError) {
                 let (a, b) = (try first(activation), try second(activation))
-                if a.depth > 0, b.depth > 0 { try activation.spend(min(a.weight, b.weight)) }
+                let work = min(a.weight, b.weight)
+                if work > 4 { try activation.spend(work) }
                 return Truth(a == b)
             } catch {
                 return activation.fail(error, at: range)
@@ -26,19 +27,20 @@ enum Comparison {
         return Plan.Test { activation in
             do throws(EvaluationError) {
                 let (a, b) = (try first(activation), try second(activation))
+                let work = min(a.weight, b.weight)
+                if work > 4 { try activation.spend(work) }
                 guard let order = Value.order(a, b) else {
                     return activation.fail(Operators.mismatch(relation.rawValue, a, b), at: range)
                 }
                 return Truth(relation.holds(order))
             } catch {
-                activation.failure = error
-                return .failed
+                return activation.fail(error, at: range)
             }
         }
     }
 
     static func membership(_ left: Plan, _ right: Plan, at range: Range<Int>, isObserving: Bool) -> Plan.Test {
-        if !isObserving, case .list(let list)? = right.constant { return membership(left, among: list.elements) }
+        if !isObserving, case .list(let list)? = right.constant { return membership(left, among: list.elements, at: range) }
         let (first, second) = (left.evaluate, right.evaluate)
         return Plan.Test { activation in
             do throws(EvaluationError) {
@@ -50,16 +52,16 @@ enum Comparison {
         }
     }
 
-    private static func membership(_ left: Plan, among choices: [Value]) -> Plan.Test {
+    private static func membership(_ left: Plan, among choices: [Value], at range: Range<Int>) -> Plan.Test {
         let known = choices.count > 8 ? Set(choices) : []
         let value = left.evaluate
         return Plan.Test { activation in
             do throws(EvaluationError) {
                 let value = try value(activation)
+                if value.weight > 4 { try activation.spend(value.weight) }
                 return Truth(known.isEmpty ? choices.contains(value) : known.contains(value))
             } catch {
-                activation.failure = error
-                return .failed
+                return activation.fail(error, at: range)
             }
         }
     }
@@ -76,8 +78,8 @@ enum Comparison {
         if let slot = plan.slot {
             return Plan.Test { activation in
                 let text = activation.text(of: slot)
-                if let bytes = text.bytes { return Truth(holds(bytes)) }
-                return text.isFailure ? activation.fail(activation.reason, at: range) : other(activation, activation.values[slot])
+                if let bytes = text.bytes, activation.affords(reading: bytes.count) { return Truth(holds(bytes)) }
+                return text.isNone ? other(activation, activation.values[slot]) : activation.fail(activation.reason, at: range)
             }
         }
         let evaluate = plan.evaluate

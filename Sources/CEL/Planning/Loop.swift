@@ -214,7 +214,8 @@ enum Sorting {
     /// The places of the keys in rising order; equal keys keep theirs. Nulls come last: a task without a date is not an error in a list.
     static func order(of keys: [Value], _ activation: Activation) throws(EvaluationError) -> [Int] {
         guard keys.count > 1 else { return Array(keys.indices) }
-        try activation.spend(keys.count * (Int.bitWidth - keys.count.leadingZeroBitCount))
+        let weight = keys.reduce(0) { $0 &+ $1.weight }
+        try activation.spend(weight &* (Int.bitWidth - keys.count.leadingZeroBitCount))
         guard let first = keys.first(where: { !$0.isNull }) else { return Array(keys.indices) }
         for key in keys where !key.isNull {
             guard Value.order(first, key) != nil else { throw .noOverload("sort", [first, key]) }

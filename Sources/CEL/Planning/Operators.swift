@@ -80,10 +80,12 @@ enum Operators {
         switch range {
         case .list(let list):
             let count = list.count
-            try activation.spend(value.depth > 0 ? Int(list.shape.weight) : count)
+            try activation.spend(value.weight > 1 ? Int(list.shape.weight) : count)
             for index in 0..<count where list[index] == value { return true }
             return false
-        case .map(let map): return map[value] != nil
+        case .map(let map):
+            try activation.spend(value.weight)
+            return map[value] != nil
         case .null: throw .nullOperand("`in`")
         default: throw .noOverload("in", [value, range])
         }

@@ -20,7 +20,8 @@ struct SlotText {
     @inline(__always)
     var bytes: UnsafeBufferPointer<UInt8>? { count >= 0 ? UnsafeBufferPointer(start: start, count: count) : nil }
 
-    var isFailure: Bool { count == Self.failure }
+    /// Whether the value is no text.
+    var isNone: Bool { count == Self.noText }
 }
 
 /// Memory for the texts of one event, given out piece by piece and taken back whole.
