@@ -32,7 +32,7 @@ extension TransportError {
             } else {
                 self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) broke off.")
             }
-        case let error as IOError where !progress.isAnswered && !arrived:
+        case let error as IOError where error.isOfConnecting || (!progress.isAnswered && !arrived):
             self.init(.unreachable, mayHaveArrived: false, "No connection to \(place): \(Self.words(error)).")
         default:
             self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) broke off before the answer was complete.")
@@ -102,6 +102,11 @@ extension TransportError {
     private static func size(_ bytes: Int) -> String {
         bytes >= 1 << 20 && bytes % (1 << 20) == 0 ? "\(bytes >> 20) MB" : "\(bytes) bytes"
     }
+}
+
+extension IOError {
+    /// Errors that connect(2) alone gives: nothing was sent, whatever the request.
+    fileprivate var isOfConnecting: Bool { [101, 111, 113].contains(errnoCode) }  // ENETUNREACH, ECONNREFUSED, EHOSTUNREACH
 }
 
 extension Duration {
