@@ -23,12 +23,12 @@ import Testing
         let shelf = try await bench.shelf(telling("[task_created, task_changed, task_removed]"))
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
         let (group, running) = start(engine)
-        while bench.recorder.count("source.baseline") == 0 { await Task.yield() }
+        try await until { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         source.put(task("t1", "another title"))
         source.remove("t0")
         await bench.run(until: bench.now + .seconds(300))
-        while action.count < 3 { await Task.yield() }
+        try await until { action.count >= 3 }
         await group.triggerGracefulShutdown()
         try await running.value
         #expect(action.texts.sorted() == ["tell: task_changed t1", "tell: task_created new", "tell: task_removed t0"])
@@ -59,9 +59,9 @@ import Testing
         try await bench.owe([Owed("a"), Owed("b", lane: "l"), Owed("c", lane: "l")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let (group, running) = start(engine)
-        while action.count < 2 { await Task.yield() }
+        try await until { action.count >= 2 }
         await group.triggerGracefulShutdown()
-        while bench.recorder.count("agent.stopping") == 0 { await Task.yield() }
+        try await until { bench.recorder.count("agent.stopping") != 0 }
         await bench.clock.advance(by: .seconds(19))
         gate.open()
         try await running.value
@@ -81,10 +81,10 @@ import Testing
         try await bench.owe([Owed("a")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], grace: .seconds(20), actions: { _ in action })
         let (group, running) = start(engine)
-        while action.count < 1 { await Task.yield() }
+        try await until { action.count >= 1 }
         await group.triggerGracefulShutdown()
-        while bench.recorder.count("agent.stopping") == 0 { await Task.yield() }
-        while bench.clock.nextDeadline != bench.now + .seconds(20) { await Task.yield() }
+        try await until { bench.recorder.count("agent.stopping") != 0 }
+        try await until { bench.clock.nextDeadline == bench.now + .seconds(20) }
         await bench.clock.advance(by: .seconds(20))
         try await running.value
         #expect(engine.inFlight == 0)
@@ -104,10 +104,10 @@ import Testing
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
         let (group, running) = start(engine)
-        while bench.recorder.count("source.baseline") == 0 { await Task.yield() }
+        try await until { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         await bench.run(until: bench.now + .seconds(70))
-        while action.count < 1 { await Task.yield() }
+        try await until { action.count >= 1 }
         await group.triggerGracefulShutdown()
         try await running.value
         #expect(try await bench.store.status().sources.first { $0.source == "hanging" }?.health.failures == 0)

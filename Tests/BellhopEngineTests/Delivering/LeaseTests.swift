@@ -21,7 +21,7 @@ import Testing
         try await bench.owe([Owed("a")])
         let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
         async let pending = dispatcher.dispatchPending()
-        while action.count == 0 { await Task.yield() }
+        try await until { action.count != 0 }
         try await bench.store.rescue(everything: true, at: bench.now)  // another run of the agent
         try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
         gate.open()
@@ -50,7 +50,7 @@ import Testing
         try await bench.owe([Owed("a")])
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
-        while action.count == 0 { await Task.yield() }
+        try await until { action.count != 0 }
         loop.cancel()
         await loop.value
         #expect(try await bench.deliveries().map(\.state) == [.available])
@@ -69,7 +69,7 @@ import Testing
         try await bench.owe([Owed("a")])
         let surroundings = bench.surroundings
         let task = Task { try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending() }
-        while action.count == 0 { await Task.yield() }
+        try await until { action.count != 0 }
         task.cancel()
         _ = try await task.value
         #expect(try await bench.deliveries().map(\.state) == [.done])
@@ -99,12 +99,12 @@ import Testing
         try await bench.owe([Owed("a")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let running = Task { try await engine.run() }
-        while action.count == 0 { await Task.yield() }
+        try await until { action.count != 0 }
         wall.set(by: .days(1))
         await bench.run(until: wall.steady.now + .seconds(130))
         #expect(action.count == 1)
         gate.open()
-        while bench.recorder.count("delivery.done") == 0 { await Task.yield() }
+        try await until { bench.recorder.count("delivery.done") != 0 }
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("first")])
         running.cancel()
         try await running.value

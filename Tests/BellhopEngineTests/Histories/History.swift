@@ -18,7 +18,7 @@ struct History {
 
     init(seed: UInt64, book: RuleBook) async throws {
         random = SeededRandom(seed: seed)
-        bench = try Bench()
+        bench = try Bench(clock: TestClock(settlingYields: 1))  // nobody sleeps
         source = bench.source()
         self.book = book
         poller = bench.poller(source)

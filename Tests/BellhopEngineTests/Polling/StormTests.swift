@@ -85,6 +85,7 @@ import Testing
             source.set(tasks(100..<150 + poll))
             var poller = bench.poller(source)  // a restart between any two makes no difference
             #expect(try await poller.pollOnce().isHeld)
+            await bench.clock.advance(by: .seconds(60))
         }
         source.set(tasks(100..<160))
         var poller = bench.poller(source)

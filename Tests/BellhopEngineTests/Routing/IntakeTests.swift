@@ -49,18 +49,18 @@ import Testing
         try await bench.owe([.init("a", receiver: "snow")])
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
-        while bench.recorder.count("delivery.paused") == 0 { await Task.yield() }
+        try await until { bench.recorder.count("delivery.paused") != 0 }
         try await bench.clock.waitForSleepers(1)
         await bench.clock.advance(by: .seconds(10))
         await Intake(surroundings).emit([login(ok, at: bench.now)])
         if ok {
-            while bench.recorder.count("delivery.done") == 0 { await Task.yield() }
+            try await until { bench.recorder.count("delivery.done") != 0 }
             #expect(action.performed.map(\.attempt.number) == [1, 1])
         } else {
             await bench.clock.advance(by: .seconds(280))
             #expect(action.count == 1)
             await bench.clock.advance(by: .seconds(11))
-            while bench.recorder.count("delivery.done") == 0 { await Task.yield() }
+            try await until { bench.recorder.count("delivery.done") != 0 }
         }
         loop.cancel()
         await loop.value

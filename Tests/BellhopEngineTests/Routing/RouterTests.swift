@@ -97,7 +97,7 @@ import Testing
         try await bench.clock.waitForSleepers(1)
         bench.store.work()
         await bench.clock.advance(by: .seconds(2))
-        while try await bench.deliveries().count < 6 { await Task.yield() }
+        try await until { try await bench.deliveries().count >= 6 }
         routing.cancel()
         await routing.value
         #expect(try await texts(bench) == expected(0..<3, "one", "two"))

@@ -104,7 +104,7 @@ import Testing
         let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
         try await bench.clock.waitForSleepers(1)
         try await shelf.install(try RuleBook.test(digest("every: 5h", name: "other")), in: surroundings)
-        while bench.clock.nextDeadline != bench.now + .seconds(5 * 3600) { await Task.yield() }
+        try await until { bench.clock.nextDeadline == bench.now + .seconds(5 * 3600) }
         try await bench.clock.run(until: bench.now + .seconds(6 * 3600), awaiting: 1)
         loop.cancel()
         await loop.value
@@ -118,7 +118,7 @@ import Testing
         let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
         try await bench.clock.waitForSleepers(1)
         try await shelf.install(try RuleBook.test(digest("every: 10m", name: "soon")), in: surroundings)
-        while bench.clock.nextDeadline != bench.now + .seconds(600) { await Task.yield() }
+        try await until { bench.clock.nextDeadline == bench.now + .seconds(600) }
         try await bench.clock.run(until: bench.now + .seconds(660), awaiting: 1)
         loop.cancel()
         await loop.value

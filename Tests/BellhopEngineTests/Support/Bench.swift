@@ -84,6 +84,14 @@ struct Bench: Sendable {
     }
 }
 
+/// Returns once something is so that others bring about; fails when the test is cancelled first, as by its time limit.
+func until(_ isSo: () async throws -> Bool) async throws {
+    while try await !isSo() {
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}
+
 extension PollPlan {
     static let minutely = PollPlan(cadence: .every(.seconds(60)))
 }
