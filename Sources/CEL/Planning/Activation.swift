@@ -123,7 +123,10 @@ public final class Activation {
         if stamp != event << 2 | State.filling {
             stamps[id] = event << 2 | State.filling
             if slot.isOfHost, let value = resolver?.value(of: slot) {
-                values[id] = value
+                // Moved, not assigned: an assignment would count one more reference to a text.
+                let place = values + id
+                place.deinitialize(count: 1)
+                place.initialize(to: value)
                 stamps[id] = event << 2 | State.ready
                 return true
             }
