@@ -117,10 +117,13 @@ let package = Package(
         .testTarget(
             name: "BellhopAgentTests", dependencies: ["BellhopAgent", "BellhopCore", "BellhopEngine", "BellhopTesting"],
             swiftSettings: house),
-        .testTarget(name: "BellhopCommandTests", dependencies: ["BellhopTesting", "Simulator"], exclude: ["Golden"], swiftSettings: house),
+        .testTarget(
+            name: "BellhopCommandTests", dependencies: ["BellhopTesting", "Simulator"], exclude: ["Golden"], swiftSettings: house),
         .testTarget(
             name: "BellhopConnectorsTests",
-            dependencies: ["BellhopConnectors", "BellhopCore", "BellhopTesting", "Simulator", crypto, nioCore, nioHTTP1, nioPosix, nioSSL],
+            dependencies: [
+                "BellhopConnectors", "BellhopCore", "BellhopTesting", "Simulator", crypto, nioCore, nioHTTP1, nioPosix, nioSSL,
+            ],
             swiftSettings: house),
         .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore", "BellhopTesting"], swiftSettings: house),
         .testTarget(
@@ -133,7 +136,8 @@ let package = Package(
             name: "BellhopRulesTests", dependencies: ["BellhopCore", "BellhopRules", "BellhopTesting", "CEL", "YAML"],
             exclude: ["Golden"], swiftSettings: house),
         .testTarget(
-            name: "BellhopStoreTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", grdb, grdbSQLite], swiftSettings: house),
+            name: "BellhopStoreTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", grdb, grdbSQLite],
+            swiftSettings: house),
         .testTarget(name: "CELTests", dependencies: ["CEL"], swiftSettings: house),
         .testTarget(
             name: "SimulatorTests", dependencies: ["Simulator", asyncHTTPClient, nioCore, nioHTTP1], swiftSettings: house),

@@ -31,7 +31,8 @@ struct ConfigOptions: ParsableArguments {
             if let answer = try ControlClient(path: path).ask(inquiry) { return answer }
             let store: SQLiteStore
             do throws(StoreError) {
-                store = try inquiry.changes ? SQLiteStore.open(path: configuration.store) : .openForReading(path: configuration.store)
+                store =
+                    try inquiry.changes ? SQLiteStore.open(path: configuration.store) : .openForReading(path: configuration.store)
             } catch {
                 throw InquiryError(error)
             }

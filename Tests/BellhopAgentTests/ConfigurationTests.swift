@@ -1,6 +1,7 @@
 import BellhopAgent
 import BellhopCore
 import BellhopEngine
+import BellhopTesting
 import Testing
 
 @Suite struct ConfigurationTests {
@@ -13,7 +14,8 @@ import Testing
     }
 
     func load(_ text: String, environment: [String: String] = [:]) async throws -> Configuration {
-        try await ConfigurationLoader(environment: environment, keychain: keychain).load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+        try await ConfigurationLoader(environment: environment, keychain: keychain).load(
+            Array(text.utf8), file: folder.path + "/bellhop.yaml")
     }
 
     /// What is wrong, each as `line:column: message [code]` and its help.
@@ -109,7 +111,9 @@ import Testing
     @Test func `what a secret holds is in no message`() async throws {
         try keychain.setSecret("ops_url", to: "ftp://hunter2.example.com")
         do {
-            _ = try await load("version: 1\nconnections:\n  ops: {kind: slack, url: \"${{ secret.ops_url }}\", timeout: \"${{ secret.ops_url }}\"}\n")
+            _ = try await load(
+                "version: 1\nconnections:\n  ops: {kind: slack, url: \"${{ secret.ops_url }}\", timeout: \"${{ secret.ops_url }}\"}\n"
+            )
             Issue.record("it was taken")
         } catch ConfigurationError.diagnostics(let problems) {
             #expect(!problems.all.isEmpty)

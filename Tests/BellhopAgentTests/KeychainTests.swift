@@ -1,5 +1,6 @@
 import BellhopAgent
 import Foundation
+import BellhopTesting
 import Testing
 
 @Suite struct KeychainTests {

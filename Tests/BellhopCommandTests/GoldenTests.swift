@@ -1,3 +1,4 @@
+import BellhopTesting
 import Foundation
 import Simulator
 import Testing

@@ -92,7 +92,8 @@ public struct Assembly: Sendable {
     ) async throws(AssemblyError) -> Connectors {
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook,
-            login: { connection in try login(connection).map { ($0.username, $0.password) } }, baseFolder: configuration.folder, output: output)
+            login: { connection in try login(connection).map { ($0.username, $0.password) } }, baseFolder: configuration.folder,
+            output: output)
         do throws(ConnectorErrors) {
             return try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },

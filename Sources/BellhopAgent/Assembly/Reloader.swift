@@ -5,7 +5,6 @@ public import Logging
 public import ServiceLifecycle
 import UnixSignals
 
-
 /// Puts changed rules in force while the agent runs: when a file in their folders changes, and on SIGHUP. A change with an error
 /// leaves all old rules in force, and says what is wrong.
 public struct Reloader: Service {

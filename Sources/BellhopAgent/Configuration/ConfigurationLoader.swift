@@ -49,7 +49,8 @@ public struct ConfigurationLoader: Sendable {
         } catch {
             throw .secret(error)
         }
-        var reading = ConfigurationReading(file: file, folder: Self.folder(of: file), values: values, resolver: resolver,
+        var reading = ConfigurationReading(
+            file: file, folder: Self.folder(of: file), values: values, resolver: resolver,
             hasPlaceholders: focus == .shape)
         let configuration = reading.configuration(root, secretStores: stores)
         problems.report(reading.diagnostics)

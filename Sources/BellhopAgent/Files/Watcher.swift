@@ -43,9 +43,12 @@ enum Watcher {
                 (0..<4).reduce(0) { $0 | UInt32(bytes[start + offset + $1]) << (8 * UInt32($1)) }
             }
             let length = Int(word(12))
-            let name = String(decoding: bytes[start + header..<min(start + header + length, bytes.endIndex)].prefix { $0 != 0 }, as: UTF8.self)
+            let name = String(
+                decoding: bytes[start + header..<min(start + header + length, bytes.endIndex)].prefix { $0 != 0 }, as: UTF8.self)
             let isFolder = word(4) & UInt32(IN_ISDIR) != 0
-            if isFolder || name.isEmpty || name.hasPrefix("..") || name.hasSuffix(".yaml") || name.hasSuffix(".yml") { return true }
+            if isFolder || name.isEmpty || name.hasPrefix("..") || name.hasSuffix(".yaml") || name.hasSuffix(".yml") {
+                return true
+            }
             start += header + length
         }
         return false

@@ -15,6 +15,7 @@ extension Delivery {
         }
         return Event(
             id: Event.ID(type: .deliveryDead, facts: id.text, String(now.microseconds)), type: .deliveryDead,
-            source: task?.source ?? "bellhop", subject: task?.subject ?? "delivery/\(id.text)", time: now, data: data, hop: hop + 1)
+            source: task?.source ?? "bellhop", subject: task?.subject ?? "delivery/\(id.text)", time: now, data: data,
+            hop: hop + 1)
     }
 }

@@ -36,6 +36,9 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var retry: RetryPolicy
     /// The hop of the event it was made for.
     public var hop: Int
+    /// Deliveries of earlier steps of the same run, made before it, that must be done first: while one of them is not yet done it waits,
+    /// and when one is given up so is this one.
+    public var after: [ID]
     /// How it starts life.
     public var initial: InitialState
 
@@ -50,7 +53,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public init(
         id: ID, revision: String, action: String, arguments: Arguments, task: TaskReference?, lane: String, createdAt: Timestamp,
         runAt: Timestamp? = nil, expires: Timestamp? = nil, retry: RetryPolicy = .standard, hop: Int = 0,
-        initial: InitialState = .available
+        after: [ID] = [], initial: InitialState = .available
     ) {
         self.id = id
         self.revision = revision
@@ -63,6 +66,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         self.expires = expires
         self.retry = retry
         self.hop = hop
+        self.after = after
         self.initial = initial
     }
 }

@@ -47,6 +47,8 @@ public struct Failure: Error, Sendable, Hashable {
         case notWritten = "not_written"
         // What we wanted.
         case unrenderable, expired, budget
+        /// An earlier step of the rule, one with `on_error: stop`, was given up.
+        case stopped
         case badArguments = "bad_arguments"
         case missingReceiver = "missing_receiver"
         case fileSystem = "file_system"

@@ -25,12 +25,6 @@ public struct Listing: Sendable {
     /// The names of the groups that the answer has, in its order; empty when it has none.
     public let groups: [String]
 
-    init(body: [UInt8], entries: [Entry], groups: [String]) {
-        self.body = body
-        self.entries = entries
-        self.groups = groups
-    }
-
     /// How many bytes one record may have: a tape can hold whatever is in so many.
     static let recordLimit = 1 << 28
 

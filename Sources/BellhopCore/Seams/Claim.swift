@@ -49,6 +49,8 @@ public struct Finish: Sendable {
 public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     /// Waits for its time, its lane or a free hand.
     case available
+    /// Waits for earlier steps of its rule to be done.
+    case waiting
     case running
     case done
     /// Given up; a person may retry or drop it.
@@ -57,7 +59,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     case held
     /// A rule in shadow mode would have done it.
     case shadow
-    /// A person dropped it.
+    /// A person dropped it, or an earlier step of its rule was given up (`Failure.Reason.stopped`).
     case dropped
 }
 

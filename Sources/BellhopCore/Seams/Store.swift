@@ -24,7 +24,7 @@ public protocol Store: Notebook {
     /// Events that no rule has seen, in order within each partition.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
     func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON]
-    /// T2. A delivery whose identity is there already is left out.
+    /// T2. A delivery whose identity is there already is left out. One that comes `after` others that are not yet done waits for them.
     func route(_ routing: Routing) async throws(StoreError)
 
     // Rules.
@@ -39,8 +39,10 @@ public protocol Store: Notebook {
     // Deliveries.
 
     /// T3: takes deliveries that are due, at most one per lane, and none for these receivers (they have enough in flight).
-    func claim(limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp) async throws(StoreError) -> [Claim]
-    /// T4: for each, whether its lease still held.
+    func claim(limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp) async throws(StoreError)
+        -> [Claim]
+    /// T4: for each, whether its lease still held. Those that waited for it alone become available when it is done, and are dropped
+    /// when it died.
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool]
     /// Makes available again what is running without a living lease, or, at start, everything that an earlier run left running.
     @discardableResult
@@ -49,7 +51,8 @@ public protocol Store: Notebook {
     func wake(receiver: String, at now: Timestamp) async throws(StoreError)
     /// The next moment at which a delivery or a lease needs attention.
     func nextDue() async throws(StoreError) -> Timestamp?
-    /// A person's word on deliveries: how many it changed.
+    /// A person's word on deliveries: how many it changed. What comes after a delivery that is dropped is dropped with it; what was
+    /// dropped because one died waits again when that one is retried.
     @discardableResult
     func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int
 

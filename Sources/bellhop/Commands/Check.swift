@@ -17,7 +17,8 @@ struct Check: AsyncParsableCommand {
     func run() async throws {
         do throws(Trouble) {
             let workplace = try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
-            let found = RuleFinder.find(paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
+            let found = RuleFinder.find(
+                paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
             let loaded: RuleLoading.Loaded
             do throws(Diagnostics) {
                 loaded = try RuleLoading.book(found, surroundings: workplace.surroundings)
@@ -44,6 +45,8 @@ struct Check: AsyncParsableCommand {
             return
         }
         Printing.print(warnings)
-        Console.data("\(rules.count) rule\(rules.count == 1 ? "" : "s") in \(loaded.found.rules.count) file\(loaded.found.rules.count == 1 ? "" : "s"): fine.")
+        Console.data(
+            "\(rules.count) rule\(rules.count == 1 ? "" : "s") in \(loaded.found.rules.count) file\(loaded.found.rules.count == 1 ? "" : "s"): fine."
+        )
     }
 }

@@ -7,7 +7,8 @@ struct Deliveries: AsyncParsableCommand {
         abstract: "What was done, what waits, and what was given up.",
         discussion: """
             Dead deliveries were given up; held ones may have been done, and nothing can prove it. Look at the task, then retry or
-            drop them.
+            drop them. Waiting ones come after a step with `on_error: stop`: they go when it is done and are dropped when it is given
+            up; retrying it lets them wait again.
             """,
         subcommands: [List.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 
@@ -17,7 +18,9 @@ struct Deliveries: AsyncParsableCommand {
         @OptionGroup var config: ConfigOptions
         @OptionGroup var output: OutputOptions
 
-        @Option(help: "Only those in this state: available, running, done, dead, held, shadow or dropped. May be given several times.")
+        @Option(
+            help: "Only those in this state: available, waiting, running, done, dead, held, shadow or dropped. May be given several times."
+        )
         var state: [String] = []
 
         @Option(help: "Only those of this rule.")
@@ -101,5 +104,7 @@ struct DecisionOptions: ParsableArguments {
 
 extension String {
     /// Control characters made visible, line by line.
-    var visibleLines: String { split(separator: "\n", omittingEmptySubsequences: false).map { String($0).visible }.joined(separator: "\n") }
+    var visibleLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).visible }.joined(separator: "\n")
+    }
 }

@@ -30,7 +30,8 @@ struct LogIn: AsyncParsableCommand {
         }
         guard entry.settings.record("auth")?.boolean("keychain") == true else {
             throw Trouble(
-                .usage, "The connection `\(connection)` has its login in bellhop.yaml; write `auth: {keychain: true}` to store it here.")
+                .usage,
+                "The connection `\(connection)` has its login in bellhop.yaml; write `auth: {keychain: true}` to store it here.")
         }
         guard let user = user ?? Console.ask("User name: "), !user.isEmpty,
             let password = Console.askSecret("Password: "), !password.isEmpty

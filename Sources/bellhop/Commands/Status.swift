@@ -15,7 +15,8 @@ struct Status: AsyncParsableCommand {
         if output.json { return Console.data(status.text) }
         if let agent = status["agent"]?.asObject {
             Console.data(
-                "An agent is running (process \(agent["pid"]?.asInt ?? 0), since \(agent["started"].words), \(agent["in_flight"]?.asInt ?? 0) in flight).")
+                "An agent is running (process \(agent["pid"]?.asInt ?? 0), since \(agent["started"].words), \(agent["in_flight"]?.asInt ?? 0) in flight)."
+            )
         } else {
             Console.data("No agent is running; this is what its store holds.")
         }

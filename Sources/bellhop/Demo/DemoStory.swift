@@ -37,7 +37,8 @@ final class DemoStory: Sendable {
         case .notice(_, let text): say("notice", .yellow, text)
         case .storeFailed(_, let error): say("trouble", .red, error.message)
         case .ruleFailed(let rule, let error, _): say("trouble", .red, "\(rule): \(error)")
-        case .polled, .unchanged, .pollHeld, .pollSuperseded, .routed, .shadowed, .leaseLost, .rescued, .rulesLoaded, .rulesRefused,
+        case .polled, .unchanged, .pollHeld, .pollSuperseded, .routed, .shadowed, .leaseLost, .rescued, .rulesLoaded,
+            .rulesRefused,
             .pruned, .stopping:
             break
         }

@@ -35,8 +35,8 @@ enum Console {
 
     /// Asks without showing what is typed; nil at the end of input. Reads a line plainly where there is no terminal.
     static func askSecret(_ question: String) -> String? {
-        prompt(question)
         guard isatty(STDIN_FILENO) == 1 else { return readLine() }
+        prompt(question)
         var before = termios()
         tcgetattr(STDIN_FILENO, &before)
         var silent = before
@@ -50,7 +50,7 @@ enum Console {
     }
 
     static func ask(_ question: String) -> String? {
-        prompt(question)
+        if isatty(STDIN_FILENO) == 1 { prompt(question) }
         return readLine()
     }
 }

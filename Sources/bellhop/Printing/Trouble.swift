@@ -65,7 +65,8 @@ struct Trouble: Error {
         let code: Code =
             switch failure.reason {
             case .unauthenticated, .mfaRequired, .loginRequired: .loginRefused
-            case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .serverError, .throttled, .dropped, .quota: .unreachable
+            case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .serverError, .throttled, .dropped, .quota:
+                .unreachable
             default: .problem
             }
         self.init(code, failure.message)

@@ -1,3 +1,4 @@
+import BellhopTesting
 import Foundation
 
 /// A page with files, commands and what they print: question and answer in one file.
@@ -58,7 +59,9 @@ struct GoldenPage {
     }
 
     /// Runs the page's commands in a folder. The answers, in the page's form.
-    func run(in folder: String, environment: [String: String] = [:], replacing words: [(String, String)] = []) async throws -> [String] {
+    func run(in folder: String, environment: [String: String] = [:], replacing words: [(String, String)] = []) async throws
+        -> [String]
+    {
         for file in files {
             let path = "\(folder)/\(file.name)"
             try FileManager.default.createDirectory(

@@ -1,0 +1,52 @@
+import BellhopTesting
+import Foundation
+import Testing
+
+/// The README is true: what it shows is what is printed.
+@Suite struct ReadmeTests {
+    /// The code block after a comment such as `<!-- demo -->`.
+    static func block(_ name: String) throws -> String {
+        let text = try Repository.text("README.md")
+        let parts = text.components(separatedBy: "<!-- \(name) -->\n```\n")
+        try #require(parts.count == 2)
+        return try #require(parts[1].components(separatedBy: "\n```").first) + "\n"
+    }
+
+    /// Lines without what differs from run to run: the seconds, ports, ids, and the order of what happens at once.
+    static func settled(_ text: String) -> [String] {
+        text.replacing(/\d\d:\d\d:\d\d /, with: "").replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:PORT")
+            .replacing(/\b[0-9a-f]{32}\b/, with: "ID").replacing(/runs \d+ times/, with: "runs fast")
+            .split(separator: "\n").map(String.init).sorted()
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `the demonstration prints what the README shows, and ends well`() async throws {
+        let folder = try TemporaryFolder()
+        let ended = try await Program(["demo", "--speed", "60"], in: folder.path).end(within: .seconds(240))
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+        #expect(Self.settled(ended.output) == Self.settled(try Self.block("demo")))
+    }
+
+    @Test func `the session prints what the README shows`() async throws {
+        let written = try Self.block("session")
+        let page = GoldenPage(written)
+        let folder = try TemporaryFolder()
+        let answers = try await page.run(in: folder.path)
+        let printed = page.text(answers: answers)
+        #expect(printed.replacing("FOLDER", with: "~/.config/bellhop") == written)
+    }
+
+    @Test func `the rule in the README is the shipped one`() throws {
+        let readme = try Repository.text("README.md")
+        let shipped = try Repository.text("rules/acknowledge-new-incidents.yaml")
+        let rule = try #require(readme.components(separatedBy: "```yaml\n").dropFirst().first?.components(separatedBy: "```").first)
+        /// Without comments and the blanks before them.
+        func bare(_ text: String) -> [String] {
+            text.split(separator: "\n").map { line in
+                var code = line.prefix { $0 != "#" }
+                while code.last == " " { code.removeLast() }
+                return String(code)
+            }.filter { !$0.isEmpty }
+        }
+        #expect(bare(rule) == bare(shipped))
+    }
+}
