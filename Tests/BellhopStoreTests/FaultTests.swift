@@ -75,6 +75,30 @@ struct Operation: Sendable, CustomTestStringConvertible {
             run: { bench in
                 try await bench.store.decide(.drop, on: (1...6).map { Sample.delivery($0).id }, at: bench.now)
             }),
+        Operation(testDescription: "route with waiting", run: following),
+        Operation(
+            testDescription: "finish before waiting",
+            prepare: { bench in
+                try await following(bench)
+                _ = try await bench.claim()
+            },
+            run: { bench in
+                let outcomes: [RetryPolicy.Next] = [.done(Sample.receipt), .dead(Sample.failure), .held(Sample.failure)]
+                _ = try await bench.store.finish(
+                    zip(1..., outcomes).map { number, next in
+                        Finish(
+                            id: Sample.delivery(number).id, lease: Lease(token: 1, until: bench.now), at: bench.now, next: next)
+                    })
+            }),
+        Operation(
+            testDescription: "decide before waiting",
+            prepare: { bench in
+                try await following(bench)
+                try await bench.finish(try await bench.claim(1)[0], .dead(Sample.failure))
+            },
+            run: { bench in
+                try await bench.store.decide(.retry, on: [Sample.delivery(1).id], at: bench.now)
+            }),
         Operation(testDescription: "setNote", run: { try await $0.store.setNote("a", to: 1) }),
     ]
 
@@ -99,6 +123,16 @@ struct Operation: Sendable, CustomTestStringConvertible {
         var poll = Sample.poll([1, 4, 5], turn: 2)
         poll.removed = [.init(key: Sample.key(2), snapshot: Sample.snapshot(2), generation: 2, reason: .closed)]
         return poll
+    }
+
+    /// Three with two after each, in a lane where they keep others behind them.
+    @Sendable private static func following(_ bench: Bench) async throws {
+        var deliveries = (1...3).map { Sample.delivery($0) }
+        for number in 1...3 {
+            deliveries.append(Sample.delivery(number + 3, lane: "a", after: [number]))
+            deliveries.append(Sample.delivery(number + 6, after: [number + 3]))
+        }
+        try await bench.store.route(Routing(deliveries: deliveries + [Sample.delivery(10, lane: "a")]))
     }
 
     @Sendable private static func owing(_ bench: Bench) async throws {

@@ -112,7 +112,10 @@ struct Decision {
 
     private mutating func perform(_ rule: Rule, _ number: Int) {
         let owner = frame.reference
+        // What the next steps wait for: the latest step before them that stops the run when it fails.
+        var after: [Delivery.ID] = []
         for step in rule.steps {
+            let first = deliveries.count
             var isFine = true
             do throws(RenderFailure) {
                 guard try applies(step) else { continue }
@@ -122,7 +125,11 @@ struct Decision {
                 count(error: "step \(step.path.text) (\(step.action.kind)): \(error.message)", of: number)
                 fail(step, rule, owner, error)
             }
-            if !isFine, step.stopsOnError { return }
+            for place in deliveries.indices[first...] { deliveries[place].after = after }
+            guard step.stopsOnError else { continue }
+            if !isFine { return }
+            // In shadow mode nothing is done, so nothing would ever go on.
+            if !rule.isShadow { after = deliveries[first...].map(\.id) }
         }
     }
 

@@ -6,6 +6,7 @@ struct DeliveryBody: Hashable {
     var arguments: Arguments
     var task: TaskReference?
     var retry: RetryPolicy
+    var after: [Delivery.ID]
     var initial: Delivery.InitialState
 
     /// The version that this program writes; it reads no other.
@@ -16,6 +17,7 @@ struct DeliveryBody: Hashable {
         arguments = delivery.arguments
         task = delivery.task
         retry = delivery.retry
+        after = delivery.after
         initial = delivery.initial
     }
 
@@ -29,6 +31,7 @@ struct DeliveryBody: Hashable {
         case .message(let message): object["message"] = message.stored
         }
         if let task { object["task"] = task.stored }
+        if !after.isEmpty { object["after"] = .array(after.map(\.stored)) }
         switch initial {
         case .available: break
         case .shadow: object["initial"] = "shadow"
@@ -54,11 +57,25 @@ struct DeliveryBody: Hashable {
         }
         task = nil
         if let json = object.members["task"] { task = try TaskReference(stored: json) }
+        after = []
+        if object.members["after"] != nil {
+            for json in try object.array("after") { after.append(try Delivery.ID(stored: json)) }
+        }
         switch object.members["initial"] {
         case nil: initial = .available
         case "shadow": initial = .shadow
         case let failure?: initial = .dead(try Failure(stored: failure))
         }
+    }
+}
+
+extension Delivery.ID {
+    var stored: JSON { [.string(occasion.text), .string(rule), .string(step.text), .string(receiver)] }
+
+    init(stored json: JSON) throws(DamagedValue) {
+        let parts = json.asArray?.compactMap(\.asString) ?? []
+        guard parts.count == 4 else { throw DamagedValue("the name of a delivery is not made of four texts") }
+        self.init(occasion: Occasion.ID(parts[0]), rule: parts[1], step: StepPath(parts[2]), receiver: parts[3])
     }
 }
 

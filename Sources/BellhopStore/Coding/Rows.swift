@@ -34,6 +34,7 @@ struct DeliveryRow {
             delivery.arguments = body.arguments
             delivery.task = body.task
             delivery.retry = body.retry
+            delivery.after = body.after
             delivery.initial = body.initial
         } catch let error as DamagedValue {
             problem = error

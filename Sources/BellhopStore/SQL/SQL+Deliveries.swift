@@ -87,10 +87,17 @@ extension SQL {
             WHERE id = :id
             """
 
+        /// Passes over those that stay behind a delivery of their own rule that waits in the lane.
         static let promote = """
             UPDATE delivery SET head = 1
             WHERE id = (
-                SELECT id FROM delivery WHERE lane = :lane AND state IN ('available', 'running') ORDER BY id LIMIT 1)
+                SELECT id FROM delivery
+                WHERE lane = :lane AND state IN ('available', 'running')
+                    AND NOT EXISTS (
+                        SELECT 1 FROM delivery AS bar
+                        WHERE bar.lane = :lane AND bar.rule = delivery.rule AND bar.bars = 1 AND bar.id < delivery.id)
+                ORDER BY id
+                LIMIT 1)
             """
 
         static let rescue = """
@@ -124,7 +131,7 @@ extension SQL {
             """
 
         static let decidable = """
-            SELECT id, lane FROM delivery WHERE name = :name AND state IN ('available', 'dead', 'held')
+            SELECT id, lane, state FROM delivery WHERE name = :name AND state IN ('available', 'waiting', 'dead', 'held')
             """
 
         /// A person's retry starts the count of attempts anew, and knows of what may have been received before.
@@ -134,7 +141,9 @@ extension SQL {
             WHERE id = :id
             """
 
-        static let drop = "UPDATE delivery SET state = 'dropped', head = 0, paused = 0, finished = :now WHERE id = :id"
+        static let drop = """
+            UPDATE delivery SET state = 'dropped', head = 0, bars = 0, paused = 0, finished = :now WHERE id = :id
+            """
 
         static let laneRuns = """
             SELECT EXISTS (

@@ -87,6 +87,20 @@ extension SQL {
             WHERE id > :after AND id <= :last AND finished < :before AND state IN ('done', 'dead', 'dropped', 'shadow')
             """
 
+        /// An id may be given again once its delivery is gone, so nothing may wait for it or as it.
+        static let removeWaits = [
+            """
+            DELETE FROM delivery_wait
+            WHERE after > :after AND after <= :last
+                AND after NOT IN (SELECT id FROM delivery WHERE id > :after AND id <= :last)
+            """,
+            """
+            DELETE FROM delivery_wait
+            WHERE delivery > :after AND delivery <= :last
+                AND delivery NOT IN (SELECT id FROM delivery WHERE id > :after AND id <= :last)
+            """,
+        ]
+
         static let removeDeparted = "DELETE FROM departed WHERE removed < :before"
 
         static let removeState = "DELETE FROM rule_state WHERE expires IS NOT NULL AND expires < :now"

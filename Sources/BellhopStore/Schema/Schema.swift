@@ -84,6 +84,7 @@ enum Schema {
             expires INTEGER,
             state TEXT NOT NULL,
             head INTEGER NOT NULL,                    -- 1 where no earlier delivery of the lane is alive
+            bars INTEGER NOT NULL DEFAULT 0,          -- 1 while it waits in its lane: later ones of its rule stay behind it
             run_at INTEGER NOT NULL,
             paused INTEGER NOT NULL DEFAULT 0,        -- 1 while its connection cannot be used
             attempts INTEGER NOT NULL DEFAULT 0,
@@ -100,9 +101,18 @@ enum Schema {
         -- Finds what is due, what runs, and counts what is not done; done is most of all and in none of these.
         CREATE INDEX delivery_open ON delivery (state, head, receiver, run_at) WHERE state <> 'done';
         CREATE INDEX delivery_lane ON delivery (lane) WHERE state IN ('available', 'running');
+        CREATE INDEX delivery_bars ON delivery (lane, rule) WHERE bars = 1;
         CREATE INDEX delivery_paused ON delivery (receiver) WHERE paused = 1;
         -- Finds what was written to a task.
         CREATE INDEX delivery_write ON delivery (subject) WHERE action IN ('comment', 'update');
+
+        -- What waits for what, by their ids: of deliveries that wait, and of those dropped because one they waited for was given up.
+        CREATE TABLE delivery_wait (
+            after INTEGER NOT NULL,
+            delivery INTEGER NOT NULL,                -- always the greater, so that nothing waits in a ring
+            PRIMARY KEY (after, delivery)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX delivery_wait_delivery ON delivery_wait (delivery);
 
         CREATE TABLE rule (
             name TEXT PRIMARY KEY,

@@ -18,6 +18,7 @@ extension Session {
             if let problem = row.delivery.problem {
                 try end(id, as: .dead, DeliveryRow.failure(problem), at: now, uncertain: false)
                 try promote(row.delivery.delivery.lane)
+                try settleFollowers(of: id, at: now)
             } else {
                 claims.append(try start(row, until: until, at: now))
             }

@@ -1,15 +1,17 @@
 import BellhopCore
+import GRDB
 
 extension Session {
     /// Adds deliveries; those whose identity is there already are left out.
     func insert(_ deliveries: [Delivery]) throws {
         guard !deliveries.isEmpty else { return }
         var statement = try prepare(SQL.Deliveries.insert)
+        var waits = false
         var body: [UInt8] = []
         for delivery in deliveries {
             body.removeAll(keepingCapacity: true)
             DeliveryBody(delivery).stored.encode(into: &body)
-            let (state, failure) = delivery.initial.stored
+            let (state, failure) = delivery.stored
             try statement.bind(":name", key: delivery.id.text)
             try statement.bind(":occasion", delivery.id.occasion.text)
             try statement.bind(":rule", delivery.id.rule)
@@ -24,10 +26,16 @@ extension Session {
             try statement.bind(":expires", delivery.expires)
             try statement.bind(":state", state.rawValue)
             try statement.bind(":run_at", delivery.runAt)
-            try statement.bind(":finished", state == .available ? nil : delivery.createdAt)
+            try statement.bind(":finished", state == .available || state == .waiting ? nil : delivery.createdAt)
             try statement.bind(":failure", text: failure?.stored.encoded())
-            try statement.run()
+            let isNew = try statement.run() == 1
+            if isNew, state == .waiting {
+                try wait(database.lastInsertedRowID, delivery)
+                waits = true
+            }
         }
+        // What waits keeps others of its lane behind it. Hardly ever does anything wait, and then no lane is looked at.
+        if try waits || int(SQL.Waiting.anyBars) == 1 { try reorder(barredAmong: deliveries) }
     }
 
     func rescue(everything: Bool, at now: Timestamp) throws -> Int {
@@ -81,11 +89,11 @@ extension Session {
     }
 }
 
-extension Delivery.InitialState {
+extension Delivery {
     /// The state it starts in, and why where it starts dead.
-    var stored: (state: DeliveryState, failure: Failure?) {
-        switch self {
-        case .available: (.available, nil)
+    fileprivate var stored: (state: DeliveryState, failure: Failure?) {
+        switch initial {
+        case .available: (after.isEmpty ? .available : .waiting, nil)
         case .shadow: (.shadow, nil)
         case .dead(let failure): (.dead, failure)
         }

@@ -78,7 +78,7 @@ extension Session {
             receipt: row.optionalText(next + 3).map { Receipt($0, reference: row.optionalText(next + 4)) }, failure: failure)
     }
 
-    private static func state(_ text: String) throws -> DeliveryState {
+    static func state(_ text: String) throws -> DeliveryState {
         guard let state = DeliveryState(rawValue: text) else { throw DamagedValue("a delivery is in no known state") }
         return state
     }

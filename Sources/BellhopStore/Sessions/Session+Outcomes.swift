@@ -15,10 +15,16 @@ extension Session {
         for id in deliveries {
             guard let row = try decidable(id) else { continue }
             switch decision {
-            case .retry: try change(SQL.Deliveries.retryAnew, row.id, at: now)
-            case .drop: try change(SQL.Deliveries.drop, row.id, at: now)
+            case .retry:
+                // What waits for others is not theirs to be overtaken.
+                if row.state == .waiting { continue }
+                try change(SQL.Deliveries.retryAnew, row.id, at: now)
+            case .drop:
+                try change(SQL.Deliveries.drop, row.id, at: now)
+                if row.state == .waiting { try forgetWaits(of: row.id) }
             }
             try reorder(row.lane)
+            try settleFollowers(of: row.id, at: now)
             count += 1
         }
         return count
@@ -30,6 +36,7 @@ extension Session {
         case .done(let receipt):
             try done(row.id, receipt, at: finish.at)
             try promote(row.lane)
+            try settleFollowers(of: row.id, at: finish.at)
         case .retry(let time, let failure):
             try again(SQL.Deliveries.retry, row.id, failure, at: time, uncertain: finish.uncertain)
         case .paused(let failure, let time):
@@ -37,9 +44,11 @@ extension Session {
         case .dead(let failure):
             try end(row.id, as: .dead, failure, at: finish.at, uncertain: finish.uncertain)
             try promote(row.lane)
+            try settleFollowers(of: row.id, at: finish.at)
         case .held(let failure):
             try end(row.id, as: .held, failure, at: finish.at, uncertain: finish.uncertain)
             try promote(row.lane)
+            try settleFollowers(of: row.id, at: finish.at)
         }
         try append(finish.events)
         return true
@@ -70,11 +79,11 @@ extension Session {
         try statement.run()
     }
 
-    private func decidable(_ id: Delivery.ID) throws -> (id: Int64, lane: String)? {
+    private func decidable(_ id: Delivery.ID) throws -> (id: Int64, lane: String, state: DeliveryState)? {
         var statement = try prepare(SQL.Deliveries.decidable)
         try statement.bind(":name", key: id.text)
         guard try statement.next() else { return nil }
-        return (statement.int(0), statement.text(1))
+        return (statement.int(0), statement.text(1), try Self.state(statement.text(2)))
     }
 
     private func change(_ sql: String, _ id: Int64, at now: Timestamp) throws {
@@ -85,7 +94,7 @@ extension Session {
     }
 
     /// Finds the head of a lane anew: the one that runs, else the oldest that is alive.
-    private func reorder(_ lane: String) throws {
+    func reorder(_ lane: String) throws {
         var runs = try prepare(SQL.Deliveries.laneRuns)
         try runs.bind(":lane", lane)
         if try runs.next(), runs.int(0) == 1 { return }

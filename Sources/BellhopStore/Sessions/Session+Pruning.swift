@@ -19,6 +19,7 @@ extension Session {
         case .deliveries(let after):
             let (removed, last) = try walk(
                 SQL.Pruning.deliveries, SQL.Pruning.removeDeliveries, after, before: now - retention.deliveries)
+            if let last, removed > 0 { try forgetWaits(after: after, through: last) }
             return (removed, last.map { .deliveries(after: $0) } ?? .rest)
         case .rest:
             return (try forget(before: now - retention.forgotten) + expire(at: now), nil)
@@ -39,6 +40,16 @@ extension Session {
         try removing.bind(":last", last)
         try removing.bind(":before", limit)
         return (try removing.run(), last)
+    }
+
+    /// Forgets what waited as, or for, those of these deliveries that are gone.
+    private func forgetWaits(after: Int64, through last: Int64) throws {
+        for sql in SQL.Pruning.removeWaits {
+            var statement = try prepare(sql)
+            try statement.bind(":after", after)
+            try statement.bind(":last", last)
+            try statement.run()
+        }
     }
 
     /// Forgets removed tasks, and scopes that nothing has been heard of for as long.

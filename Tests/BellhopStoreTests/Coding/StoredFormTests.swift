@@ -45,6 +45,7 @@ import Testing
                 let body = DeliveryBody(delivery)
                 #expect(try DeliveryBody(stored: JSON.parse(body.stored.encoded())) == body)
                 delivery.task = nil
+                delivery.after = [Sample.delivery(2).id, Sample.delivery(3, rule: "other", receiver: "mail").id]
                 delivery.arguments = .values([:])
                 delivery.retry = RetryPolicy(attempts: 2, base: .milliseconds(3), cap: .seconds(4))
                 #expect(try DeliveryBody(stored: DeliveryBody(delivery).stored) == DeliveryBody(delivery))

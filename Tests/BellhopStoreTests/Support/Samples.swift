@@ -49,13 +49,14 @@ enum Sample {
 
     /// A delivery in a lane of its own, unless a lane is named.
     static func delivery(
-        _ number: Int, lane: String? = nil, receiver: String = "chat", action: String = "webhook", at time: Timestamp = now,
-        hop: Int = 0, initial: Delivery.InitialState = .available
+        _ number: Int, lane: String? = nil, rule: String = "rule", receiver: String = "chat", action: String = "webhook",
+        at time: Timestamp = now, hop: Int = 0, after: [Int] = [], initial: Delivery.InitialState = .available
     ) -> Delivery {
         Delivery(
             id: Delivery.ID(
-                occasion: Occasion.event(event(number).id).id, rule: "rule", step: StepPath(index: 0), receiver: receiver),
+                occasion: Occasion.event(event(number).id).id, rule: rule, step: StepPath(index: 0), receiver: receiver),
             revision: "r1", action: action, arguments: .values(["text": .string("number \(number)")]), task: reference(number),
-            lane: lane ?? "lane \(number)", createdAt: time, hop: hop, initial: initial)
+            lane: lane ?? "lane \(number)", createdAt: time, hop: hop, after: after.map { delivery($0).id },
+            initial: initial)
     }
 }

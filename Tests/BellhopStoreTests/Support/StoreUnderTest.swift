@@ -58,6 +58,15 @@ struct Bench {
         try await store.claim(limit: limit, excluding: excluding, until: after(seconds), at: now)
     }
 
+    /// Makes what is to be sent unreadable.
+    func spoil(_ id: Delivery.ID) async throws {
+        try await store.write { session in
+            var statement = try session.prepare("UPDATE delivery SET body = '{}' WHERE name = :name")
+            try statement.bind(":name", key: id.text)
+            try statement.run()
+        }
+    }
+
     /// Ends a claim.
     @discardableResult
     func finish(_ claim: Claim, _ next: RetryPolicy.Next, uncertain: Bool = false, events: [Event] = []) async throws -> Bool {

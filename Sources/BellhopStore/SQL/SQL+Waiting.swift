@@ -1,0 +1,47 @@
+extension SQL {
+    /// What comes after something else. These tables are empty for all rules without `on_error: stop`.
+    enum Waiting {
+        /// One that is not there (any more) is waited for by nobody.
+        static let insert = """
+            INSERT OR IGNORE INTO delivery_wait (after, delivery)
+            SELECT id, :delivery FROM delivery WHERE name = :name AND id < :delivery
+            """
+
+        static let followers = """
+            SELECT delivery.id, delivery.state, delivery.bars, delivery.lane
+            FROM delivery_wait CROSS JOIN delivery ON delivery.id = delivery_wait.delivery
+            WHERE delivery_wait.after = :id
+            ORDER BY delivery_wait.delivery
+            """
+
+        /// Whether any it waits for was given up, whether any waits for a person (itself or through others), whether any is not done.
+        static let standing = """
+            SELECT
+                coalesce(max(delivery.state IN ('dead', 'dropped')), 0),
+                coalesce(max(delivery.state = 'held' OR (delivery.state = 'waiting' AND delivery.bars = 0)), 0),
+                coalesce(max(delivery.state NOT IN ('done', 'shadow')), 0)
+            FROM delivery_wait CROSS JOIN delivery ON delivery.id = delivery_wait.after
+            WHERE delivery_wait.delivery = :id
+            """
+
+        static let free = """
+            UPDATE delivery SET
+                state = 'available', head = 0, bars = 0, run_at = max(run_at, :now), finished = NULL, failure = NULL
+            WHERE id = :id
+            """
+
+        static let wait = """
+            UPDATE delivery SET state = 'waiting', head = 0, bars = :bars, finished = NULL, failure = NULL WHERE id = :id
+            """
+
+        static let stop = """
+            UPDATE delivery SET state = 'dropped', head = 0, bars = 0, finished = :now, failure = :failure WHERE id = :id
+            """
+
+        static let forget = "DELETE FROM delivery_wait WHERE delivery = :id"
+
+        static let anyBars = "SELECT EXISTS (SELECT 1 FROM delivery WHERE bars = 1)"
+
+        static let laneBars = "SELECT EXISTS (SELECT 1 FROM delivery WHERE lane = :lane AND bars = 1)"
+    }
+}

@@ -1,0 +1,218 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+/// Deliveries that come after others: what `on_error: stop` means once the deliveries are made.
+@Suite struct `Deliveries that come after others` {
+    private let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule was given up.")
+
+    private func ids(_ numbers: Int...) -> [Delivery.ID] { numbers.map { Sample.delivery($0).id } }
+
+    private func owe(_ bench: Bench, _ deliveries: Delivery...) async throws {
+        try await bench.store.route(Routing(deliveries: deliveries))
+    }
+
+    private func claimed(_ bench: Bench) async throws -> [Delivery.ID] { try await bench.claim().map(\.delivery.id) }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `one waits until all it comes after are done, and comes at once then`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let waiting = Sample.delivery(3, after: [1, 2])
+        try await owe(bench, Sample.delivery(1), Sample.delivery(2), waiting)
+        #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.delivery) == [waiting])
+        let claims = try await bench.claim()
+        #expect(claims.map(\.delivery.id) == ids(1, 2))
+        try await bench.finish(claims[0], .done(Sample.receipt))
+        try await bench.finish(claims[1], .retry(at: bench.after(30), Sample.failure))
+        #expect(try await bench.states() == [.done, .available, .waiting])
+        #expect(try await bench.store.nextDue() == bench.after(30))
+        await bench.clock.pass(30)
+        try await bench.finish(try await bench.claim()[0], .done(Sample.receipt))
+        #expect(try await bench.store.nextDue() == bench.now)
+        let freed = try await bench.claim()
+        #expect(freed.map(\.delivery.id) == ids(3))
+        #expect(freed[0].delivery.after == ids(1, 2))
+        #expect(freed[0].delivery.runAt == bench.now)
+        #expect(freed[0].attempt.number == 1)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a death stops what comes after it, and what comes after that, visibly`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(
+            bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
+            Sample.delivery(5))
+        let claims = try await bench.claim()
+        await bench.clock.pass(1)
+        try await bench.finish(claims[0], .dead(Sample.failure))
+        #expect(try await bench.states() == [.dead, .running, .dropped, .dropped, .running])
+        let records = try await bench.store.deliveries(DeliveryQuery(states: [.dropped]))
+        #expect(records.map(\.failure) == [stopped, stopped])
+        #expect(records.map(\.finishedAt) == [bench.now, bench.now])
+        try await bench.finish(claims[1], .done(Sample.receipt))
+        #expect(try await bench.states() == [.dead, .done, .dropped, .dropped, .running])
+        #expect(try await bench.store.status().deliveries == [.dead: 1, .done: 1, .dropped: 2, .running: 1])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a person's retry of the dead one completes the run`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(
+            bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))
+        for claim in try await bench.claim() { try await bench.finish(claim, .dead(Sample.failure)) }
+        // As long as one of them stays dead, nothing goes on.
+        #expect(try await bench.store.decide(.retry, on: ids(1, 3), at: bench.now) == 1)
+        #expect(try await bench.states() == [.available, .dead, .dropped, .dropped])
+        #expect(try await bench.store.decide(.retry, on: ids(2), at: bench.now) == 1)
+        #expect(try await bench.states() == [.available, .available, .waiting, .waiting])
+        #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.failure) == [nil, nil])
+        #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.finishedAt) == [nil, nil])
+        // What waits is not retried past those it waits for.
+        #expect(try await bench.store.decide(.retry, on: ids(3, 4), at: bench.now) == 0)
+        for expected in [ids(1, 2), ids(3), ids(4), []] {
+            let claims = try await bench.claim()
+            #expect(claims.map(\.delivery.id) == expected)
+            for claim in claims { try await bench.finish(claim, .done(Sample.receipt)) }
+        }
+        #expect(try await bench.states() == [.done, .done, .done, .done])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what a person drops stops what comes after it, for good`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(
+            bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, after: [2]),
+            Sample.delivery(4, after: [1]))
+        #expect(try await bench.store.decide(.drop, on: ids(2), at: bench.now) == 1)
+        #expect(try await bench.states() == [.available, .dropped, .dropped, .waiting])
+        let records = try await bench.store.deliveries(DeliveryQuery(states: [.dropped]))
+        #expect(records.map(\.failure) == [nil, stopped])
+        try await bench.finish(try await bench.claim()[0], .dead(Sample.failure))
+        #expect(try await bench.states() == [.dead, .dropped, .dropped, .dropped])
+        _ = try await bench.store.decide(.retry, on: ids(1), at: bench.now)
+        #expect(try await bench.states() == [.available, .dropped, .dropped, .waiting])
+        #expect(try await bench.store.decide(.drop, on: ids(1), at: bench.now) == 1)
+        #expect(try await bench.states() == [.dropped, .dropped, .dropped, .dropped])
+        #expect(try await bench.store.decide(.retry, on: ids(1, 2, 3, 4), at: bench.now) == 0)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `one that is held keeps waiting what comes after it, until a person decides`(_ kind: StoreUnderTest) async throws {
+        for decision in [Decision.retry, .drop] {
+            let bench = try kind.make()
+            try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
+            try await bench.finish(try await bench.claim()[0], .held(Sample.failure))
+            #expect(try await bench.states() == [.held, .waiting])
+            _ = try await bench.store.prune(Retention(deliveries: .zero), at: bench.after(9))
+            #expect(try await bench.store.decide(decision, on: ids(1), at: bench.now) == 1)
+            #expect(try await bench.states() == (decision == .retry ? [.available, .waiting] : [.dropped, .dropped]))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what those it comes after are when it is made decides how it starts`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(
+            bench, Sample.delivery(1, initial: .dead(Sample.failure)), Sample.delivery(2, after: [1]),
+            Sample.delivery(3, after: [2]),
+            Sample.delivery(4, initial: .shadow), Sample.delivery(5, after: [4]), Sample.delivery(6, after: [99]),
+            Sample.delivery(7, after: [6], initial: .shadow), Sample.delivery(8, after: [6], initial: .dead(Sample.failure)))
+        #expect(try await bench.states() == [.dead, .dropped, .dropped, .shadow, .available, .available, .shadow, .dead])
+        #expect(try await bench.store.deliveries(DeliveryQuery(states: [.dropped])).map(\.finishedAt) == [bench.now, bench.now])
+        for claim in try await bench.claim() { try await bench.finish(claim, .done(Sample.receipt)) }
+        // One that is done already is not waited for; made again, nothing changes.
+        try await owe(bench, Sample.delivery(9, after: [5]), Sample.delivery(5), Sample.delivery(2, after: [6]))
+        #expect(try await claimed(bench) == ids(9))
+        _ = try await bench.store.decide(.retry, on: ids(1), at: bench.now)
+        #expect(
+            try await bench.states() == [.available, .waiting, .waiting, .shadow, .done, .done, .shadow, .dead, .running])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `one that waits keeps its place among those of its rule, and blocks no other rule`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(bench, Sample.delivery(1), Sample.delivery(2, lane: "a", after: [1]))
+        try await owe(
+            bench, Sample.delivery(3, lane: "a"), Sample.delivery(4, lane: "a", rule: "other"),
+            Sample.delivery(5, lane: "a", rule: "other"))
+        let claims = try await bench.claim()
+        let other = Sample.delivery(4, rule: "other").id
+        #expect(claims.map(\.delivery.id) == [Sample.delivery(1).id, other])
+        try await bench.finish(claims[0], .done(Sample.receipt))
+        #expect(try await claimed(bench) == [])
+        try await bench.finish(claims[1], .done(Sample.receipt))
+        for expected in [Sample.delivery(2).id, Sample.delivery(3).id, Sample.delivery(5, rule: "other").id] {
+            let claims = try await bench.claim()
+            #expect(claims.map(\.delivery.id) == [expected])
+            try await bench.finish(claims[0], .done(Sample.receipt))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `behind one that is held it blocks nobody, and takes its place again afterwards`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(
+            bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, lane: "a", after: [2]),
+            Sample.delivery(4, lane: "a"), Sample.delivery(5, lane: "a"), Sample.delivery(6, lane: "a"))
+        let claims = try await bench.claim()
+        #expect(claims.map(\.delivery.id) == ids(1))
+        try await bench.finish(claims[0], .held(Sample.failure))
+        let fourth = try await bench.claim()
+        #expect(fourth.map(\.delivery.id) == ids(4))
+        _ = try await bench.store.decide(.retry, on: ids(1), at: bench.now)
+        try await bench.finish(fourth[0], .done(Sample.receipt))
+        let again = try await bench.claim()
+        #expect(again.map(\.delivery.id) == ids(1))
+        try await bench.finish(again[0], .dead(Sample.failure))
+        #expect(try await claimed(bench) == ids(5))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `two of one lane after each other are done in their order`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(
+            bench, Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a", after: [1]), Sample.delivery(3, lane: "a"))
+        for number in 1...3 {
+            let claims = try await bench.claim()
+            #expect(claims.map(\.delivery.id) == ids(number))
+            try await bench.finish(claims[0], .done(Sample.receipt))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `none comes before its own time`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var later = Sample.delivery(2, after: [1])
+        later.runAt = bench.after(60)
+        try await owe(bench, Sample.delivery(1), later)
+        try await bench.finish(try await bench.claim()[0], .done(Sample.receipt))
+        #expect(try await claimed(bench) == [])
+        #expect(try await bench.store.nextDue() == bench.after(60))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what is forgotten takes what it waited for with it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(
+            bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))
+        let claims = try await bench.claim()
+        try await bench.finish(claims[0], .held(Sample.failure))
+        try await bench.finish(claims[1], .dead(Sample.failure))
+        #expect(try await bench.states() == [.held, .dead, .dropped, .dropped])
+        #expect(try await bench.store.prune(Retention(deliveries: .zero), at: bench.after(1)) == 3)
+        #expect(try await bench.states() == [.held])
+        // Their places are given again, to others that wait for nothing.
+        try await owe(bench, Sample.delivery(5), Sample.delivery(6), Sample.delivery(7))
+        _ = try await bench.store.decide(.drop, on: ids(1), at: bench.now)
+        #expect(try await claimed(bench) == ids(5, 6, 7))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `one that cannot be read dies, and what comes after it is stopped`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
+        try await bench.spoil(Sample.delivery(1).id)
+        #expect(try await claimed(bench) == [])
+        #expect(try await bench.states() == [.dead, .dropped])
+    }
+}

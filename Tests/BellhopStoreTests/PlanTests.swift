@@ -1,0 +1,29 @@
+import GRDB
+import Testing
+
+@testable import BellhopStore
+
+/// How SQLite goes about the statements that every delivery meets: by indices alone, however much is there.
+@Suite struct `Query plans` {
+    static let statements: [(name: String, sql: String, index: String)] = [
+        ("insert", SQL.Deliveries.insert, "delivery_lane"), ("promote", SQL.Deliveries.promote, "delivery_bars"),
+        ("due", SQL.Deliveries.due, "delivery_open"), ("next due", SQL.Deliveries.nextDue, "delivery_open"),
+        ("followers", SQL.Waiting.followers, "PRIMARY KEY (after=?)"),
+        ("standing", SQL.Waiting.standing, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
+        ("any bars", SQL.Waiting.anyBars, "delivery_bars"), ("lane bars", SQL.Waiting.laneBars, "delivery_bars"),
+    ]
+
+    @Test(arguments: statements)
+    func `nothing that every delivery meets reads a table through`(_ statement: (name: String, sql: String, index: String)) throws
+    {
+        let bench = try StoreUnderTest.inMemory.make()
+        let plan = try bench.store.database.read { database in
+            var explained = try Session(database).prepare("EXPLAIN QUERY PLAN " + statement.sql)
+            var steps: [String] = []
+            while try explained.next() { steps.append(explained.text(3)) }
+            return steps
+        }
+        #expect(plan.contains { $0.contains(statement.index) }, "\(plan)")
+        #expect(!plan.contains { $0.contains("SCAN delivery") && !$0.contains("USING") }, "\(plan)")
+    }
+}
