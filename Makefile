@@ -1,5 +1,6 @@
 # The README's commands. `make demo` and `make test` share one debug build.
 SWIFT ?= swift
+DOCC ?= docc
 PREFIX ?= /usr/local
 PACKAGES = libyaml-dev libsqlite3-dev libre2-dev pkg-config
 HEADERS = yaml.h sqlite3.h re2/re2.h
@@ -22,14 +23,27 @@ bench: build
 	$(SWIFT) build --package-path Tests/Benchmarks -c release --product bench
 	@Tests/Benchmarks/.build/release/bench --program .build/release/bellhop $(ARGS)
 
+# The expression language's own conformance suite (cel-spec's tests/simple/testdata): make cel-conformance CEL_SPEC=FOLDER
+cel-conformance: packages
+	CEL_SPEC="$(abspath $(CEL_SPEC))" $(SWIFT) test --filter CELTests.Conformance
+
 lint:
 	$(SWIFT) format lint --strict --recursive --configuration .swift-format Package.swift Sources Tests
 
 format:
 	$(SWIFT) format --in-place --recursive --configuration .swift-format Package.swift Sources Tests
 
+# The guides and the reference as pages for a web server; a broken link is an error. docc comes with the Swift toolchain.
+docs:
+	$(DOCC) convert Sources/BellhopAgent/BellhopAgent.docc --output-path .build/docs --warnings-as-errors \
+		--fallback-display-name Bellhop --fallback-bundle-identifier bellhop
+	@echo "To read them: python3 -m http.server --directory .build/docs 8000, then http://127.0.0.1:8000/documentation/bellhop/"
+
 install: build
 	install -D -m 0755 .build/release/bellhop $(DESTDIR)$(PREFIX)/bin/bellhop
+
+clean:
+	rm -rf .build Tests/Benchmarks/.build
 
 # Installs Debian's packages when a header is missing; says in one sentence what is needed where it cannot.
 packages:
