@@ -7,7 +7,7 @@
 //     mkdir corpus && (cd corpus && split -l 1 -a 4 ../Tests/Fuzz/CEL.seeds)
 //     ./cel-fuzz corpus -detect_leaks=0 -dict=Tests/Fuzz/CEL.dict -max_len=2048 -timeout=10 -max_total_time=600
 //
-// The seeds are lines that reached something new in earlier runs (three million so far, which found nothing that traps).
+// The seeds are lines that reached something new in earlier runs (two million so far, none of which trapped).
 // It stops where anything traps or does not end, where a problem lies outside the text, and where an evaluation whose parts are observed
 // gives another answer than the planned one.
 
