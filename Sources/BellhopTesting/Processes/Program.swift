@@ -33,9 +33,9 @@ public final class Program: Sendable {
         process.standardError = err
         let stdin = input.isEmpty ? nil : Pipe()
         process.standardInput = stdin ?? FileHandle.nullDevice
+        try process.run()
         output.read(out.fileHandleForReading)
         errors.read(err.fileHandleForReading)
-        try process.run()
         if let stdin {
             stdin.fileHandleForWriting.write(Data(input.utf8))
             try stdin.fileHandleForWriting.close()
@@ -47,6 +47,9 @@ public final class Program: Sendable {
 
     public var outputSoFar: String { output.text }
     public var errorsSoFar: String { errors.text }
+
+    /// Tells what it printed so far, without keeping anything else of it.
+    public var said: @Sendable () -> String { { [output, errors] in output.text + errors.text } }
 
     public func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
@@ -72,23 +75,24 @@ public final class Program: Sendable {
 
 /// What a pipe said so far.
 ///
-/// A class over a mutex, because it is filled from the pipe's own queue.
+/// A class over a mutex, because it is filled by a thread of its own: a file handle's `readabilityHandler` may not be closed from within,
+/// and hundreds of programs in one test would use up the files a process may have.
 private final class Gathered: Sendable {
     private let state = Mutex((bytes: [UInt8](), isDone: false))
 
     var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
 
     func read(_ handle: FileHandle) {
-        handle.readabilityHandler = { [self] handle in
-            let data = handle.availableData
-            if data.isEmpty {
-                handle.readabilityHandler = nil
-                try? handle.close()  // Hundreds of programs in one test would use up the files a process may have.
+        Thread.detachNewThread { [self] in
+            var buffer = [UInt8](repeating: 0, count: 16384)
+            while true {
+                let count = Foundation.read(handle.fileDescriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                state.withLock { $0.bytes += buffer[..<count] }
             }
-            state.withLock { state in
-                state.bytes += data
-                if data.isEmpty { state.isDone = true }
-            }
+            try? handle.close()
+            state.withLock { $0.isDone = true }
         }
     }
 

@@ -1,0 +1,143 @@
+import BellhopCore
+import BellhopTesting
+import Glibc
+import Simulator
+import Testing
+
+/// The other commands while an agent runs, and rules that change under it.
+@Suite(.timeLimit(.minutes(5))) struct ControlTests {
+    private static func logging(_ word: String) -> String {
+        "rule: note\non: task_created\ndo: [{log: \"\(word) ${{ task.title }}\"}]\n"
+    }
+
+    /// Runs an agent while the body talks to it, then stops it.
+    private func withAgent(_ stage: Stage, _ body: (Program) async throws -> Void) async throws {
+        let agent = try stage.start(["run"])
+        try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+        try await body(agent)
+        agent.send(SIGTERM)
+        let ended = await agent.end()
+        #expect(ended.code == 0, "\(ended.errors)")
+    }
+
+    @Test func `a running agent tells how it is doing`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { agent in
+                let status = try await stage.bellhop("status")
+                #expect(status.code == 0)
+                #expect(status.output.contains("An agent is running (process \(agent.id)"))
+                let json = try JSON.parse(try await stage.bellhop("status", "--json").output)
+                #expect(json.at("agent", "pid")?.asInt == Int64(agent.id))
+            }
+            let after = try await stage.bellhop("status")
+            #expect(after.code == 0)
+            #expect(after.output.contains("No agent is running"))
+        }
+    }
+
+    @Test func `events are followed as they happen`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { _ in
+                let follower = try stage.start(["events", "--follow"])
+                try await eventually("it shows what was there") { follower.outputSoFar.contains("login_event") }
+                let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                try await eventually("it shows the new task") { follower.outputSoFar.contains("One") }
+                stage.instance.updateTask(task.id, set: ["short_description": "Two"])
+                try await eventually("it shows the change") { follower.outputSoFar.contains("One → Two") }
+                follower.send(SIGINT)
+                let ended = await follower.end()
+                #expect(ended.code == 130)
+                #expect(ended.output.split(separator: "\n").count { $0.contains("task_created") } == 1)
+            }
+        }
+    }
+
+    @Test func `a dead delivery is tried again by the running agent`() async throws {
+        try await Stage.set(rules: StoppingTests.rules) { stage in
+            stage.simulation.receivers.setAnswer(of: "hook", status: 404, body: "gone")
+            try await withAgent(stage) { agent in
+                stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                try await eventually("the delivery is dead") { try await stage.deliveries("dead").count == 1 }
+                stage.simulation.receivers.setAnswer(of: "hook", status: nil)
+                let retry = try await stage.bellhop("deliveries", "retry", "--all")
+                #expect(retry.code == 0, "\(retry.errors)")
+                #expect(retry.output == "1 delivery will be tried again.\n")
+                try await eventually("the webhook arrives") {
+                    stage.simulation.receivers.received(by: "hook").contains { $0.isTaken }
+                }
+                try await eventually("it is done") { try await stage.deliveries("done").count == 1 }
+            }
+        }
+    }
+
+    @Test func `a second agent on the same store is refused, and the first goes on`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { agent in
+                for arguments in [["run"], ["run", "--once"]] {
+                    let second = await (try stage.start(arguments)).end()
+                    #expect(second.code == 75)
+                    #expect(second.errors.contains("Another agent (process \(agent.id)) holds the store"))
+                }
+                stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                try await eventually("the first still acts") { agent.outputSoFar.contains("A One") }
+            }
+        }
+    }
+
+    @Test func `a broken rule leaves the old rules in force, and a good one replaces them`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { agent in
+                stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                try await eventually("the first rule acts") { agent.outputSoFar.contains("A One") }
+
+                try stage.folder.write("rules/rules.yaml", "rule: note\non: task_created\nwehn: true\ndo: [{log: \"B\"}]\n")
+                try await eventually("the broken rule is refused") { agent.errorsSoFar.contains("the old rules stay in force") }
+                #expect(agent.errorsSoFar.contains("did you mean `when`?"))
+                stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+                try await eventually("the old rule acts") { agent.outputSoFar.contains("A Two") }
+
+                try stage.folder.write("rules/rules.yaml", Self.logging("C"))
+                try await eventually("the new rule is loaded") {
+                    agent.errorsSoFar.split(separator: "\n").count { $0.contains("The rules are loaded") } == 2
+                }
+                stage.instance.addTask(title: "Three", assignedTo: Stage.user)
+                try await eventually("the new rule acts") { agent.outputSoFar.contains("C Three") }
+                #expect(!agent.outputSoFar.contains("B"))
+                #expect(!agent.outputSoFar.contains("A Three"))
+                #expect(!agent.outputSoFar.contains("C One"), "a new rule sees only what happens after it was loaded")
+            }
+        }
+    }
+
+    @Test func `a rule file that appears is picked up, one that vanishes is gone`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { agent in
+                try stage.folder.write("rules/more.yaml", "rule: more\non: task_created\ndo: [{log: \"M ${{ task.title }}\"}]\n")
+                try await eventually("the new file is loaded") { agent.errorsSoFar.contains("count=2") }
+                stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                try await eventually("both rules act") {
+                    agent.outputSoFar.contains("A One") && agent.outputSoFar.contains("M One")
+                }
+                unlink(stage.folder.path + "/rules/more.yaml")
+                try await eventually("the file's end is noticed") {
+                    agent.errorsSoFar.split(separator: "\n").last { $0.contains("The rules are loaded") }?.contains("count=1")
+                        ?? false
+                }
+                stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+                try await eventually("the first rule acts") { agent.outputSoFar.contains("A Two") }
+                #expect(!agent.outputSoFar.contains("M Two"))
+            }
+        }
+    }
+
+    @Test func `SIGHUP reads the rules again`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { agent in
+                agent.send(SIGHUP)
+                try await eventually("the rules are loaded again") {
+                    agent.errorsSoFar.split(separator: "\n").count { $0.contains("The rules are loaded") } == 2
+                }
+            }
+        }
+    }
+}

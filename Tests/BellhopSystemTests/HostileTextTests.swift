@@ -1,0 +1,141 @@
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Simulator
+import Testing
+
+/// What people write into tasks is text, wherever it goes.
+@Suite(.timeLimit(.minutes(5))) struct HostileTextTests {
+    private static let rules = """
+        rules:
+          - rule: everything
+            on: [task_created, task_changed]
+            do:
+              - comment: "About: ${{ task.title }}"
+              - log: "stdout ${{ task.title }}"
+              - log: {text: "file ${{ task.title }}", file: logs/text.log}
+              - log: {text: "${{ task.title }}", file: logs/json.log, format: json, fields: {title: "${{ task.title }}"}}
+              - webhook:
+                  to: hook
+                  headers: {X-Title: "${{ task.title }}"}
+                  query: {title: "${{ task.title }}"}
+                  json: {title: "${{ task.title }}", words: "About ${{ task.title }}"}
+              - notify: {to: ops, title: "${{ task.title }}", text: "**New** ${{ task.title }}", fields: {Title: "${{ task.title }}"}}
+
+        """
+
+    static let titles = [
+        #"<!channel> ${{ secret.x }} "; DROP TABLE delivery; --"#,
+        "\u{1B}[31mred\u{1B}]0;owned\u{7} \u{9B}2J \u{202E}dne",
+        "@here <@U123> <https://evil.example|click> *bold* `code` [a](javascript:alert(1))",
+        "two\nlines\r\nX-Injected: yes",
+        #"\u0000 \\ ' '' " %00 %n ${{ env.PASSWORD }} $${{ x }} {{ y }}"#,
+    ]
+
+    @Test(arguments: titles)
+    func `a hostile title arrives as text everywhere`(_ title: String) async throws {
+        func configuration(_ address: String) -> String {
+            Stage.configuration(address, extra: "secrets: [{folder: secrets}]")
+        }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            try stage.folder.write("secrets/x", Secrets.signing)
+            let task = stage.instance.addTask(title: title, assignedTo: Stage.user)
+            let run = try await stage.bellhop("run", "--once")
+            #expect(run.code == 0, "\(run.errors)")
+            #expect(try await stage.deliveries().allSatisfy { $0["state"] == "done" })
+
+            checkJournal(of: task, stage)
+            try checkWebhook(title, stage)
+            try checkChat(title, stage)
+            try checkLogs(title, stage)
+            try await checkCommands(title, run, stage)
+        }
+    }
+
+    private func checkJournal(of task: SimulatedTask, _ stage: Stage) {
+        let notes = stage.notes(on: task.id).map(\.text)
+        #expect(notes.count == 1)
+        for word in Self.words(of: task.title) { #expect(notes.first?.contains(word) ?? false, "\(word) in \(notes)") }
+        #expect(!(notes.first ?? "").contains("canary"))
+    }
+
+    private func checkWebhook(_ title: String, _ stage: Stage) throws {
+        let call = try #require(stage.simulation.receivers.received(by: "hook").first)
+        let json = try JSON.parse(call.text)
+        #expect(json["title"] == .string(title))
+        #expect(json["words"] == .string("About \(title)"))
+        #expect(call.request.parameter("title") == title)
+        #expect(call.request.header("X-Injected") == nil)
+    }
+
+    private func checkChat(_ title: String, _ stage: Stage) throws {
+        let message = try #require(stage.simulation.receivers.received(by: "ops").first)
+        #expect(message.isTaken, "\(message.reason ?? "")")
+        let json = try JSON.parse(message.text)
+        for text in Self.markup(json) {
+            for mention in ["<!channel>", "<@U123>", "<https://evil.example|", "@here <"] {
+                #expect(!text.contains(mention), "\(mention) is markup in \(text)")
+            }
+        }
+        #expect(!message.text.contains("canary"))
+    }
+
+    /// All texts of a message to Slack that Slack reads as markup: everything but plain texts and the texts inside of rich text.
+    private static func markup(_ json: JSON, isMarkup: Bool = true) -> [String] {
+        switch json {
+        case .string(let text): return isMarkup ? [text] : []
+        case .array(let items): return items.flatMap { markup($0, isMarkup: isMarkup) }
+        case .object(let members):
+            let type = members["type"]?.asString
+            let plain = type == "plain_text" || type == "text" || type == "link"
+            return members.flatMap { markup($0.value, isMarkup: isMarkup && !plain) }
+        default: return []
+        }
+    }
+
+    private func checkLogs(_ title: String, _ stage: Stage) throws {
+        let text = try String(contentsOfFile: stage.folder.path + "/logs/text.log", encoding: .utf8)
+        #expect(text.split(separator: "\n").count == 1, "\(text)")
+        #expect(Self.isHarmless(text))
+        let lines = try String(contentsOfFile: stage.folder.path + "/logs/json.log", encoding: .utf8)
+        #expect(Self.isHarmless(lines))
+        let json = try JSON.parse(String(try #require(lines.split(separator: "\n").first)))
+        #expect(Self.texts(json).contains(title), "\(json)")
+    }
+
+    private func checkCommands(_ title: String, _ run: Program.Ended, _ stage: Stage) async throws {
+        #expect(Self.isHarmless(run.errors))
+        #expect(Self.isHarmless(run.output))
+        for command in [["events"], ["events", "--json"], ["deliveries"], ["deliveries", "--json"], ["status"]] {
+            let ended = await (try stage.start(command)).end()
+            #expect(ended.code == 0, "\(command): \(ended.errors)")
+            #expect(Self.isHarmless(ended.output), "\(command): \(ended.output.debugDescription)")
+        }
+        let events = try await stage.events().filter { $0["type"] == "task_created" }
+        #expect(events.map { $0.at("data", "task", "title") } == [.string(title)])
+        let id = try #require(try await stage.deliveries().first?["id"]?.asString)
+        let whole = try await stage.bellhop("deliveries", "list", id)
+        #expect(whole.code == 0)
+        #expect(Self.isHarmless(whole.output))
+    }
+
+    /// True when nothing in it moves a terminal's cursor, colours it or turns its text around.
+    private static func isHarmless(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { scalar in
+            scalar == "\n" || !(scalar.value < 0x20 || 0x7f...0x9f ~= scalar.value || 0x202a...0x202e ~= scalar.value)
+        }
+    }
+
+    private static func words(of title: String) -> [Substring] {
+        title.split { $0.isWhitespace || $0.isNewline || !$0.isASCII || $0.asciiValue.map { $0 < 0x20 } ?? true }
+    }
+
+    private static func texts(_ json: JSON) -> [String] {
+        switch json {
+        case .string(let text): [text]
+        case .array(let items): items.flatMap { texts($0) }
+        case .object(let members): members.flatMap { texts($0.value) }
+        default: []
+        }
+    }
+}

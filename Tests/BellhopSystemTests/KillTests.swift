@@ -1,0 +1,79 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+/// The real program, ended as `kill -9` does, again and again, while tasks come, change and go on an instance that lives on. Then it is left
+/// in peace, and nothing may be lost or doubled.
+@Suite(.timeLimit(.minutes(15))) struct KillTests {
+    /// Where a process can be ended: before and after each of the transactions, and after the request to the outside.
+    static let checkpoints = [
+        "before-t1", "after-t1", "before-t2", "after-t2", "before-t3", "after-t3", "after-perform", "after-t4",
+    ]
+
+    @Test(arguments: checkpoints)
+    func `killed at a checkpoint again and again, it loses nothing and doubles nothing`(_ checkpoint: String) async throws {
+        try await Stage.set(rules: Ledger.rules) { stage in
+            var ordeal = Ordeal(stage, seed: 1)
+            for round in 1...18 {
+                try await ordeal.kill(at: checkpoint, nth: 1 + round % 3)
+                if round % 5 == 0 { try await ordeal.pass() }
+            }
+            #expect(ordeal.kills >= 10)
+            try await ordeal.end()
+        }
+    }
+
+    @Test(arguments: [2, 3])
+    func `killed at any moment, it loses nothing and doubles nothing`(_ seed: UInt64) async throws {
+        try await Stage.set(rules: Ledger.rules) { stage in
+            var ordeal = Ordeal(stage, seed: seed)
+            for round in 1...35 {
+                try await ordeal.killAtAnyMoment(["run", "--once"])
+                if round % 5 == 0 { try await ordeal.pass() }
+            }
+            #expect(ordeal.kills >= 5)
+            try await ordeal.end()
+        }
+    }
+
+    @Test func `killed at any moment while it watches, it loses nothing and doubles nothing`() async throws {
+        try await Stage.set(rules: Ledger.rules) { stage in
+            var ordeal = Ordeal(stage, seed: 4)
+            for _ in 1...12 { try await ordeal.killWhileItWatches() }
+            #expect(ordeal.kills == 12)
+            try await ordeal.end()
+        }
+    }
+
+    @Test(arguments: [5, 6])
+    func `killed in the worst of weather, it loses nothing and doubles nothing`(_ seed: UInt64) async throws {
+        try await Stage.set(rules: Ledger.rules) { stage in
+            for (fault, probability) in Self.weather {
+                stage.simulation.faults.add(FaultRule(fault, method: "POST", path: "/api", times: nil, probability: probability))
+                stage.simulation.faults.add(FaultRule(fault, path: "/webhook", times: nil, probability: probability))
+                stage.simulation.faults.add(FaultRule(fault, times: nil, probability: probability / 10))
+            }
+            var ordeal = Ordeal(stage, seed: seed)
+            for round in 1...48 {
+                if round % 3 == 0 {
+                    try await ordeal.killAtAnyMoment(["run", "--once"])
+                } else {
+                    try await ordeal.kill(at: Self.checkpoints[round % 8], nth: 1 + round % 2)
+                }
+                if round % 5 == 0 { try await ordeal.pass() }
+            }
+            #expect(ordeal.kills >= 10)
+            #expect(stage.simulation.faults.struck > 20)
+            stage.simulation.faults.removeAll()
+            try await ordeal.end()
+        }
+    }
+
+    /// What happens to how many requests that write.
+    private static let weather: [(Fault, Double)] = [
+        (.resetAfter, 0.15), (.resetBefore, 0.1), (.badGateway, 0.08), (.accepted, 0.05), (.cutBody, 0.05),
+        (.internalError, 0.05),
+        (.tooManyRequests(.seconds(5)), 0.05), (.slow(milliseconds: 60), 0.1),
+    ]
+}

@@ -1,0 +1,114 @@
+import BellhopCore
+import BellhopTesting
+import Glibc
+import Simulator
+import Testing
+
+/// Passwords that are wrong, missing or stored, and sessions that end.
+@Suite(.timeLimit(.minutes(5))) struct LoginTests {
+    private static let rules = """
+        rules:
+          - rule: acknowledge
+            on: task_created
+            once: task.id
+            do: [{comment: Seen}]
+          - rule: alarm
+            on: [login_event, ks_login_event]
+            when: "!event.data.ok"
+            do: [{notify: {to: ops, title: "Login to ${{ event.data.connection }} failed"}}]
+
+        """
+
+    @Test func `a wrong password is tried once, over any number of runs, until it is another one`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            for _ in 1...3 {
+                let refused = try await stage.bellhop("run", "--once", password: Secrets.wrongPassword)
+                #expect(refused.code == 77)
+                #expect(refused.errors.contains("error: "))
+                stage.time.pass(.seconds(3600))
+            }
+            #expect(stage.instance.counts.failedLogins == 1)
+            let alarms = stage.simulation.receivers.received(by: "ops")
+            #expect(alarms.count { $0.text.contains("Login to snow failed") } == 1)
+
+            let other = try await stage.bellhop("run", "--once", password: Secrets.wrongPassword + "-2")
+            #expect(other.code == 77)
+            #expect(stage.instance.counts.failedLogins == 2)
+
+            let right = try await stage.bellhop("run", "--once")
+            #expect(right.code == 0, "\(right.errors)")
+            #expect(stage.instance.counts.failedLogins == 2)
+            #expect(stage.notes(on: task.id).count == 1)
+        }
+    }
+
+    @Test func `an agent with a wrong password tries it once, goes on running, and so does the next`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            for _ in 1...2 {
+                let agent = try stage.start(["run"], password: Secrets.wrongPassword)
+                try await eventually("the refusal is told") {
+                    agent.errorsSoFar.contains("wrong") || agent.errorsSoFar.contains("refused")
+                }
+                try await Task.sleep(for: .seconds(2))  // Time for a second try, which must not come.
+                #expect(agent.isRunning)
+                agent.send(SIGTERM)
+                #expect(await agent.end().code == 0)
+            }
+            #expect(stage.instance.counts.failedLogins == 1)
+        }
+    }
+
+    @Test func `a login that is not stored yet is asked for, and works once it is`() async throws {
+        func configuration(_ address: String) -> String {
+            """
+            version: 1
+            connections:
+              snow: {kind: servicenow, instance: "\(address)", auth: {keychain: true}}
+              ops: {kind: slack, url: "${{ env.CHAT_URL }}"}
+            sources:
+              my-work: {kind: tracker, connection: snow, initial: emit}
+
+            """
+        }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let missing = try await stage.bellhop("run", "--once")
+            #expect(missing.code == 77)
+            #expect(missing.errors.contains("bellhop login snow"))
+            #expect(stage.instance.counts.failedLogins == 0)
+
+            let wrong = try await stage.bellhop("login", "snow", input: "\(Stage.user)\n\(Secrets.wrongPassword)\n")
+            #expect(wrong.code == 77)
+            let right = try await stage.bellhop("login", "snow", input: "\(Stage.user)\n\(Secrets.password)\n")
+            #expect(right.code == 0, "\(right.errors)")
+            #expect(try stage.folder.mode("keychain.json") == 0o600)
+
+            let run = try await stage.bellhop("run", "--once")
+            #expect(run.code == 0, "\(run.errors)")
+            #expect(stage.notes(on: task.id).count == 1)
+            #expect(try await stage.events().contains { $0["type"] == "ks_login_event" && $0.at("data", "ok") == true })
+        }
+    }
+
+    @Test func `a session that ends in the middle of a run is followed by one new login, and nothing is lost`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let agent = try stage.start(["run"])
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            for number in 1...3 {
+                let logins = stage.instance.counts.logins
+                stage.instance.expireSessions()
+                let task = stage.instance.addTask(title: "Number \(number)", assignedTo: Stage.user)
+                try await eventually("the task is acknowledged") { stage.notes(on: task.id).count == 1 }
+                // One for reading and one for writing.
+                #expect(stage.instance.counts.logins - logins <= 2)
+            }
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+            let events = try await stage.events()
+            #expect(events.contains { $0["type"] == "session_expired" })
+            #expect(events.count { $0["type"] == "task_created" } == 3)
+            for task in stage.instance.tasks { #expect(stage.notes(on: task.id).count == 1) }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import BellhopCore
+import BellhopTesting
+import Glibc
+import Simulator
+import Testing
+
+/// An instance that does not answer, or not as it should.
+@Suite(.timeLimit(.minutes(5))) struct RemoteTroubleTests {
+    private static let rules = "rule: acknowledge\non: task_created\nonce: task.id\ndo: [{comment: Seen}]\n"
+
+    @Test func `an instance that cannot be reached is told in one sentence`() async throws {
+        // Port 9 of the loopback is where nobody listens.
+        try await Stage.set(rules: Self.rules, configuration: { _ in Stage.configuration("http://127.0.0.1:9") }) { stage in
+            let ended = try await stage.bellhop("run", "--once", "--log-level", "error")
+            #expect(ended.code == 69)
+            #expect(ended.errors.contains("127.0.0.1:9"))
+            #expect(ended.errors.split(separator: "\n").count { $0.hasPrefix("error: ") } == 1)
+        }
+    }
+
+    @Test func `a hibernating instance is told as one, and nothing is lost over its sleep`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            try await stage.bellhop("run", "--once")
+            stage.simulation.faults.add(.hibernating, times: nil)
+            let second = stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+            for _ in 1...2 {
+                let asleep = try await stage.bellhop("run", "--once")
+                #expect(asleep.code == 69)
+                #expect(asleep.errors.contains("hibernat"))
+                stage.time.pass(.seconds(3600))
+            }
+            stage.simulation.faults.removeAll()
+            let awake = try await stage.bellhop("run", "--once")
+            #expect(awake.code == 0, "\(awake.errors)")
+            let types = try await stage.events().compactMap { $0["type"]?.asString }.filter { $0.hasPrefix("task_") }
+            #expect(types == ["task_created", "task_created"])
+            for task in [first, second] { #expect(stage.notes(on: task.id).count == 1) }
+            #expect(stage.instance.counts.failedLogins == 0)
+        }
+    }
+
+    /// Answers to a poll that must not be taken for the truth.
+    static let halfAnswers: [Fault] = [
+        .cutBody, .truncatedJSON, .transactionCancelled, .emptyList, .internalError, .badGateway, .accepted, .resetBefore,
+        .resetAfter, .loginPage, .redirectToLogin, .tooManyRequests(.seconds(1)), .status(200, body: "{}"),
+        .status(200, body: "[]"),
+    ]
+
+    @Test(arguments: halfAnswers)
+    func `half an answer is no answer: nothing is lost, nothing vanishes`(_ fault: Fault) async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            for number in 1...3 { stage.instance.addTask(title: "Number \(number)", assignedTo: Stage.user) }
+            try await stage.bellhop("run", "--once")
+            let fourth = stage.instance.addTask(title: "Number 4", assignedTo: Stage.user)
+            stage.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
+            let spoilt = try await stage.bellhop("run", "--once")
+            #expect([0, 1, 69].contains(spoilt.code), "\(spoilt.errors)")
+            #expect(stage.simulation.faults.struck == 1)
+            stage.time.pass(.seconds(600))
+            let clean = try await stage.bellhop("run", "--once")
+            #expect(clean.code == 0, "\(clean.errors)")
+            let types = try await stage.events().compactMap { $0["type"]?.asString }.filter { $0.hasPrefix("task_") }
+            #expect(types == Array(repeating: "task_created", count: 4))
+            #expect(stage.notes(on: fourth.id).count == 1)
+        }
+    }
+
+    /// What can become of a comment on its way, and whether it was written all the same.
+    static let uncertainReplies: [(Fault, Bool)] = [
+        (.resetAfter, true), (.resetBefore, false), (.cutBody, true), (.badGateway, false), (.badGateway, true),
+        (.internalError, false), (.internalError, true), (.accepted, false), (.truncatedJSON, true), (.nothingWritten, false),
+        (.tooManyRequests(.seconds(5)), false), (.sessionLost, false),
+    ]
+
+    @Test(arguments: uncertainReplies)
+    func `a comment whose reply is lost or wrong is there exactly once in the end`(_ fault: Fault, _ isWritten: Bool) async throws
+    {
+        try await Stage.set(rules: Self.rules) { stage in
+            let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            stage.simulation.faults.add(
+                FaultRule(fault, method: "POST", path: "/api/x_snc_my_work", takesEffect: isWritten))
+            for _ in 1...6 {
+                try await stage.bellhop("run", "--once")
+                stage.time.pass(.seconds(600))
+            }
+            #expect(stage.simulation.faults.struck == 1)
+            #expect(stage.notes(on: task.id).map(\.text) == ["Seen"])
+            #expect(try await stage.deliveries().map { $0["state"] } == ["done"])
+        }
+    }
+
+    @Test func `a source that fails does not keep another from being read`() async throws {
+        func configuration(_ address: String) -> String {
+            """
+            version: 1
+            connections:
+              away: {kind: servicenow, instance: "http://127.0.0.1:9", auth: {basic: {username: x, password: "${{ env.PASSWORD }}"}}}
+              snow: {kind: servicenow, instance: "\(address)", auth: {basic: {username: john.doe, password: "${{ env.PASSWORD }}"}}}
+            sources:
+              first: {kind: tracker, connection: away, every: 1s}
+              my-work: {kind: tracker, connection: snow, every: 1s, initial: emit}
+
+            """
+        }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let once = try await stage.bellhop("run", "--once")
+            #expect(once.code == 69)
+            #expect(stage.notes(on: task.id).count == 1)
+
+            let agent = try stage.start(["run"])
+            let other = stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+            try await eventually("the other source is read") { stage.notes(on: other.id).count == 1 }
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import BellhopCore
+import BellhopTesting
+import Glibc
+import Simulator
+import Testing
+
+/// How the agent ends when it is asked to.
+@Suite(.timeLimit(.minutes(5))) struct StoppingTests {
+    static let rules = """
+        rule: tell
+        on: task_created
+        do: [{webhook: {to: hook, json: {title: "${{ task.title }}"}}}]
+
+        """
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `asked to stop, it finishes what is in flight`(_ signal: Int32) async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.simulation.faults.add(.slow(milliseconds: 2000), path: "/webhook")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
+            #expect(stage.simulation.receivers.received(by: "hook").isEmpty, "it should still be under way")
+            agent.send(signal)
+            let ended = await agent.end()
+            #expect(ended.code == 0, "\(ended.errors)")
+            #expect(stage.simulation.receivers.received(by: "hook").count == 1)
+            #expect(try await stage.deliveries().map { $0["state"] } == ["done"])
+
+            try await stage.bellhop("run", "--once")
+            #expect(stage.simulation.receivers.received(by: "hook").count == 1, "the next run has nothing left to do")
+        }
+    }
+
+    @Test func `asked to stop while nothing is in flight, it ends at once`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let agent = try stage.start(["run"])
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            agent.send(SIGTERM)
+            let ended = await agent.end(within: .seconds(20))
+            #expect(ended.code == 0, "\(ended.errors)")
+        }
+    }
+
+    @Test func `asked to stop while a poll hangs, it does not wait for it`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.simulation.faults.add(.slow(milliseconds: 25_000), path: "/api/x_snc_my_work", times: nil)
+            let agent = try stage.start(["run"])
+            try await eventually("a poll is under way") { stage.simulation.requests.count(path: "/api/x_snc_my_work") > 0 }
+            let start = ContinuousClock.now
+            agent.send(SIGTERM)
+            let ended = await agent.end()
+            #expect(ended.code == 0, "\(ended.errors)")
+            #expect(ContinuousClock.now - start < .seconds(20))
+        }
+    }
+
+    @Test func `a receiver that never answers does not keep it from ending`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.simulation.faults.add(.slow(milliseconds: 120_000), path: "/webhook", times: nil)
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
+            agent.send(SIGTERM)
+            let ended = await agent.end(within: .seconds(50))
+            #expect(ended.code == 0, "\(ended.errors)")
+            #expect(try await stage.deliveries().map { $0["state"] } == ["available"], "it is still to be done")
+
+            stage.simulation.faults.removeAll()
+            stage.time.pass(.seconds(600))
+            try await stage.bellhop("run", "--once")
+            #expect(try await stage.deliveries().map { $0["state"] } == ["done"])
+        }
+    }
+}

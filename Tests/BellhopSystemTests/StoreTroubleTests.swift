@@ -1,0 +1,172 @@
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Simulator
+import Testing
+
+/// A store that cannot be made, written or read.
+@Suite(.timeLimit(.minutes(5))) struct StoreTroubleTests {
+    private static let rules = Ledger.rules
+
+    private func configuration(_ store: String) -> (String) -> String {
+        { Stage.configuration($0, extra: "store: \(store)") }
+    }
+
+    /// The one sentence of a run that could not even begin.
+    private func sentence(_ ended: Program.Ended) -> Substring? {
+        let errors = ended.errors.split(separator: "\n").filter { $0.hasPrefix("error: ") }
+        return errors.count == 1 ? errors[0] : nil
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
+    func `a full disk is told, and nothing is lost once there is room again`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
+            let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
+            var turmoil = Turmoil(stage.instance, seed: 11)
+            for _ in 1...4 { turmoil.happen() }
+            let first = try await stage.bellhop("run", "--once")
+            #expect(first.code == 0, "\(first.errors)")
+
+            try disk.fill()
+            for _ in 1...3 {
+                turmoil.happen()
+                let full = try await stage.bellhop("run", "--once")
+                #expect(full.code == 74, "\(full.errors)")
+                #expect(sentence(full)?.contains("full") ?? false, "\(full.errors)")
+                stage.time.pass(.seconds(600))
+            }
+            disk.empty()
+            var ordeal = Ordeal(stage, seed: 12)
+            try await ordeal.end()
+        }
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
+    func `a disk that fills up under a running agent is told, and the agent goes on when there is room`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
+            let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            try await eventually("the first task is acknowledged") { stage.instance.journal.count == 1 }
+            try disk.fill()
+            // Until it meets the end of the disk: what the log has room for is still written.
+            var number = 1
+            try await eventually("the full disk is told") {
+                number += 1
+                stage.instance.addTask(title: "Number \(number)", assignedTo: Stage.user)
+                try await Task.sleep(for: .milliseconds(500))
+                return agent.errorsSoFar.contains("is full")
+            }
+            #expect(agent.isRunning)
+            disk.empty()
+            try await eventually("all tasks are acknowledged") {
+                stage.instance.tasks.allSatisfy { stage.notes(on: $0.id).count == 1 }
+            }
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+            var ordeal = Ordeal(stage, seed: 13)
+            try await ordeal.end()
+        }
+    }
+
+    @Test func `a limit on the size of files is told, and nothing is lost once it is gone`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            var turmoil = Turmoil(stage.instance, seed: 14)
+            for _ in 1...4 { turmoil.happen() }
+            let first = try await stage.bellhop("run", "--once")
+            #expect(first.code == 0, "\(first.errors)")
+            turmoil.happen()
+            // Blocks of 512 or 1024 bytes: less than the log has already.
+            let limited = try stage.start(["run", "--once"], under: ["/bin/sh", "-c", "ulimit -f 8; exec \"$@\"", "sh"])
+            let ended = await limited.end()
+            #expect(ended.code == 74, "\(ended.errors)")
+            #expect(sentence(ended) != nil, "\(ended.errors)")
+            stage.time.pass(.seconds(600))
+            var ordeal = Ordeal(stage, seed: 15)
+            try await ordeal.end()
+        }
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
+    func `a store on a disk that cannot be written is told`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
+            let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
+            try disk.remount(readOnly: true)
+            let ended = try await stage.bellhop("run", "--once")
+            #expect(ended.code == 73, "\(ended.errors)")
+            #expect(sentence(ended)?.contains("disk/bellhop.db") ?? false, "\(ended.errors)")
+        }
+    }
+
+    @Test func `a store whose folder is missing is told`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: configuration("no/such/folder/bellhop.db")) { stage in
+            let ended = try await stage.bellhop("run", "--once")
+            #expect(ended.code == 73)
+            #expect(sentence(ended)?.contains("does not exist") ?? false, "\(ended.errors)")
+        }
+    }
+
+    @Test func `a store that is damaged is told, and left as it is`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            try await stage.bellhop("run", "--once")
+            let path = stage.folder.path + "/bellhop.db"
+            var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            for index in bytes.indices where index >= 100 { bytes[index] = UInt8(truncatingIfNeeded: index &* 31) }
+            if bytes.count < 200 { bytes += [UInt8](repeating: 7, count: 4000) }
+            try Data(bytes).write(to: URL(filePath: path))
+            for beside in ["-wal", "-shm"] { unlink(path + beside) }
+            for command in [["run", "--once"], ["run"], ["status"], ["events"]] {
+                let ended = await (try stage.start(command)).end()
+                #expect(ended.code == 73, "\(command): \(ended.errors)")
+                #expect(sentence(ended)?.contains("bellhop.db") ?? false, "\(ended.errors)")
+            }
+            #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == bytes, "it was written to")
+        }
+    }
+
+    @Test func `a store of a newer version is refused, and left as it is`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            try await stage.bellhop("run", "--once")
+            let path = stage.folder.path + "/bellhop.db"
+            #expect(!FileManager.default.fileExists(atPath: path + "-wal"), "a run that ended well leaves one whole file")
+            var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            // The user version of the database: 4 bytes from 60, big-endian (SQLite's file format, 1.3).
+            bytes[62] = 3
+            try Data(bytes).write(to: URL(filePath: path))
+            for command in [["run", "--once"], ["status"]] {
+                let ended = await (try stage.start(command)).end()
+                #expect(ended.code == 73, "\(command): \(ended.errors)")
+                #expect(sentence(ended)?.contains("newer") ?? false, "\(ended.errors)")
+            }
+            #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == bytes, "it was written to")
+        }
+    }
+
+    @Test func `all files of the agent are for its user alone`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            try await eventually("it works") { stage.instance.journal.count == 1 }
+            for name in try FileManager.default.contentsOfDirectory(atPath: stage.folder.path) where name.hasPrefix("bellhop.db")
+            {
+                #expect(try stage.folder.mode(name) & 0o077 == 0, "\(name)")
+            }
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+        }
+    }
+
+    @Test func `a bad configuration and bad rules are told before a store is made`() async throws {
+        try await Stage.set(rules: "rule: x\non: task_created\nwehn: true\ndo: [{log: x}]\n") { stage in
+            for command in [["run", "--once"], ["run"], ["check"]] {
+                let ended = await (try stage.start(command)).end()
+                #expect(ended.code == 78)
+                #expect(ended.errors.contains("did you mean `when`?"))
+            }
+            try stage.folder.write("bellhop.yaml", "version: 1\nstroe: x.db\n")
+            let ended = try await stage.bellhop("run", "--once")
+            #expect(ended.code == 78)
+            #expect(ended.errors.contains("did you mean `store`?"))
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import BellhopCore
+import Simulator
+import Testing
+
+/// What the agent made of a time in which it was killed again and again, held against what really happened.
+struct Ledger {
+    /// The rules whose doings are checked.
+    static let rules = """
+        rules:
+          - rule: acknowledge
+            on: task_created
+            when: task.class == "incident"
+            once: task.id
+            do: [{comment: "Seen: ${{ task.number }}"}]
+          - rule: follow
+            on: task_changed
+            when: task.class == "incident"
+            limit: 1000/h
+            do: [{comment: "Its priority is ${{ task.priority }}."}]
+          - rule: tell
+            on: [task_created, task_changed, task_removed, task_returned]
+            do:
+              - webhook: {to: hook, json: {event: "${{ event.id }}", task: "${{ task.id }}", title: "${{ task.title }}"}}
+              - notify: {to: ops, title: "${{ event.type }}", text: "${{ task.title }} ${{ event.id }}"}
+
+        """
+
+    /// Changes of these are no news.
+    private static let bookkeeping: Set<String> = ["sys_updated_on", "sys_updated_by", "sys_mod_count"]
+
+    let stage: Stage
+    /// About tasks, in the order of the bus.
+    let events: [JSON]
+
+    init(_ stage: Stage) async throws {
+        self.stage = stage
+        events = try await stage.events().filter { $0["type"]?.asString?.hasPrefix("task_") ?? false }
+    }
+
+    /// Complains of everything that was lost or doubled.
+    func check(sourceLocation: SourceLocation = #_sourceLocation) {
+        let ids = events.compactMap { $0["id"]?.asString }
+        #expect(Set(ids).count == ids.count, "two events have the same id", sourceLocation: sourceLocation)
+        for task in stage.instance.tasks {
+            let own = events.filter { $0.at("data", "task", "id")?.asString == task.id }
+            checkChain(of: task, own, sourceLocation)
+            checkNotes(on: task, own, sourceLocation)
+        }
+        checkWebhooks(sourceLocation)
+        checkChat(sourceLocation)
+    }
+
+    /// Each event must go on where the one before it stopped, and the last must lead to how things are. A lost event would leave a gap, a
+    /// doubled one would start from where nothing is any more.
+    private func checkChain(of task: SimulatedTask, _ events: [JSON], _ place: SourceLocation) {
+        var known: JSON.Object?
+        var isThere = false
+        for event in events {
+            let type = event["type"]?.asString ?? ""
+            let fields = event.at("data", "task", "fields")?.asObject ?? [:]
+            let what = "\(task.number): \(event)"
+            switch type {
+            case "task_created": #expect(known == nil, "created twice: \(what)", sourceLocation: place)
+            case "task_returned":
+                #expect(known != nil && !isThere, "returned, but was never away: \(what)", sourceLocation: place)
+            case "task_removed": #expect(isThere, "removed twice: \(what)", sourceLocation: place)
+            case "task_changed":
+                #expect(isThere, "changed while it was away: \(what)", sourceLocation: place)
+                checkStep(from: known ?? [:], to: fields, event.at("data", "changes")?.asObject ?? [:], what, place)
+            default: Issue.record("an unexpected event: \(what)", sourceLocation: place)
+            }
+            isThere = type != "task_removed"
+            if isThere { known = fields }
+        }
+        let mine = task.isActive && task.assignedTo == stage.instance.user(Stage.user)?.id
+        #expect(isThere == mine, "the agent and the instance disagree on whether \(task.number) is there", sourceLocation: place)
+        if mine {
+            #expect(
+                known?["short_description"] == .string(task.title), "a change of \(task.number) was lost", sourceLocation: place)
+            #expect(
+                known?["priority"]?.asInt == task.priority.map(Int64.init), "a change of \(task.number) was lost",
+                sourceLocation: place)
+        }
+    }
+
+    private func checkStep(
+        from old: JSON.Object, to new: JSON.Object, _ changes: JSON.Object, _ what: String, _ place: SourceLocation
+    ) {
+        for (field, change) in changes {
+            #expect(
+                change["from"] == old[field] && change["to"] == new[field], "\(field) does not follow: \(what)",
+                sourceLocation: place)
+        }
+        for (field, value) in new where changes[field] == nil && !Self.bookkeeping.contains(field) {
+            #expect(value == old[field], "a change of \(field) has no event: \(what)", sourceLocation: place)
+        }
+    }
+
+    /// Exactly one note for each event that asks for one, in the order of the events.
+    private func checkNotes(on task: SimulatedTask, _ events: [JSON], _ place: SourceLocation) {
+        let notes = stage.notes(on: task.id).map(\.text)
+        guard task.table == "incident" else {
+            #expect(notes == [], "\(task.number) is no incident", sourceLocation: place)
+            return
+        }
+        let seen = events.count { $0["type"] == "task_created" }
+        #expect(
+            notes.count { $0 == "Seen: \(task.number)" } == seen, "acknowledgements of \(task.number): \(notes)",
+            sourceLocation: place)
+        let expected = events.filter { $0["type"] == "task_changed" }.map {
+            "Its priority is \($0.at("data", "task", "fields", "priority")?.asInt ?? 0)."
+        }
+        #expect(notes.filter { $0.hasPrefix("Its") } == expected, "notes on \(task.number)", sourceLocation: place)
+        #expect(notes.count == seen + expected.count, "notes on \(task.number): \(notes)", sourceLocation: place)
+    }
+
+    /// At least one webhook for each event, all with the same id and body, the first ones of a task in the order of its events.
+    private func checkWebhooks(_ place: SourceLocation) {
+        let taken = stage.simulation.receivers.received(by: "hook").filter(\.isTaken)
+        let calls = Dictionary(grouping: taken) { (try? JSON.parse($0.text))?["event"]?.asString ?? "?" }
+        var names: Set<String> = []
+        for event in events {
+            let id = event["id"]?.asString ?? ""
+            let own = calls[id] ?? []
+            #expect(!own.isEmpty, "no webhook for \(event)", sourceLocation: place)
+            let headers = Set(own.compactMap { $0.request.header("webhook-id") })
+            #expect(headers.count <= 1, "the webhook-id is another one at each attempt", sourceLocation: place)
+            #expect(Set(own.map(\.text)).count <= 1, "the webhook's body is another one at each attempt", sourceLocation: place)
+            names.formUnion(headers)
+        }
+        #expect(names.count == events.count, "webhooks of different events share an id", sourceLocation: place)
+        #expect(calls.count == events.count, "there are webhooks without an event", sourceLocation: place)
+        var firsts: [String: [String]] = [:]
+        var met: Set<String> = []
+        for call in taken {
+            guard let json = try? JSON.parse(call.text), let id = json["event"]?.asString, met.insert(id).inserted else {
+                continue
+            }
+            firsts[json["task"]?.asString ?? "", default: []].append(id)
+        }
+        for (task, order) in firsts {
+            let expected = events.filter { $0.at("data", "task", "id")?.asString == task }.compactMap { $0["id"]?.asString }
+            #expect(order == expected, "webhooks of one task out of order", sourceLocation: place)
+        }
+    }
+
+    /// At least one message in the chat for each event.
+    private func checkChat(_ place: SourceLocation) {
+        let texts = stage.simulation.receivers.received(by: "ops").filter(\.isTaken).map(\.text)
+        for event in events {
+            let id = event["id"]?.asString ?? "?"
+            #expect(texts.contains { $0.contains(id) }, "no message in the chat for \(event)", sourceLocation: place)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import BellhopCore
+import BellhopTesting
+import Glibc
+import Testing
+
+/// A row of runs that are killed, with something happening on the instance before each of them and some minutes between them.
+struct Ordeal {
+    let stage: Stage
+    private var turmoil: Turmoil
+    private var chance: Chance
+    /// How many runs were really killed: one that is through before it comes to that is none.
+    private(set) var kills = 0
+    /// How long a run takes that is left in peace, with a margin.
+    private var usual = Duration.milliseconds(300)
+
+    init(_ stage: Stage, seed: UInt64) {
+        self.stage = stage
+        turmoil = Turmoil(stage.instance, seed: seed)
+        chance = Chance(seed: seed &+ 1000)
+    }
+
+    /// One pass that ends by its own hand when it comes to a checkpoint for the nth time.
+    mutating func kill(at checkpoint: String, nth: Int) async throws {
+        turmoil.happen()
+        let ended = try await stage.bellhop("run", "--once", environment: ["BELLHOP_CRASH": "\(checkpoint):\(nth)"])
+        note(ended)
+    }
+
+    /// One pass that is killed somewhere between its start and its end.
+    mutating func killAtAnyMoment(_ arguments: [String]) async throws {
+        turmoil.happen()
+        let program = try stage.start(arguments)
+        try await Task.sleep(for: usual * Double(chance.from(5...100)) / 100)
+        program.send(SIGKILL)
+        note(await program.end())
+    }
+
+    /// An agent that watches, and is killed a little after something happened in front of it.
+    mutating func killWhileItWatches() async throws {
+        turmoil.happen()
+        let program = try stage.start(["run"])
+        try await eventually("the agent polls") { program.errorsSoFar.contains("The source") || !program.isRunning }
+        turmoil.happen()
+        try await Task.sleep(for: .milliseconds(chance.from(0...1500)))
+        program.send(SIGKILL)
+        note(await program.end())
+    }
+
+    /// One pass in peace.
+    mutating func pass() async throws {
+        let start = ContinuousClock.now
+        let ended = try await stage.bellhop("run", "--once")
+        usual = (ContinuousClock.now - start) * 1.2
+        note(ended)
+    }
+
+    /// Passes in peace until nothing is left to do; then looks at everything.
+    mutating func end(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        stage.time.pass(.seconds(6 * 3600))
+        for _ in 0..<40 {
+            let ended = try await stage.bellhop("run", "--once")
+            #expect(ended.code == 0, "\(ended.errors)", sourceLocation: sourceLocation)
+            let open = try await stage.deliveries("available", "running")
+            if open.isEmpty { break }
+            stage.time.pass(.seconds(1800))
+        }
+        let unfinished = try await stage.deliveries().filter { $0["state"] != "done" }
+        #expect(unfinished == [], "these deliveries are not done", sourceLocation: sourceLocation)
+        try await Ledger(stage).check(sourceLocation: sourceLocation)
+    }
+
+    /// A run may be killed, or end well, or be stopped by the weather (1, 69); anything else is a mistake of ours.
+    private mutating func note(_ ended: Program.Ended) {
+        if ended.code == 128 + SIGKILL { kills += 1 }
+        #expect([0, 1, 69, 128 + SIGKILL].contains(ended.code), "\(ended.errors)")
+        stage.time.pass(.seconds(400))
+    }
+}

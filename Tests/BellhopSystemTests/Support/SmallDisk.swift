@@ -1,0 +1,50 @@
+import BellhopTesting
+import Foundation
+
+/// A disk of a few megabytes in memory, gone with the test.
+///
+/// A class, because the mount has to be undone.
+final class SmallDisk: Sendable {
+    let path: String
+
+    /// Whether this user may mount disks here.
+    static let isPossible: Bool = {
+        guard let folder = try? TemporaryFolder() else { return false }
+        return (try? SmallDisk(at: folder.path, size: "64k")) != nil
+    }()
+
+    init(at path: String, size: String) throws {
+        self.path = path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Self.run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(size),mode=700", "bellhop-test", path])
+    }
+
+    deinit { try? Self.run("/bin/umount", ["-l", path]) }
+
+    /// Leaves no room, by a file of its own.
+    func fill() throws {
+        let file = open(path + "/ballast", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        guard file >= 0 else { throw Failed() }
+        defer { close(file) }
+        let zeros = [UInt8](repeating: 0, count: 4096)
+        while write(file, zeros, zeros.count) > 0 {}
+    }
+
+    func empty() { unlink(path + "/ballast") }
+
+    func remount(readOnly: Bool) throws {
+        try Self.run("/bin/mount", ["-o", readOnly ? "remount,ro" : "remount,rw", path])
+    }
+
+    struct Failed: Error {}
+
+    private static func run(_ program: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failed() }
+    }
+}

@@ -1,0 +1,129 @@
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Simulator
+import Synchronization
+import Testing
+
+/// Everything around the program but the program: a simulated instance that outlives it, and a folder with a configuration for it.
+struct Stage: Sendable {
+    let simulation: Simulation
+    let time: ShiftedTime
+    let folder: TemporaryFolder
+    let address: String
+    /// What all processes said: searched for secrets at the end.
+    private let said: Transcript
+
+    var instance: SimulatedInstance { simulation.instance }
+
+    static let user = "john.doe"
+
+    /// The configuration most tests use. Its secrets come from the environment.
+    static func configuration(_ address: String, every: String = "1s", extra: String = "") -> String {
+        """
+        version: 1
+        connections:
+          snow: {kind: servicenow, instance: "\(address)", auth: {basic: {username: \(user), password: "${{ env.PASSWORD }}"}}}
+          ops: {kind: slack, url: "${{ env.CHAT_URL }}"}
+          hook: {kind: webhook, url: "${{ env.HOOK_URL }}", secret: "${{ env.SIGNING }}"}
+        sources:
+          my-work: {kind: tracker, connection: snow, every: \(every), initial: emit}
+        \(extra)
+
+        """
+    }
+
+    /// Sets everything up for as long as the body takes; then looks for secrets in all that was printed and written.
+    static func set<Result: Sendable>(
+        rules: String, configuration: (String) -> String = { configuration($0) }, settings: InstanceSettings = InstanceSettings(),
+        sourceLocation: SourceLocation = #_sourceLocation, _ body: (Stage) async throws -> Result
+    ) async throws -> Result {
+        let time = ShiftedTime()
+        let simulation = Simulation(settings: settings, now: { time.now })
+        simulation.instance.addUser(user, password: Secrets.password, name: "John Doe")
+        let folder = try TemporaryFolder()
+        if !rules.isEmpty { try folder.write("rules/rules.yaml", rules) }
+        return try await SimulatorServer(simulation).serve { address in
+            try folder.write("bellhop.yaml", configuration(address))
+            let stage = Stage(simulation: simulation, time: time, folder: folder, address: address, said: Transcript())
+            let result = try await body(stage)
+            try stage.checkSecrets(sourceLocation)
+            return result
+        }
+    }
+
+    /// Starts the program.
+    func start(
+        _ arguments: [String], environment: [String: String] = [:], input: String = "", password: String = Secrets.password,
+        under wrapper: [String] = []
+    ) throws -> Program {
+        var all = Secrets.environment(address: address, password: password).merging(environment) { _, new in new }
+        if time.ahead != 0 { all["BELLHOP_CLOCK_AHEAD"] = "\(time.ahead)" }
+        let command = wrapper + [Repository.program] + arguments
+        let program = try Program(
+            Array(command.dropFirst()), program: command[0], in: folder.path, environment: all, input: input)
+        said.note(program)
+        return program
+    }
+
+    /// Runs the program to its end.
+    @discardableResult
+    func bellhop(
+        _ arguments: String..., environment: [String: String] = [:], input: String = "", password: String = Secrets.password
+    ) async throws -> Program.Ended {
+        try await start(arguments, environment: environment, input: input, password: password).end()
+    }
+
+    /// All events, oldest first.
+    func events() async throws -> [JSON] {
+        let ended = try await bellhop("events", "--json", "--limit", "1000000")
+        try #require(ended.code == 0, "\(ended.errors)")
+        return try ended.output.split(separator: "\n").map { try JSON.parse(String($0)) }
+    }
+
+    /// All deliveries, or those in some states.
+    func deliveries(_ states: String...) async throws -> [JSON] {
+        let program = try start(
+            ["deliveries", "--json", "--limit", "1000000"] + states.flatMap { ["--state", $0] })
+        let ended = await program.end()
+        try #require(ended.code == 0, "\(ended.errors)")
+        return try ended.output.split(separator: "\n").map { try JSON.parse(String($0)) }
+    }
+
+    /// Our own notes on a task.
+    func notes(on task: String) -> [JournalEntry] { instance.journal(of: task, .workNotes).filter { $0.author == Self.user } }
+
+    private func checkSecrets(_ sourceLocation: SourceLocation) throws {
+        for (index, text) in said.texts.enumerated() {
+            Secrets.check(text, in: "what process \(index + 1) printed", sourceLocation: sourceLocation)
+        }
+        for name in try folder.files where name != "keychain.json" && !name.hasPrefix("secrets/") {
+            guard let data = FileManager.default.contents(atPath: "\(folder.path)/\(name)") else { continue }
+            Secrets.check(bytes: Array(data), in: name, sourceLocation: sourceLocation)
+        }
+    }
+}
+
+/// What processes printed.
+///
+/// A class over a mutex, because several tasks of a test start processes.
+private final class Transcript: Sendable {
+    private let said = Mutex<[@Sendable () -> String]>([])
+
+    func note(_ program: Program) { said.withLock { $0.append(program.said) } }
+
+    var texts: [String] { said.withLock { $0.map { $0() } } }
+}
+
+/// Waits until something is so, as long as a slow machine may need.
+func eventually(
+    _ what: String, within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
+    _ isSo: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while ContinuousClock.now < deadline {
+        if try await isSo() { return }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+    Issue.record("it did not come to this: \(what)", sourceLocation: sourceLocation)
+}

@@ -1,0 +1,40 @@
+import Simulator
+
+/// Lets tasks come, change, go and come back on an instance, one thing at a time.
+struct Turmoil {
+    private let instance: SimulatedInstance
+    private var chance: Chance
+    private var count = 0
+    /// Tasks that were given to somebody else, and may come back.
+    private var away: [String] = []
+
+    init(_ instance: SimulatedInstance, seed: UInt64) {
+        self.instance = instance
+        chance = Chance(seed: seed)
+    }
+
+    /// Something happens. Every title is new, so that no two changes look alike.
+    mutating func happen() {
+        count += 1
+        let own = instance.tasks.filter { $0.isActive && !away.contains($0.id) }
+        guard own.count > 2, let task = own.randomElement(using: &chance) else { return arrive() }
+        switch chance.from(0...9) {
+        case 0...2: arrive()
+        case 3...4: instance.updateTask(task.id, set: ["priority": "\(chance.from(1...4))", "short_description": title])
+        case 5...6: instance.updateTask(task.id, set: ["short_description": title])
+        case 7: instance.closeTask(task.id)
+        case 8 where !away.isEmpty: instance.assign(away.removeFirst(), to: Stage.user)
+        case 8:
+            instance.assign(task.id, to: nil)
+            away.append(task.id)
+        default: instance.touchTask(task.id)
+        }
+    }
+
+    private var title: String { "Number \(count)" }
+
+    private func arrive() {
+        let table = count % 4 == 0 ? "change_request" : "incident"
+        instance.addTask(table, title: title, assignedTo: Stage.user)
+    }
+}
