@@ -45,7 +45,10 @@ extension Quantity: CustomStringConvertible {
         switch self {
         case .rate(let value, let things): "\(Self.grouped(value)) \(things)/s"
         case .throughput(let value): value >= 1e9 ? "\(Self.figures(value / 1e9)) GB/s" : "\(Self.figures(value / 1e6)) MB/s"
-        case .time(let value): value >= 1 ? "\(Self.figures(value)) s" : "\(Self.figures(value * 1e3)) ms"
+        case .time(let value):
+            value >= 1
+                ? "\(Self.figures(value)) s"
+                : value >= 1e-4 || value == 0 ? "\(Self.figures(value * 1e3)) ms" : "\(Self.figures(value * 1e6)) µs"
         case .memory(let value, let thing):
             if let thing { "\(Self.figures(value)) B/\(thing)" } else { "\(Self.figures(value / 1_048_576)) MB" }
         case .factor(let value): "\(Self.figures(value)) ×"

@@ -12,6 +12,9 @@ final class BodySource: Source {
 
     init(_ body: [UInt8]) { self.body = Mutex(body) }
 
+    /// Lets the body be looked at where it is: whoever kept a copy would have it copied when it is changed.
+    func look<Value>(_ work: (Span<UInt8>) -> Value) -> Value { body.withLock { work($0.span) } }
+
     /// Changes the blank at the body's end into another one: not one task is another, but the body is.
     func touch() {
         body.withLock { body in
