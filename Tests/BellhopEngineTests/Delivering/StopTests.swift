@@ -1,0 +1,72 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Synchronization
+import Testing
+
+/// `on_error: stop`, from the rule to what is done.
+@Suite(.timeLimit(.minutes(1))) struct `Steps that stop a run` {
+    private let rule = """
+        rule: tell
+        on: task_created
+        do:
+          - log: first
+          - comment: second
+            on_error: stop
+          - log: {text: third, file: third.log}
+          - log: {text: fourth, file: fourth.log}
+            on_error: stop
+          - log: {text: fifth, file: fifth.log}
+        """
+
+    private func bench(_ action: ScriptedAction) async throws -> (Bench, Dispatcher) {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(rule)
+        let event = Event(
+            id: Event.ID(type: .taskCreated, facts: "1"), type: .taskCreated, source: "my-work",
+            subject: "https://acme.example/t1", time: bench.now, data: ["task": task("t1").json(source: "my-work")])
+        try await bench.store.append([event])
+        #expect(try await Router(bench.surroundings, shelf: shelf).routePending() == 1)
+        return (bench, Dispatcher(bench.surroundings, actions: { _ in action }))
+    }
+
+    private func states(_ bench: Bench) async throws -> [DeliveryState] { try await bench.deliveries().map(\.state) }
+
+    @Test func `what comes after a step waits until it is done, however often it is tried`() async throws {
+        let action = ScriptedAction { delivery, attempt throws(Failure) in
+            if delivery.text == "second", attempt.number < 3 { throw Failure(.gateway, .retry(after: nil), "502") }
+            return Receipt("done")
+        }
+        let (bench, dispatcher) = try await bench(action)
+        let loop = Task { await dispatcher.run() }
+        await bench.settle()
+        #expect(try await states(bench) == [.done, .available, .waiting, .waiting, .waiting])
+        await bench.run(until: bench.now + .seconds(600))
+        loop.cancel()
+        await loop.value
+        #expect(try await states(bench) == [.done, .done, .done, .done, .done])
+        #expect(Set(action.texts[..<2]) == ["first", "second"])
+        #expect(action.texts[2..<4] == ["second", "second"])
+        #expect(Set(action.texts[4..<6]) == ["third", "fourth"])
+        #expect(action.texts[6...] == ["fifth"])
+    }
+
+    @Test func `what comes after a step that died is not done, until a person retries it`() async throws {
+        let isBroken = Mutex(true)
+        let action = ScriptedAction { delivery, _ throws(Failure) in
+            if delivery.text == "second", isBroken.withLock({ $0 }) { throw Failure(.refused, .giveUp, "400") }
+            return Receipt("done")
+        }
+        let (bench, dispatcher) = try await bench(action)
+        #expect(try await dispatcher.dispatchPending() == 2)
+        #expect(try await states(bench) == [.done, .dead, .dropped, .dropped, .dropped])
+        #expect(try await bench.deliveries(.dropped).map(\.failure?.reason) == [.stopped, .stopped, .stopped])
+        #expect(try await bench.happened().last?.hasPrefix("delivery_dead") == true)
+        isBroken.withLock { $0 = false }
+        let dead = try await bench.deliveries(.dead).map(\.delivery.id)
+        #expect(try await bench.store.decide(.retry, on: dead, at: bench.now) == 1)
+        #expect(try await dispatcher.dispatchPending() == 4)
+        #expect(try await states(bench) == [.done, .done, .done, .done, .done])
+        #expect(action.count == 6)
+    }
+}
