@@ -35,7 +35,7 @@ import Testing
                 counts[page.name, default: 0] += 1
             }
         }
-        #expect(counts["Format", default: 0] >= 10 && counts["README", default: 0] >= 1, "\(counts)")
+        #expect(counts["Format", default: 0] >= 6 && counts["README", default: 0] >= 1, "\(counts)")
     }
 
     @Test func `the rules of the cookbook do what their tests say, with and without a configuration`() async throws {
@@ -71,7 +71,8 @@ import Testing
         }
         #expect(named.count >= 18)
         let tests = try Self.testSources()
-        for name in named { #expect(tests.contains("func `\(name)`"), "there is no test called \(name)") }
+        let missing = named.filter { name in !tests.contains("func `\(name)`") }
+        #expect(missing == [])
     }
 
     /// The world of the configuration that the page Format begins with.

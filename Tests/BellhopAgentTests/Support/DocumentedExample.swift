@@ -2,6 +2,7 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 @testable import BellhopRules
+import BellhopTesting
 import YAML
 
 /// A YAML listing of the documentation: what it is, told by its keys, and made whole so that it can be read as the program reads it.
@@ -79,10 +80,24 @@ enum DocumentedExample: Sendable {
         }
     }
 
-    /// What rules are checked against under a configuration whose secrets are not there.
+    /// What rules are checked against under a configuration, each of whose secrets is in the keychain.
     static func surroundings(of text: String, file: String) async throws(ConfigurationError) -> RuleSurroundings {
-        let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: "nowhere/keychain.json"))
-        let configuration = try await loader.load(Array(text.utf8), file: file, focus: .shape)
+        let folder: TemporaryFolder
+        let keychain: Keychain
+        do {
+            folder = try TemporaryFolder()
+            keychain = Keychain(path: folder.path + "/keychain.json")
+            for match in text.matches(of: /secret\.(\w+)/) {
+                // As good as a password as it is as an address; what signs has a form of its own.
+                let isKey = match.1.hasSuffix("_key")
+                try keychain.setSecret(
+                    String(match.1), to: isKey ? "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz" : "https://example.com/x")
+            }
+        } catch {
+            throw .unreadable("\(error)")
+        }
+        let loader = ConfigurationLoader(environment: [:], keychain: keychain)
+        let configuration = try await loader.load(Array(text.utf8), file: file)
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(

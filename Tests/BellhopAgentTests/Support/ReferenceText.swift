@@ -39,8 +39,16 @@ enum ReferenceText {
             case .system: "Sources read from it, and comments go to its tasks."
             case .receiver: "`notify` can name it in `to`."
             }
-        let own = manifest.settings.filter { !common.contains($0) }
+        let own = manifest.settings.filter { !common.contains($0) }.map(built)
         return "### \(manifest.kind)\n\n\(manifest.summary) \(role)\n\n\(table(own))"
+    }
+
+    /// The setting without members that are refused by name; these have a list of their own.
+    private static func built(_ setting: Setting) -> Setting {
+        guard case .record(let members) = setting.type else { return setting }
+        var setting = setting
+        setting.type = .record(members.filter { $0.summary != "Not built yet." })
+        return setting
     }
 
     private static func source(_ manifest: SourceManifest) -> String {
@@ -53,7 +61,7 @@ enum ReferenceText {
         var notes: [String] = [manifest.summary]
         switch manifest.receiver {
         case .taskConnection: notes.append("It goes to the connection of the source that showed the task.")
-        case .named: notes.append("One delivery for each connection that `to` names.")
+        case .named: break  // its summary says so
         case .namedOrAddress: notes.append("It goes to each connection that `to` names, or to the address in `url`.")
         case .local: notes.append("It stays on this machine.")
         }
@@ -111,7 +119,9 @@ enum ReferenceText {
         case .text: "text"
         case .secret: "text, never shown"
         case .name: "name"
-        case .integer(let range): range.upperBound == Int.max ? "number from \(range.lowerBound)" : "number from \(range.lowerBound) to \(range.upperBound)"
+        case .integer(let range):
+            range.upperBound == Int.max
+                ? "number from \(range.lowerBound)" : "number from \(range.lowerBound) to \(range.upperBound)"
         case .boolean: "`true` or `false`"
         case .duration: "duration"
         case .size: "size"
