@@ -26,6 +26,7 @@ extension DeliveryRecord {
                 "url": .string(task.url),
             ]
         }
+        if !delivery.after.isEmpty { object["after"] = .array(delivery.after.map { .string($0.text) }) }
         if let receipt { object["receipt"] = .string(receipt.summary) }
         if let failure {
             object["error"] = ["reason": .string(failure.reason.rawValue), "message": .string(failure.message)]

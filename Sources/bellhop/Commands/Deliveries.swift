@@ -6,9 +6,11 @@ struct Deliveries: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "What was done, what waits, and what was given up.",
         discussion: """
-            Dead deliveries were given up; held ones may have been done, and nothing can prove it. Look at the task, then retry or
-            drop them. Waiting ones come after a step with `on_error: stop`: they go when it is done and are dropped when it is given
-            up; retrying it lets them wait again.
+            Dead deliveries were given up; held ones may have been done, and nothing can prove it. Look at the task, then retry or \
+            drop them.
+
+            Waiting ones come after a step with `on_error: stop`. They go when it is done, and are dropped when it is given up; \
+            when it is retried, they wait again.
             """,
         subcommands: [List.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 
@@ -19,7 +21,8 @@ struct Deliveries: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         @Option(
-            help: "Only those in this state: available, waiting, running, done, dead, held, shadow or dropped. May be given several times."
+            help:
+                "Only those in this state: available, waiting, running, done, dead, held, shadow or dropped. May be given several times."
         )
         var state: [String] = []
 
@@ -98,7 +101,12 @@ struct DecisionOptions: ParsableArguments {
         if output.json { return Console.data(answer.text) }
         let changed = answer["changed"]?.asInt ?? 0
         Console.data("\(changed) deliver\(changed == 1 ? "y" : "ies") \(done).")
-        if changed == 0, !all { throw Trouble(.problem, "None of these is dead, held or waiting.") }
+        if changed == 0, !all {
+            throw Trouble(
+                .problem,
+                decision == .retry
+                    ? "None of these is available, dead or held." : "None of these is available, waiting, dead or held.")
+        }
     }
 }
 
