@@ -115,7 +115,11 @@ let package = Package(
             swiftSettings: house),
 
         .testTarget(
-            name: "BellhopAgentTests", dependencies: ["BellhopAgent", "BellhopCore", "BellhopEngine", "BellhopTesting"],
+            name: "BellhopAgentTests",
+            dependencies: [
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopTesting", "YAML",
+                logging, metrics,
+            ],
             swiftSettings: house),
         .testTarget(
             name: "BellhopCommandTests", dependencies: ["BellhopTesting", "Simulator"], exclude: ["Golden"], swiftSettings: house),
@@ -138,6 +142,8 @@ let package = Package(
         .testTarget(
             name: "BellhopStoreTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", grdb, grdbSQLite],
             swiftSettings: house),
+        .testTarget(
+            name: "BellhopSystemTests", dependencies: ["BellhopCore", "BellhopTesting", "Simulator"], swiftSettings: house),
         .testTarget(name: "CELTests", dependencies: ["CEL"], swiftSettings: house),
         .testTarget(
             name: "SimulatorTests", dependencies: ["Simulator", asyncHTTPClient, nioCore, nioHTTP1], swiftSettings: house),

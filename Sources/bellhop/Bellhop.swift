@@ -25,8 +25,14 @@ struct Bellhop: AsyncParsableCommand {
             SecretCommand.self, SchemaCommand.self, Simulate.self,
         ])
 
+    /// Commands of the contract that are not built yet: refused by name.
+    static let later = ["eval", "query", "doctor", "explain", "replay", "backtest", "silence", "forget"]
+
     static func main() async {
         do {
+            if let name = CommandLine.arguments.dropFirst().first, later.contains(name) {
+                throw Trouble(.usage, "The command `\(name)` is not built yet; `bellhop --help` lists those that are.")
+            }
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

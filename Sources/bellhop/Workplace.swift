@@ -21,10 +21,15 @@ struct Workplace {
             return Workplace(rulePaths: ["rules"], hasDefaultRules: true, surroundings: RuleLoading.openSurroundings())
         }
         let configuration = try await config.load(focus: focus)
+        var needed = configuration
+        if focus == .shape {
+            // A receiver is only a name here: what it would need to be used may be missing.
+            needed.connections.removeAll { connection in !configuration.sources.contains { $0.connection == connection.name } }
+        }
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in },
+                needed, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in },
                 login: { connection in try config.keychain.login(connection) ?? .init(username: "nobody", password: "none") })
         } catch {
             throw Trouble(error)

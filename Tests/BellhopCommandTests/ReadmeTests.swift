@@ -14,7 +14,7 @@ import Testing
 
     /// Lines without what differs from run to run: the seconds, ports, ids, and the order of what happens at once.
     static func settled(_ text: String) -> [String] {
-        text.replacing(/\d\d:\d\d:\d\d /, with: "").replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:PORT")
+        text.replacing(#/\d\d:\d\d:\d\d /#, with: "").replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:PORT")
             .replacing(/\b[0-9a-f]{32}\b/, with: "ID").replacing(/runs \d+ times/, with: "runs fast")
             .split(separator: "\n").map(String.init).sorted()
     }
@@ -38,7 +38,8 @@ import Testing
     @Test func `the rule in the README is the shipped one`() throws {
         let readme = try Repository.text("README.md")
         let shipped = try Repository.text("rules/acknowledge-new-incidents.yaml")
-        let rule = try #require(readme.components(separatedBy: "```yaml\n").dropFirst().first?.components(separatedBy: "```").first)
+        let rule = try #require(
+            readme.components(separatedBy: "```yaml\n").dropFirst().first?.components(separatedBy: "```").first)
         /// Without comments and the blanks before them.
         func bare(_ text: String) -> [String] {
             text.split(separator: "\n").map { line in

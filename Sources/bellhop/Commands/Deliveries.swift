@@ -63,7 +63,7 @@ struct Deliveries: AsyncParsableCommand {
                     String((delivery["id"]?.asString ?? "").prefix(12)), delivery["state"].words, delivery["rule"].words,
                     delivery["action"].words, delivery["receiver"].words, delivery["task"]?["number"].words ?? "-",
                     delivery["attempts"].words, delivery["created"].words,
-                    delivery["error"]?["message"]?.asString ?? delivery["receipt"]?.asString ?? "")
+                    delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString ?? "")
             }
             table.print()
         }
