@@ -35,6 +35,7 @@ format:
 
 # The guides and the reference as pages for a web server; a broken link is an error. docc comes with the Swift toolchain.
 docs:
+	@mkdir -p .build
 	$(DOCC) convert Sources/BellhopAgent/BellhopAgent.docc --output-path .build/docs --warnings-as-errors \
 		--fallback-display-name Bellhop --fallback-bundle-identifier bellhop
 	@echo "To read them: python3 -m http.server --directory .build/docs 8000, then http://127.0.0.1:8000/documentation/bellhop/"

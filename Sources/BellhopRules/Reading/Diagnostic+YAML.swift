@@ -46,7 +46,9 @@ extension Diagnostic {
     public init(_ error: YAMLError, in source: SourceText, file: String) {
         var message = error.message
         if let note = error.note { message += " (\(note.message) in line \(note.range.start.line))" }
-        let mended = error.mended.map { "write: \($0.trimmedBlanks)" }
+        let written = source.line(error.range.start.line).trimmedBlanks
+        // Where only the indentation is mended, it is shown.
+        let mended = error.mended.map { $0.trimmedBlanks == written ? "write `\($0)`" : "write: \($0.trimmedBlanks)" }
         self.init(
             code: error.code.rawValue, message, at: Place(error.range, in: source, file: file),
             help: [error.help, mended].compactMap(\.self).joined(separator: "; ").nonEmpty)
