@@ -48,7 +48,7 @@ extension Inquiry {
     var changes: Bool {
         switch self {
         case .decide: true
-        case .status, .events, .deliveries, .reload: false
+        case .status, .events, .deliveries: false
         }
     }
 }

@@ -32,10 +32,13 @@ struct DurabilityTests {
         trace.after { $0 == .sent("GET /api/x_snc_my_work/v1/tracker/task") }.count { $0 == .synced }
     }
 
-    @Test(arguments: [("t1", 0), ("t2", 1), ("t3", 2), ("t4", 3)])
-    func `a transaction is on disk when it is over, and is one sync`(_ transaction: String, _ before: Int) async throws {
-        let start = try await trace(to: "before-\(transaction)")
-        let end = try await trace(to: "after-\(transaction)")
+    @Test(arguments: [
+        ("before-t1", "after-t1", 0), ("before-t2", "after-t2", 1), ("before-t3", "after-t3", 2),
+        ("after-perform", "after-t4", 3),
+    ])
+    func `a transaction is on disk when it is over, and is one sync`(_ from: String, _ to: String, _ before: Int) async throws {
+        let start = try await trace(to: from)
+        let end = try await trace(to: to)
         #expect(start.steps.last == .killed)
         #expect(end.steps.last == .killed)
         #expect(commits(start) == before)

@@ -55,6 +55,12 @@ enum StoreFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// Whether the disk has no room left for anything worth writing.
+    static func isOnFullDisk(_ path: String) -> Bool {
+        var facts = statvfs()
+        return statvfs(folder(of: path), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536
+    }
+
     /// Puts a new name in the folder on disk.
     static func syncFolder(of path: String) throws(StoreError) {
         let descriptor = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -23,7 +23,10 @@ extension StoreError {
         let said = error.message ?? error.resultCode.description
         switch error.resultCode {
         case .SQLITE_FULL:
-            self.init(.full, "The disk that holds the store \(path) is full: make room; nothing that was kept is lost.")
+            self.init(fullDiskWith: path)
+        case .SQLITE_IOERR where StoreFile.isOnFullDisk(path):
+            // Files that SQLite maps into memory are made without its noticing why it fails.
+            self.init(fullDiskWith: path)
         case .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_PERM:
             self.init(
                 .full,
@@ -44,5 +47,9 @@ extension StoreError {
         default:
             self.init(.other, "The store \(path) failed: \(said).")
         }
+    }
+
+    private init(fullDiskWith path: String) {
+        self.init(.full, "The disk that holds the store \(path) is full: make room; nothing that was kept is lost.")
     }
 }

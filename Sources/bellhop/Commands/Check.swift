@@ -28,7 +28,7 @@ struct Check: AsyncParsableCommand {
             report(loaded, Diagnostics(workplace.warnings.all + found.problems.all + loaded.book.warnings))
         } catch {
             if output.json, let diagnostics = error.diagnostics {
-                Console.data(JSON.object(["ok": false, "problems": .array(diagnostics.all.map(\.json))]).text)
+                Console.json(["ok": false, "problems": .array(diagnostics.all.map(\.json))])
                 throw ExitCode(error.code.rawValue)
             }
             throw error

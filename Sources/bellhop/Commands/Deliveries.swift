@@ -49,7 +49,7 @@ struct Deliveries: AsyncParsableCommand {
                 states: state.compactMap(DeliveryState.init(rawValue:)), rule: rule, id: id, limit: limit)
             let deliveries = try await config.answer(.deliveries(query)).asArray ?? []
             if output.json {
-                for delivery in deliveries { Console.data(delivery.text) }
+                for delivery in deliveries { Console.json(delivery) }
                 return
             }
             if id != nil {
@@ -98,7 +98,7 @@ struct DecisionOptions: ParsableArguments {
 
     func decide(_ decision: Decision, done: String) async throws {
         let answer = try await config.answer(.decide(decision, deliveries: ids))
-        if output.json { return Console.data(answer.text) }
+        if output.json { return Console.json(answer) }
         let changed = answer["changed"]?.asInt ?? 0
         Console.data("\(changed) deliver\(changed == 1 ? "y" : "ies") \(done).")
         if changed == 0, !all {

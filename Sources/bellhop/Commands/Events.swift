@@ -51,7 +51,7 @@ struct Events: AsyncParsableCommand {
     }
 
     private func show(_ event: JSON) {
-        if output.json { return Console.data(event.text) }
+        if output.json { return Console.json(event) }
         let type = event["type"]?.asString ?? ""
         let id = (event["id"]?.asString ?? "").prefix(12)
         Console.data(

@@ -32,7 +32,11 @@ struct Run: AsyncParsableCommand {
         if once {
             try await runOnce(assembly)
         } else {
-            try await Agent(assembly, logger: logger, environment: config.environment).run()
+            do {
+                try await Agent(assembly, logger: logger, environment: config.environment).run()
+            } catch let error as StoreError {
+                throw Trouble(error)
+            }
         }
     }
 

@@ -36,7 +36,7 @@ struct SecretCommand: AsyncParsableCommand {
 
         func run() async throws {
             let names = try SecretCommand.change { () throws(SecretError) in try config.keychain.secretNames() }
-            if output.json { return Console.data(JSON.array(names.map(JSON.string)).text) }
+            if output.json { return Console.json(.array(names.map(JSON.string))) }
             for name in names { Console.data(name) }
         }
     }

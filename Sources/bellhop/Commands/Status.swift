@@ -12,7 +12,7 @@ struct Status: AsyncParsableCommand {
 
     func run() async throws {
         let status = try await config.answer(.status)
-        if output.json { return Console.data(status.text) }
+        if output.json { return Console.json(status) }
         if let agent = status["agent"]?.asObject {
             Console.data(
                 "An agent is running (process \(agent["pid"]?.asInt ?? 0), since \(agent["started"].words), \(agent["in_flight"]?.asInt ?? 0) in flight)."

@@ -27,7 +27,7 @@ struct Test: AsyncParsableCommand {
         }
         let failed = results.count { !$0.passed }
         if output.json {
-            Console.data(JSON.array(results.map(\.json)).text)
+            Console.json(.array(results.map(\.json)))
         } else {
             for result in results { show(result) }
             Console.data("\(results.count - failed) passed, \(failed) failed")

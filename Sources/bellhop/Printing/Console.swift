@@ -6,6 +6,9 @@ enum Console {
     /// Prints a line of data.
     static func data(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
+    /// Prints a line of data for programs; a terminal that shows it comes to no harm.
+    static func json(_ json: JSON) { data(json.printable) }
+
     /// Prints a line for people.
     static func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
@@ -68,5 +71,18 @@ enum Paint: String {
 
     func callAsFunction(_ text: String, if isOn: Bool = Console.dataHasColour) -> String {
         isOn ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
+    }
+}
+
+extension JSON {
+    /// The value on one line, with everything escaped that would move a terminal's cursor or turn its text around. Such characters are
+    /// only ever inside of strings, and those below U+0020 are escaped already.
+    var printable: String {
+        let plain = text
+        guard plain.visible != plain else { return plain }
+        return plain.unicodeScalars.reduce(into: "") { out, scalar in
+            let isControl = String(scalar).visible != String(scalar)
+            out += isControl ? "\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst() : String(scalar)
+        }
     }
 }

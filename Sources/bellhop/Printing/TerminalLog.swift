@@ -46,7 +46,7 @@ struct TerminalLog: LogHandler {
             "time": .string(clock.now.rfc3339), "level": .string(event.level.rawValue), "message": .string("\(event.message)"),
         ]
         for key in facts.keys.sorted(by: Self.order) { object[key] = .string("\(facts[key]!)") }
-        return JSON.object(object).text
+        return JSON.object(object).printable
     }
 
     /// What it is about first.

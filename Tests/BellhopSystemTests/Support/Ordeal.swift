@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopTesting
 import Glibc
+import Simulator
 import Testing
 
 /// A row of runs that are killed, with something happening on the instance before each of them and some minutes between them.
@@ -38,8 +39,9 @@ struct Ordeal {
     /// An agent that watches, and is killed a little after something happened in front of it.
     mutating func killWhileItWatches() async throws {
         turmoil.happen()
+        let lists = stage.instance.counts.lists
         let program = try stage.start(["run"])
-        try await eventually("the agent polls") { program.errorsSoFar.contains("The source") || !program.isRunning }
+        try await eventually("the agent polls") { stage.instance.counts.lists > lists || !program.isRunning }
         turmoil.happen()
         try await Task.sleep(for: .milliseconds(chance.from(0...1500)))
         program.send(SIGKILL)
