@@ -40,8 +40,13 @@ public struct RetryPolicy: Sendable, Hashable {
             case .giveUp: return .dead(failure)
             case .hold: return .held(failure)
             case .pauseConnection: return .paused(failure, until: now + Self.pause)
-            case .retry(let least): return again(failure, attempt: attempt, now: now, jitter: jitter, least: least)
-            case .unknownOutcome: return again(failure, attempt: attempt, now: now, jitter: jitter, least: nil)
+            case .retry(let least):
+                guard attempt < attempts else { return .dead(failure) }
+                return again(failure, attempt: attempt, now: now, jitter: jitter, least: least)
+            case .unknownOutcome:
+                // It may have been done, so nobody may call it dead.
+                guard attempt < attempts else { return .held(failure) }
+                return again(failure, attempt: attempt, now: now, jitter: jitter, least: nil)
             }
         }
     }
@@ -50,7 +55,6 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let pause = Duration.seconds(300)
 
     private func again(_ failure: Failure, attempt: Int, now: Timestamp, jitter: Double, least: Duration?) -> Next {
-        guard attempt < attempts else { return .dead(failure) }
         let wait = Backoff(base: base, factor: 2, cap: cap).delay(attempt: attempt, jitter: jitter)
         return .retry(at: now + max(wait, least ?? .zero), failure)
     }

@@ -1,0 +1,31 @@
+import BellhopCore
+import Testing
+
+@Suite struct RetryPolicyTests {
+    let policy = RetryPolicy(attempts: 3, base: .seconds(8), cap: .seconds(60))
+    let now = Timestamp(seconds: 1_767_603_600)
+
+    private func next(_ outcome: Outcome, attempt: Int) -> RetryPolicy.Next {
+        policy.next(after: outcome, attempt: attempt, now: now, jitter: 0.5)
+    }
+
+    private func failure(_ remedy: Failure.Remedy) -> Failure { Failure(.gateway, remedy, "A gateway answered.") }
+
+    @Test func `what certainly failed is dead when its attempts have run out`() {
+        let failure = failure(.retry(after: nil))
+        #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(8), failure))
+        #expect(next(.failed(failure), attempt: 3) == .dead(failure))
+    }
+
+    @Test func `what may have been done is held when its attempts have run out, never dead`() {
+        let failure = failure(.unknownOutcome)
+        #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(8), failure))
+        #expect(next(.failed(failure), attempt: 3) == .held(failure))
+        #expect(next(.failed(failure), attempt: 4) == .held(failure))
+    }
+
+    @Test func `the wait that the other side asks for is kept`() {
+        let failure = failure(.retry(after: .seconds(300)))
+        #expect(next(.failed(failure), attempt: 1) == .retry(at: now + .seconds(300), failure))
+    }
+}
