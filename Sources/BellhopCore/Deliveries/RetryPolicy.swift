@@ -33,8 +33,9 @@ public struct RetryPolicy: Sendable, Hashable {
         case .delivered(let receipt):
             return .done(receipt)
         case .interrupted:
+            // What ends the agent each time would be tried forever.
             let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
-            return .retry(at: now, failure)
+            return attempt < attempts ? .retry(at: now, failure) : .held(failure)
         case .failed(let failure):
             switch failure.remedy {
             case .giveUp: return .dead(failure)

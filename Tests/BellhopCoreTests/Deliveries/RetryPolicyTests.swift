@@ -28,4 +28,14 @@ import Testing
         let failure = failure(.retry(after: .seconds(300)))
         #expect(next(.failed(failure), attempt: 1) == .retry(at: now + .seconds(300), failure))
     }
+
+    @Test func `what is interrupted is tried again at once, and held when its attempts have run out`() {
+        guard case .retry(at: now, let failure) = next(.interrupted, attempt: 2) else {
+            Issue.record("not tried again")
+            return
+        }
+        #expect(failure.reason == .interrupted)
+        #expect(next(.interrupted, attempt: 3) == .held(failure))
+        #expect(next(.interrupted, attempt: 4) == .held(failure))
+    }
 }
