@@ -125,8 +125,11 @@ public struct Poller: Sendable {
         }
         tell(details.notice)
 
-        let readings = order.readings(details, known: memory.known)
+        var readings = order.readings(details, known: memory.known)
         let evidence = try await gather(readings, gone: comparison.gone, details, memory, began: began)
+        readings = readings.map {
+            $0.completed(by: evidence.remembered[$0.key]?.snapshot, content: memory.known[$0.key]?.content)
+        }
         let reconciliation = Reconciliation(evidence, readings)
         let health = SourceHealth(lastSuccess: began)
         var events = reconciliation.events

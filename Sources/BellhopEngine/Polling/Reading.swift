@@ -12,6 +12,34 @@ struct Reading {
     var isAsKept: Bool
     /// True when the listing showed no difference: it was read because its details were old.
     var wasStale: Bool
+    /// When its details were read before; nil when they never were.
+    var readBefore: Timestamp?
+
+    /// False when only what the listing itself says could be read.
+    var isRead: Bool { !snapshot.className.isEmpty }
+
+    /// When the details that it holds were read: those that could not be read now are as old as they were.
+    func refreshed(at now: Timestamp) -> Timestamp? { isRead && !isCompleted ? now : readBefore }
+
+    private(set) var isCompleted = false
+
+    /// With the details that are kept, where its own could not be read: not being allowed to look is no change of the task.
+    func completed(by kept: Snapshot?, content known: Fingerprint?) -> Reading {
+        guard !isRead, let kept, !kept.className.isEmpty else { return self }
+        var reading = self
+        reading.isCompleted = true
+        reading.snapshot.className = kept.className
+        reading.snapshot.fields = kept.fields
+        reading.snapshot.labels = kept.labels
+        reading.content = reading.snapshot.contentFingerprint
+        reading.isAsKept = known == reading.content
+        return reading
+    }
+}
+
+extension Snapshot {
+    /// Of everything the snapshot says.
+    var contentFingerprint: Fingerprint { Fingerprint(content: json(source: "").encoded(.sorted)) }
 }
 
 /// The tasks whose details a poll reads, in the order in which their events are told: new ones, changed ones, then those whose
@@ -42,11 +70,12 @@ struct ReadingOrder {
         readings.reserveCapacity(keys.count)
         for (place, key) in keys.enumerated() {
             guard let snapshot = details.snapshots[key], let listed = listed[key] ?? known[key]?.listed else { continue }
-            let content = Fingerprint(content: snapshot.json(source: "").encoded(.sorted))
+            let content = snapshot.contentFingerprint
+            let task = known[key]
             readings.append(
                 Reading(
-                    key: key, listed: listed, snapshot: snapshot, content: content, isAsKept: known[key]?.content == content,
-                    wasStale: stale.indices.contains(place)))
+                    key: key, listed: listed, snapshot: snapshot, content: content, isAsKept: task?.content == content,
+                    wasStale: stale.indices.contains(place), readBefore: task?.refreshed))
         }
         return readings
     }
@@ -56,7 +85,9 @@ extension KnownTasks {
     /// Remembers what a poll that was kept has read.
     mutating func take(_ readings: [Reading], at now: Timestamp) {
         for reading in readings {
-            set(KnownTask(key: reading.key, listed: reading.listed, content: reading.content, refreshed: now))
+            set(
+                KnownTask(
+                    key: reading.key, listed: reading.listed, content: reading.content, refreshed: reading.refreshed(at: now)))
         }
     }
 

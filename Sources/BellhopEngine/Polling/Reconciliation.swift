@@ -33,9 +33,8 @@ struct Reconciliation {
     private mutating func reconcile(_ reading: Reading, _ evidence: Evidence) {
         let key = reading.key
         var generation: Int64 = 1
-        var after = reading.snapshot
+        let after = reading.snapshot
         if let before = evidence.remembered[key] {
-            if after.className.isEmpty { after.className = before.snapshot.className }
             generation = before.generation
             if let removed = before.removed {
                 generation += 1
@@ -55,8 +54,8 @@ struct Reconciliation {
         }
         present.append(
             PollCommit.PresentTask(
-                snapshot: after, listed: reading.listed, content: reading.content, generation: generation, refreshed: evidence.now
-            ))
+                snapshot: after, listed: reading.listed, content: reading.content, generation: generation,
+                refreshed: reading.refreshed(at: evidence.now)))
     }
 
     private mutating func depart(_ key: TaskKey, _ evidence: Evidence) {

@@ -172,6 +172,41 @@ import Testing
         #expect(try await bench.happened() == ["task_created a"])
     }
 
+    @Test func `details that may not be read are no change, nor is reading them again, and what is kept of them stays`()
+        async throws
+    {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<3))
+        var poller = bench.poller(source)
+        for isForbidden in [true, false, true, false, true] {
+            source.edit { $0.isForbidden = isForbidden }
+            _ = try await poller.pollOnce()
+            await bench.clock.advance(by: .seconds(60))
+        }
+        #expect(try await bench.happened() == [])
+        // What the listing says is told all the same, with the fields as they were last read.
+        source.put(task("t1", "printer is fine", ["priority": 1]))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id]?[1] == task("t1", "printer is fine"))
+        source.edit { $0.isForbidden = false }
+        _ = try await poller.pollOnce()
+        let title = "title: \(JSON.string("printer on fire")) → \(JSON.string("printer is fine"))"
+        #expect(try await bench.happened() == ["task_changed t1 \(title)", "task_changed t1 priority: 3 → 1"])
+    }
+
+    @Test func `details that could not be read are asked for again at the next poll`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(
+            source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600))))
+        source.edit { $0.isForbidden = true }
+        for _ in 0..<2 { _ = try await poller.pollOnce() }
+        source.edit { $0.isForbidden = false }
+        for _ in 0..<2 { _ = try await poller.pollOnce() }
+        #expect(source.asked.details.count == 3)
+        #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id] == tasks(0..<2))
+    }
+
     @Test func `what the source has to say is told once for as long as it stays the same`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))

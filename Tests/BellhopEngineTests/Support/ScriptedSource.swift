@@ -16,6 +16,8 @@ final class ScriptedSource: Source {
         var details: [Failure?] = []
         /// Tasks of which the details say nothing.
         var unreadable: Set<TaskKey> = []
+        /// True while the details say no more than the listing does, as where the account may not read them.
+        var isForbidden = false
         var notice: String?
         var cursor: Cursor?
     }
@@ -112,7 +114,9 @@ final class ScriptedSource: Source {
         var details = Details(notice: state.notice)
         for key in keys where !state.unreadable.contains(key) {
             if let task = state.tasks.first(where: { $0.key == key }), listed.contains(key) {
-                details.snapshots[key] = task
+                details.snapshots[key] =
+                    state.isForbidden
+                    ? Snapshot(key: key, number: task.number, title: task.title, type: task.type, url: task.url) : task
             } else {
                 details.departures[key] = state.departures[key] ?? .gone
             }
