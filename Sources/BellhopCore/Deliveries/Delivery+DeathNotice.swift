@@ -1,6 +1,8 @@
 extension Delivery {
-    /// The event that says that this delivery was given up.
-    public func deathNotice(_ failure: Failure, at now: Timestamp) -> Event {
+    /// The event that says that this delivery was given up; nil where ``Event/lastHop`` of our own deeds led to it, for a rule that
+    /// tells of it by a delivery that dies as well would go round for ever.
+    public func deathNotice(_ failure: Failure, at now: Timestamp) -> Event? {
+        guard hop < Event.lastHop else { return nil }
         var data: JSON.Object = [
             "delivery": .object([
                 "id": .string(id.text), "rule": .string(id.rule), "action": .string(action), "receiver": .string(id.receiver),
@@ -18,4 +20,9 @@ extension Delivery {
             source: task?.source ?? "bellhop", subject: task?.subject ?? "delivery/\(id.text)", time: now, data: data,
             hop: hop + 1)
     }
+}
+
+extension Event {
+    /// So many of our own deeds, one after another, lead to an event at most: rules that set each other off end there.
+    public static let lastHop = 5
 }

@@ -159,7 +159,7 @@ public struct Dispatcher: Sendable {
         let now = surroundings.clock.now
         let next = delivery.retry.next(after: outcome, attempt: claim.attempt.number, now: now, jitter: surroundings.random())
         var events: [Event] = []
-        if case .dead(let failure) = next { events.append(delivery.deathNotice(failure, at: now)) }
+        if case .dead(let failure) = next, let notice = delivery.deathNotice(failure, at: now) { events.append(notice) }
         return Finish(id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, events: events)
     }
 

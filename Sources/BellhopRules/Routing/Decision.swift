@@ -3,9 +3,6 @@ import CEL
 
 /// The work of deciding a batch: what one run of a rule leaves behind counts for the next.
 struct Decision {
-    /// Events that this many of our own writes led to make no rule write any more.
-    static let lastHop = 5
-
     private let book: RuleBook
     private let matches: Matches
     private let known: [StateKey: JSON]
@@ -54,9 +51,10 @@ struct Decision {
             }
         }
         if let failure = run.failure { return count(error: failure, of: run.rule) }
-        if rule.writesTasks, frame.event.hop >= Self.lastHop {
+        if rule.writesTasks, frame.event.hop >= Event.lastHop {
             return count(
-                error: "stopped: \(Self.lastHop) writes of rules, one after another, led to this event; rules set each other off",
+                error:
+                    "stopped: \(Event.lastHop) writes of rules, one after another, led to this event; rules set each other off",
                 of: run.rule)
         }
         guard pass(run, rule) else { return }
@@ -213,9 +211,8 @@ struct Decision {
 
     private mutating func add(_ delivery: Delivery) {
         deliveries.append(delivery)
-        // A rule for `delivery_dead` whose own delivery dies would go round for ever.
-        if case .dead(let failure) = delivery.initial, delivery.hop < Self.lastHop {
-            events.append(delivery.deathNotice(failure, at: now))
+        if case .dead(let failure) = delivery.initial, let notice = delivery.deathNotice(failure, at: now) {
+            events.append(notice)
         }
     }
 

@@ -100,6 +100,17 @@ import Testing
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
     }
 
+    @Test func `a rule that tells of what was given up, by what is given up as well, ends`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(telling("delivery_dead"))
+        let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
+        let engine = Engine(bench.surroundings, shelf: shelf, sources: [], actions: { _ in action })
+        try await bench.owe([Owed("a")])
+        _ = try await engine.runOnce()
+        #expect(try await bench.store.events(EventQuery(types: [.deliveryDead])).map(\.event.hop) == [1, 2, 3, 4, 5])
+        #expect(action.count == 6)
+    }
+
     @Test func `what is too old is not sent any more, and says so`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
