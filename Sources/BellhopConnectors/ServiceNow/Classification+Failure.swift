@@ -40,7 +40,7 @@ extension Classification {
             return Failure(
                 .apiMissing, .giveUp,
                 "\(place) has no Task Tracker API: install the \"My Work\" update set there (400, no such resource).")
-        case .tooLong: return Failure(.refused, .giveUp, "\(place) refuses so long an address (414).")
+        case .tooLong: return Failure(.tooLarge, .giveUp, "\(place) refuses so long an address (414).")
         case .refused(let status, let text):
             return Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.said(text)).")
         case .serverError(let status, let text):

@@ -24,7 +24,7 @@ struct TaskTable: Sendable {
         while let keys = pending.popLast() {
             do throws(Failure) {
                 try await take(keys, into: &rows)
-            } catch  where (error.reason == .quota || Self.isTooLong(error)) && keys.count > 1 {
+            } catch  where (error.reason == .quota || error.reason == .tooLarge) && keys.count > 1 {
                 let half = keys.count / 2
                 pending.append(Array(keys[half...]))
                 pending.append(Array(keys[..<half]))
@@ -35,8 +35,6 @@ struct TaskTable: Sendable {
         }
         return rows
     }
-
-    private static func isTooLong(_ failure: Failure) -> Bool { failure.reason == .refused && failure.message.contains("(414)") }
 
     private func take(_ keys: [TaskKey], into rows: inout Rows) async throws(Failure) {
         let asked = Set(keys)

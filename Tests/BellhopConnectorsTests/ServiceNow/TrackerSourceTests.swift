@@ -118,9 +118,10 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
     }
 
-    @Test func `a batch that takes the server too long is halved`() async throws {
+    @Test(arguments: [Fault.transactionCancelled, .status(414, body: "")])
+    func `a batch that is too much for the server is halved`(_ fault: Fault) async throws {
         for number in 1...20 { instance.addTask(title: "Task \(number)", assignedTo: "john.doe") }
-        practice.simulation.faults.add(.transactionCancelled, "GET", path: "/api/now/v2/table/task")
+        practice.simulation.faults.add(fault, "GET", path: "/api/now/v2/table/task")
         let (_, details) = try await poll()
         #expect(details.snapshots.values.allSatisfy { !$0.className.isEmpty })
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
