@@ -14,16 +14,19 @@ public struct CommentAction: Action {
         public var server: Duration
         /// By how much clocks of the server's own machines may differ.
         public var skew: Duration
+        /// By how much our own clock may have been corrected between two attempts.
+        public var correction: Duration
         /// How long to wait before each further look for a comment that the server says it has written.
         public var looks: [Duration]
 
         public init(
             start: Duration = .seconds(30), server: Duration = .seconds(90), skew: Duration = .seconds(30),
-            looks: [Duration] = [.seconds(1), .seconds(3)]
+            correction: Duration = .seconds(900), looks: [Duration] = [.seconds(1), .seconds(3)]
         ) {
             self.start = start
             self.server = server
             self.skew = skew
+            self.correction = correction
             self.looks = looks
         }
 
@@ -43,9 +46,12 @@ public struct CommentAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let comment = try Comment(delivery)
-        let work = try await prepare(comment, attempt)
-        if attempt.number > 1, let receipt = try await earlier(work, attempt) { return receipt }
-        return try await write(work, for: delivery, attempt)
+        // A person's retry counts from 1 again, and what was sent before may be there all the same.
+        let isFirst = attempt.number == 1 && attempt.lastUncertain == nil
+        var note = isFirst ? CommentNote() : try await note(of: delivery)
+        let work = try await prepare(comment, attempt, note)
+        if !isFirst, let receipt = try await earlier(work, for: delivery, attempt, &note) { return receipt }
+        return try await write(work, for: delivery, &note)
     }
 
     /// What is to be written, where, and how it is found again.
@@ -53,6 +59,8 @@ public struct CommentAction: Action {
         var comment: Comment
         /// The task's table, where it is known.
         var table: String
+        /// The server's time before it could first have been sent.
+        var since: Timestamp
         var search: Journal.Search
         /// It is not sent after this moment.
         var notAfter: Timestamp
@@ -61,9 +69,9 @@ public struct CommentAction: Action {
     // MARK: Before
 
     /// Makes sure of the task. Where the account may not read it, the tracker's list says whether it is there.
-    private func prepare(_ comment: Comment, _ attempt: Attempt) async throws(Failure) -> Work {
+    private func prepare(_ comment: Comment, _ attempt: Attempt, _ note: CommentNote) async throws(Failure) -> Work {
         var table = "task"
-        var lead: Duration?
+        var serverTime: Timestamp?
         do throws(Failure) {
             let reply = try await session.send(
                 .table(
@@ -76,23 +84,30 @@ public struct CommentAction: Action {
             }
             let name = FieldValue(reply.record["sys_class_name"])?.raw ?? ""
             if !name.isEmpty, name.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }) { table = name }
-            lead = reply.clockLead
+            serverTime = reply.serverTime
         } catch  where error.reason == .forbidden {
-            lead = try await checkList(for: comment)
+            serverTime = try await checkList(for: comment)
         } catch  where error.reason == .goneOrHidden {
             throw Failure(
                 .goneOrHidden, .giveUp,
                 "The task \(comment.number) is not there any more, or hidden from this account; no comment was sent. (\(error.message))"
             )
         }
-        let began = min(attempt.firstStarted ?? attempt.now, attempt.now)
+        let now = connection.clock.now
+        var since = serverTime ?? now
+        if let kept = note.since {
+            since = kept
+        } else if let began = attempt.firstStarted {
+            // Reckoned by our own clock, which may have been corrected since.
+            since = since - max(now - began, .zero) - times.correction
+        }
         let search = Journal.Search(
             task: comment.task, element: comment.element, text: comment.text,
-            notBefore: began + (lead ?? .zero) - times.skew, claimed: attempt.claimed)
-        return Work(comment: comment, table: table, search: search, notAfter: attempt.now + times.start)
+            notBefore: since - times.skew, claimed: attempt.claimed)
+        return Work(comment: comment, table: table, since: since, search: search, notAfter: attempt.now + times.start)
     }
 
-    private func checkList(for comment: Comment) async throws(Failure) -> Duration? {
+    private func checkList(for comment: Comment) async throws(Failure) -> Timestamp? {
         let reply = try await session.send(.tasks)
         let listing: Listing
         do {
@@ -106,21 +121,31 @@ public struct CommentAction: Action {
                 "The task \(comment.number) is not among the active tasks of \(connection.username) any more, "
                     + "and this account may not read others; no comment was sent.")
         }
-        return reply.clockLead
+        return reply.serverTime
     }
 
     /// What became of earlier attempts. Nil when it is certain that nothing was written, so that it may be sent.
-    private func earlier(_ work: Work, _ attempt: Attempt) async throws(Failure) -> Receipt? {
+    private func earlier(
+        _ work: Work, for delivery: Delivery, _ attempt: Attempt, _ note: inout CommentNote
+    ) async throws(Failure) -> Receipt? {
         let finding = try await Journal(session: session).look(for: work.search)
-        if case .written(let id) = finding { return work.comment.receipt("found written by an earlier attempt", id) }
+        if case .written(let id) = finding {
+            try await keep(nil, of: delivery)
+            return work.comment.receipt("found written by an earlier attempt", id)
+        }
         guard let uncertain = attempt.lastUncertain else { return nil }
         let left = (uncertain + times.quiet) - connection.clock.now
+        let decided = note.decided || attempt.number == 1
         if left > .zero {
+            if decided != note.decided {
+                note.decided = decided
+                try await keep(note, of: delivery, or: .retry(after: nil))
+            }
             throw Failure(
                 .notWritten, .retry(after: left),
                 "An earlier attempt may still be at work on \(place); the comment is looked for again before it is sent.")
         }
-        if finding == .absent { return nil }
+        if finding == .absent || decided { return nil }
         throw Failure(
             .notWritten, .hold,
             "An earlier attempt may have written the comment, and this account cannot read the journal of \(work.comment.number): "
@@ -129,15 +154,26 @@ public struct CommentAction: Action {
 
     // MARK: Writing
 
-    private func write(_ work: Work, for delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+    private func write(_ work: Work, for delivery: Delivery, _ note: inout CommentNote) async throws(Failure) -> Receipt {
+        // On disk before anything is sent, so that whoever looks for it knows from when on. A person's word is good for one time.
+        if note.since == nil || note.decided {
+            note.since = work.since
+            note.decided = false
+            try await keep(note, of: delivery, or: .retry(after: nil))
+        }
         let reply: ServiceNowReply
         do {
             reply = try await session.send(work.comment.call(table: work.table, notAfter: work.notAfter))
         } catch  where error.remedy == .unknownOutcome {
-            if let receipt = await lookAfter(error, work) { return receipt }
-            throw error
+            guard let receipt = await lookAfter(error, work) else { throw error }
+            try await keep(nil, of: delivery)
+            return receipt
+        } catch  where error.remedy == .giveUp {
+            let refusal = error
+            do throws(Failure) { try await keep(nil, of: delivery) } catch { throw refusal }  // a note too many harms nobody
+            throw refusal
         }
-        return try await confirm(work, reply, for: delivery)
+        return try await confirm(work, reply, for: delivery, note)
     }
 
     /// Looks at once after an outcome that nobody knows. A look that fails tells nothing; the next attempt looks again.
@@ -151,7 +187,9 @@ public struct CommentAction: Action {
     }
 
     /// Looks whether what the server says it has written is there.
-    private func confirm(_ work: Work, _ reply: ServiceNowReply, for delivery: Delivery) async throws(Failure) -> Receipt {
+    private func confirm(
+        _ work: Work, _ reply: ServiceNowReply, for delivery: Delivery, _ note: CommentNote
+    ) async throws(Failure) -> Receipt {
         let status = String(reply.status)
         for wait in [.zero] + times.looks {
             let finding: Journal.Finding
@@ -164,45 +202,47 @@ public struct CommentAction: Action {
             }
             switch finding {
             case .written(let id):
-                try await setRefusals(nil, delivery)
+                try await keep(nil, of: delivery)
                 return work.comment.receipt(status, id)
-            case .unprovable: return work.comment.receipt("\(status); this account cannot read the journal to confirm it", nil)
+            case .unprovable:
+                try await keep(nil, of: delivery)
+                return work.comment.receipt("\(status); this account cannot read the journal to confirm it", nil)
             case .absent: continue
             }
         }
-        let refusals = try await refusals(delivery) + 1
-        guard refusals < 2 else {
-            try await setRefusals(nil, delivery)
+        var note = note
+        note.refusals += 1
+        guard note.refusals < 2 else {
+            try await keep(nil, of: delivery)
             throw Failure(
                 .notWritten, .giveUp,
                 "\(place) said \(status) twice, but the comment is not in the journal of \(work.comment.number): "
                     + "the access rules probably do not let \(connection.username) write \(work.comment.element).")
         }
-        try await setRefusals(refusals, delivery)
+        try await keep(note, of: delivery)
         throw Failure(
             .notWritten, .unknownOutcome,
             "\(place) said \(status), but the comment is not in the journal of \(work.comment.number); it is looked for again.")
     }
 
-    // How often a delivery was said to be written and was not, kept beyond the attempt. After a write all that goes wrong here leaves
-    // its outcome unknown.
+    // MARK: The notebook
 
-    private func refusals(_ delivery: Delivery) async throws(Failure) -> Int {
+    private func note(of delivery: Delivery) async throws(Failure) -> CommentNote {
         do {
-            return Int(try await connection.notebook.note(Self.key(delivery))?.asInt ?? 0)
+            return CommentNote(json: try await connection.notebook.note(CommentNote.key(delivery)))
         } catch {
-            throw Failure(.fileSystem, .unknownOutcome, "What is known of the delivery cannot be read: \(error).")
+            throw Failure(.fileSystem, .retry(after: nil), "What is known of the delivery cannot be read: \(error).")
         }
     }
 
-    private func setRefusals(_ count: Int?, _ delivery: Delivery) async throws(Failure) {
+    /// After a write all that goes wrong here leaves its outcome unknown; what is kept before one says what to do.
+    private func keep(
+        _ note: CommentNote?, of delivery: Delivery, or remedy: Failure.Remedy = .unknownOutcome
+    ) async throws(Failure) {
         do {
-            if count == nil, try await connection.notebook.note(Self.key(delivery)) == nil { return }
-            try await connection.notebook.setNote(Self.key(delivery), to: count.map { .int(Int64($0)) })
+            try await connection.notebook.setNote(CommentNote.key(delivery), to: note?.json)
         } catch {
-            throw Failure(.fileSystem, .unknownOutcome, "What is known of the delivery cannot be kept: \(error).")
+            throw Failure(.fileSystem, remedy, "What is known of the delivery cannot be kept: \(error).")
         }
     }
-
-    private static func key(_ delivery: Delivery) -> String { "unwritten-comment/\(delivery.id.text)" }
 }

@@ -27,8 +27,8 @@ struct ServiceNowReply: Sendable {
     var json: JSON
     var body: [UInt8]
     var headers: HeaderFields
-    /// How far the server's clock is ahead of ours, by this answer's `Date`; nil without one.
-    var clockLead: Duration?
+    /// The server's time, by this answer's `Date`; nil without one.
+    var serverTime: Timestamp?
 
     var rows: [JSON] { json["result"]?.asArray ?? [] }
     var record: JSON { json["result"] ?? .null }

@@ -117,9 +117,9 @@ actor ServiceNowSession {
     }
 
     private func reply(_ response: HTTPResponse, _ json: JSON) -> ServiceNowReply {
-        let lead = response.headers["Date"].flatMap { Timestamp(httpDate: $0) }.map { $0 - clock.now }
+        let time = response.headers["Date"].flatMap { Timestamp(httpDate: $0) }
         return ServiceNowReply(
-            json: json, body: response.body, headers: response.headers, clockLead: lead, status: response.status)
+            json: json, body: response.body, headers: response.headers, serverTime: time, status: response.status)
     }
 
     // MARK: Logging in
