@@ -124,6 +124,29 @@ import Testing
         }
     }
 
+    @Test func `a store that another program holds is told, and works when that is done`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            try await stage.bellhop("run", "--once")
+            let file = open(stage.folder.path + "/bellhop.db", O_RDWR)
+            try #require(file >= 0)
+            // The bytes on which SQLite's readers hold their shared locks (SQLite's file locking, 6.0).
+            var lock = flock()
+            lock.l_type = Int16(F_WRLCK)
+            lock.l_start = 0x4000_0002
+            lock.l_len = 510
+            try #require(fcntl(file, F_SETLK, &lock) == 0)
+            let task = stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+            let locked = try await stage.bellhop("run", "--once")
+            #expect(locked.code == 75, "\(locked.errors)")
+            #expect(sentence(locked)?.contains("Another program holds the store") ?? false, "\(locked.errors)")
+            close(file)
+            let free = try await stage.bellhop("run", "--once")
+            #expect(free.code == 0, "\(free.errors)")
+            #expect(stage.notes(on: task.id).count == 1)
+        }
+    }
+
     @Test func `a store of a newer version is refused, and left as it is`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             try await stage.bellhop("run", "--once")
