@@ -45,6 +45,20 @@ public struct CommentAction: Action {
     }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        do throws(Failure) {
+            return try await proceed(delivery, attempt)
+        } catch {
+            // The last attempt failed for sure, but an earlier one may have written it: that is not dead.
+            guard case .retry = error.remedy, attempt.lastUncertain != nil, attempt.number >= delivery.retry.attempts else {
+                throw error
+            }
+            throw Failure(
+                error.reason, .hold,
+                error.message + " An earlier attempt may have written the comment: look there, then retry or drop the delivery.")
+        }
+    }
+
+    private func proceed(_ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         let comment = try Comment(delivery)
         // A person's retry counts from 1 again, and what was sent before may be there all the same.
         let isFirst = attempt.number == 1 && attempt.lastUncertain == nil

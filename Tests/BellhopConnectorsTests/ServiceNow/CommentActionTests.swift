@@ -274,6 +274,15 @@ import Testing
         }
     }
 
+    @Test func `a last attempt that cannot look holds what an earlier one may have written`() async throws {
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/task", times: nil)
+        var delivery = Delivery.comment("Thanks", on: task.id)
+        delivery.retry.attempts = 3
+        #expect(await failing(delivery, attempt(2, uncertain: start))?.remedy == .retry(after: nil))
+        #expect(await failing(delivery, attempt(3))?.remedy == .retry(after: nil))
+        #expect(await failing(delivery, attempt(3, uncertain: start))?.remedy == .hold)
+    }
+
     @Test func `a delivery whose notebook cannot be written is not sent`() async throws {
         practice.notebook.refuseWriting()
         let failure = await failing(.comment("Thanks", on: task.id), attempt(1))
