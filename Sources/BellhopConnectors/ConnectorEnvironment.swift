@@ -8,6 +8,8 @@ public struct ConnectorEnvironment: Sendable {
     public var notebook: any Notebook
     /// The login that the keychain holds for a connection; nil when it holds none. Asked at each login, so that a changed password is seen.
     public var login: @Sendable (_ connection: String) async throws -> (username: String, password: String)?
+    /// What tells one storing of a connection's login from the next, even of the same password; nil where nothing does.
+    public var loginMark: @Sendable (_ connection: String) async throws -> String?
     /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current one.
     public var baseFolder: String
     /// Gets the lines of `log` actions that have no file.
@@ -19,6 +21,7 @@ public struct ConnectorEnvironment: Sendable {
     public init(
         clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         login: @escaping @Sendable (_ connection: String) async throws -> (username: String, password: String)?,
+        loginMark: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         baseFolder: String, output: @escaping LogSink, logRotation: LogRotation = LogRotation(),
         random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     ) {
@@ -26,6 +29,7 @@ public struct ConnectorEnvironment: Sendable {
         self.events = events
         self.notebook = notebook
         self.login = login
+        self.loginMark = loginMark
         self.baseFolder = baseFolder
         self.output = output
         self.logRotation = logRotation

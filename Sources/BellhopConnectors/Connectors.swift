@@ -141,7 +141,7 @@ public struct Connectors: Sendable {
         guard settings.record("auth")?.boolean("keychain") == true else {
             return try ServiceNowConnection(name: name, settings: settings, in: surroundings)
         }
-        let login = environment.login
+        let (login, mark) = (environment.login, environment.loginMark)
         let stored: (username: String, password: String)?
         do {
             stored = try await login(name)
@@ -162,7 +162,7 @@ public struct Connectors: Sendable {
                         .unauthenticated, .pauseConnection,
                         "The keychain holds no login for \(name) any more: run `bellhop login \(name)`.")
                 }
-                return Credentials(username: login.username, password: login.password)
+                return Credentials(username: login.username, password: login.password, mark: try await mark(name) ?? "")
             }, in: surroundings)
     }
 

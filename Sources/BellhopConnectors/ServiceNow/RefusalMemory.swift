@@ -2,7 +2,7 @@ import BellhopCore
 import Crypto
 import Synchronization
 
-/// Remembers that a password was refused, so that nobody tries it again until it is another one. Outlives a restart.
+/// Remembers that a password was refused, so that nobody tries it again until it is another one, or stored again. Outlives a restart.
 ///
 /// The sessions of a connection share one, and log in one after the other through its gate: a wrong password is tried once, not once
 /// a session. What it keeps of the password is a salted hash, stretched and cut to 64 bits.
@@ -69,7 +69,8 @@ final class RefusalMemory: Sendable {
     private static func hash(_ credentials: Credentials, salt: String) -> String {
         let secret = SymmetricKey(data: Array(salt.utf8))
         var digest = Array(
-            HMAC<SHA256>.authenticationCode(for: Array("\(credentials.username)\u{0}\(credentials.password)".utf8), using: secret)
+            HMAC<SHA256>.authenticationCode(
+                for: Array("\(credentials.username)\u{0}\(credentials.password)\u{0}\(credentials.mark)".utf8), using: secret)
         )
         for _ in 0..<5_000 { digest = Array(HMAC<SHA256>.authenticationCode(for: digest, using: secret)) }
         return digest.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

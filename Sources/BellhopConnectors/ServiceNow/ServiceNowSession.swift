@@ -191,15 +191,16 @@ actor ServiceNowSession {
         case .unauthenticated:
             throw Failure(
                 .unauthenticated, .pauseConnection,
-                "\(base.place) refuses the password of \(credentials.username) (401). It is not tried again until it is another one: "
-                    + "run `bellhop login \(events.connection)` or correct the configuration. If the password is right, the instance may "
-                    + "not allow Basic authentication for this account (role snc_basic_auth_api_access), or want a second factor."
+                "\(base.place) refuses the password of \(credentials.username) (401). It is not tried again until it is another one, "
+                    + "or until you run `bellhop login \(events.connection)`. If the password is right, the instance may not allow Basic "
+                    + "authentication for this account (role snc_basic_auth_api_access), or want a second factor: "
+                    + "run `bellhop login \(events.connection)` once that is mended."
             )
         case .mfaRequired:
             throw Failure(
                 .mfaRequired, .pauseConnection,
                 "\(base.place) wants a second factor of \(credentials.username), which an unattended program cannot give: "
-                    + "use an account for integrations.")
+                    + "use an account for integrations, or run `bellhop login \(events.connection)` once it needs none.")
         default:
             guard let failure = meaning.failure(of: base.place, changesSomething: false) else {
                 preconditionFailure("what is no good answer is a failure")

@@ -105,6 +105,27 @@ import Testing
         #expect(practice.instance.counts.failedLogins == 1)
     }
 
+    @Test func `a refused login that is stored again is tried again, though its password is the same`() async throws {
+        try await practice.simulation.serve { address in
+            let mark = PasswordStore("1")
+            let environment = ConnectorEnvironment(
+                clock: practice.clock, events: practice.events, notebook: practice.notebook,
+                login: { _ in ("john.doe", "new horse") }, loginMark: { _ in mark.password }, baseFolder: "", output: { _ in })
+            let connectors = try await Connectors(
+                connections: [("snow", "servicenow", Settings(["instance": .string(address), "auth": ["keychain": true]]))],
+                sources: [("work", "tracker", "snow", Settings())], environment: environment)
+            let source = try #require(connectors.sources.first)
+            for _ in 1...2 { #expect(await failure { _ = try await source.list(after: nil) }?.reason == .unauthenticated) }
+            practice.instance.setPassword(of: "john.doe", to: "new horse")
+            #expect(await failure { _ = try await source.list(after: nil) }?.reason == .unauthenticated)
+            mark.password = "2"
+            #expect(await failure { _ = try await source.list(after: nil) } == nil)
+            await connectors.shutdown()
+        }
+        #expect(practice.instance.counts.failedLogins == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
     @Test func `a refusal is remembered even where it cannot be written down`() async throws {
         try await practice.simulation.serve { address in
             let connection = try practice.connection(address, password: "wrong")
