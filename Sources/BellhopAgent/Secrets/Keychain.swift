@@ -7,10 +7,13 @@ public struct Keychain: Sendable {
     public struct Login: Sendable, Hashable {
         public var username: String
         public var password: String
+        /// Another for each time that a login is stored, so that a password that was refused is tried again once it is stored again.
+        public var nonce: String?
 
-        public init(username: String, password: String) {
+        public init(username: String, password: String, nonce: String? = nil) {
             self.username = username
             self.password = password
+            self.nonce = nonce
         }
     }
 
@@ -40,11 +43,15 @@ public struct Keychain: Sendable {
         guard let login = try contents()["logins"]?[connection], let username = login["username"]?.asString,
             let password = login["password"]?.asString
         else { return nil }
-        return Login(username: username, password: password)
+        return Login(username: username, password: password, nonce: login["nonce"]?.asString)
     }
 
     public func setLogin(_ connection: String, to login: Login?) throws(SecretError) {
-        let value = login.map { JSON.object(["username": .string($0.username), "password": .string($0.password)]) }
+        let value = login.map { login in
+            var members: JSON.Object = ["username": .string(login.username), "password": .string(login.password)]
+            members["nonce"] = login.nonce.map(JSON.string)
+            return JSON.object(members)
+        }
         try change { $0["logins"] = Self.setting($0["logins"], connection, value) }
     }
 

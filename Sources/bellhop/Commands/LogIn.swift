@@ -8,9 +8,10 @@ struct LogIn: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login", abstract: "Ask for a connection's login, try it, and store it in the keychain.",
         discussion: """
-            For connections with `auth: {keychain: true}`. The password is asked for without being shown; where standard input is no
+            For connections with `auth: {keychain: true}`; a login in bellhop.yaml is only tried. The password is asked for without being shown; where standard input is no
             terminal, its lines are the user name (unless --user gives it) and the password. A login that is refused is not stored,
-            and what was stored before stays.
+            and what was stored before stays. One that works
+            is tried by the agent again, also when the server refused it before.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -28,28 +29,70 @@ struct LogIn: AsyncParsableCommand {
             let help = Suggestion.didYouMean(connection, among: names) ?? "there is \(names.joined(separator: ", "))"
             throw Trouble(.usage, "There is no connection `\(connection)`: \(help)")
         }
-        guard entry.settings.record("auth")?.boolean("keychain") == true else {
-            throw Trouble(
-                .usage,
-                "The connection `\(connection)` has its login in bellhop.yaml; write `auth: {keychain: true}` to store it here.")
+        guard let auth = entry.settings.record("auth") else {
+            throw Trouble(.usage, "The connection `\(connection)` is of a kind that has no login.")
         }
+        guard auth.boolean("keychain") == true else { return try await tryConfigured(configuration) }
         guard let user = user ?? Console.ask("User name: "), !user.isEmpty,
             let password = Console.askSecret("Password: "), !password.isEmpty
         else { throw Trouble(.usage, "No user name or no password was given, so nothing was stored.") }
-        let name = try await attempt(Keychain.Login(username: user, password: password), configuration)
+        let name = try await attempt((user, password), configuration, notebook: Deaf())
+        let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
         do throws(SecretError) {
-            try config.keychain.setLogin(connection, to: Keychain.Login(username: user, password: password))
+            try config.keychain.setLogin(connection, to: Keychain.Login(username: user, password: password, nonce: nonce))
         } catch {
             throw Trouble(error)
         }
         Console.note("Logged in as \(name.singleLine); stored in \(config.keychain.path).")
     }
 
-    /// Tries a login that is not stored yet. The name of the user.
-    private func attempt(_ login: Keychain.Login, _ configuration: Configuration) async throws(Trouble) -> String {
+    /// Tries the login that bellhop.yaml has. The store learns how it went, so that an agent does not go by an earlier refusal.
+    private func tryConfigured(_ configuration: Configuration) async throws(Trouble) {
+        guard user == nil else {
+            throw Trouble(
+                .usage,
+                "The connection `\(connection)` has its login in bellhop.yaml; write `auth: {keychain: true}` to store one here.")
+        }
+        var store: SQLiteStore?
+        var agentRuns = false
+        do throws(StoreError) {
+            if Files.exist(configuration.store) { store = try SQLiteStore.open(path: configuration.store) }
+        } catch {
+            guard error.kind == .busy else { throw Trouble(error) }
+            agentRuns = true
+        }
+        let name: String
+        do throws(Trouble) {
+            name = try await attempt(nil, configuration, notebook: store ?? Deaf())
+        } catch {
+            try await close(store)
+            throw error
+        }
+        try await close(store)
+        Console.note("Logged in as \(name.singleLine) with the login in bellhop.yaml; nothing was stored.")
+        if agentRuns {
+            throw Trouble(
+                .tryLater,
+                "An agent runs, and does not try again what it was refused: if it was, stop it, run `bellhop login \(connection)`, "
+                    + "and start it again.")
+        }
+    }
+
+    private func close(_ store: SQLiteStore?) async throws(Trouble) {
+        do throws(StoreError) {
+            try await store?.close()
+        } catch {
+            throw Trouble(error)
+        }
+    }
+
+    /// Tries a login that is not stored yet, or the one of the configuration. The name of the user.
+    private func attempt(
+        _ login: (username: String, password: String)?, _ configuration: Configuration, notebook: any Notebook
+    ) async throws(Trouble) -> String {
         let environment = ConnectorEnvironment(
-            clock: SystemClock(), events: Deaf(), notebook: Deaf(),
-            login: { _ in (login.username, login.password) }, baseFolder: configuration.folder, output: { _ in })
+            clock: SystemClock(), events: Deaf(), notebook: notebook, login: { _ in login }, baseFolder: configuration.folder,
+            output: { _ in })
         let connectors: Connectors
         do throws(ConnectorErrors) {
             connectors = try await Connectors(
