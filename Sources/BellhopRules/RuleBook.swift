@@ -21,12 +21,8 @@ public struct RuleBook: Sendable {
     }
 
     init(_ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic]) {
-        let types = FieldTypes(surroundings.sources, isOpen: surroundings.isOpen)
         slots = cache.base.slots
-        facts = EventFacts(
-            readers: slots.all.map { SlotReader($0, types: types, groups: cache.groups) }, types: types,
-            users: Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first },
-            connections: Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first })
+        facts = EventFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
         index = RuleIndex(rules, readers: facts.readers)
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })

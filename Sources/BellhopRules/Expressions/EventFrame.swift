@@ -122,6 +122,15 @@ struct EventFacts: Sendable {
     /// The type that `type(task)` shows.
     let anyTask = ObjectType("task", fields: [], otherFields: .dyn)
 
+    /// - Parameter slots: those of all expressions that the frame is for.
+    init(_ surroundings: RuleSurroundings, slots: SlotTable, groups: [String: TaskGroup]) {
+        let types = FieldTypes(surroundings.sources, isOpen: surroundings.isOpen)
+        self.types = types
+        readers = slots.all.map { SlotReader($0, types: types, groups: groups) }
+        users = Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first }
+        connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }
+    }
+
     /// The connection of a source; without a configuration they have the same name.
     func connection(of source: String) -> String { connections[source] ?? source }
 }

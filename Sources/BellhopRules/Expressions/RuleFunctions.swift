@@ -3,6 +3,9 @@ import CEL
 
 /// The functions that rules have beside those of the language.
 enum RuleFunctions {
+    /// Those that ask the event.
+    static let ofEvents: Set<String> = ["changed", "label"]
+
     /// `age(time)`, `changed(field)`, `changed(field, from, to)` and `label(field)`.
     static func all(_ types: TaskTypes) -> [Function] {
         let known = FieldCheck(types)

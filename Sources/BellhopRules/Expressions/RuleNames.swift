@@ -13,11 +13,16 @@ struct RuleNames {
 
     /// - Parameter base: an environment that declares what all rules of these sources share.
     init(_ base: SharedNames, rule: String, events: [EventType]) {
+        self.init(base, events: events)
+        environment.declare(.init("rule", .string, scope: rule))
+    }
+
+    /// What may be used where there is no rule.
+    init(_ base: SharedNames, events: [EventType]) {
         environment = base.environment
         types = base.types
         sources = base.sources
         self.events = events
-        environment.declare(.init("rule", .string, scope: rule))
         if events.contains(where: { $0.hasTask || $0 == .deliveryDead }) {
             let task = CELType.object(types.task)
             environment.declare("task", events.allSatisfy(\.hasTask) ? task : .nullable(task))
@@ -51,13 +56,16 @@ struct SharedNames {
     let types: TaskTypes
     let sources: [RuleSurroundings.SourceFacts]
 
-    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, on base: Environment) {
+    /// - Parameter hasEvent: false where there is nothing to look at but the tasks of the sources.
+    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, on base: Environment, hasEvent: Bool = true) {
         self.sources = sources
         types = TaskTypes(sources, isOpen: isOpen)
         var environment = base
         environment.declare(.init("tasks", .list(.object(types.task)), scope: Self.scope(of: sources)))
         environment.declare(.init("user", .string, scope: Self.scope(of: sources)))
-        for function in RuleFunctions.all(types) { environment.declare(function) }
+        for function in RuleFunctions.all(types) where hasEvent || !RuleFunctions.ofEvents.contains(function.name) {
+            environment.declare(function)
+        }
         self.environment = environment
     }
 
@@ -65,10 +73,11 @@ struct SharedNames {
     static func scope(of sources: [RuleSurroundings.SourceFacts]) -> String { sources.map(\.name).joined(separator: ",") }
 
     /// What every rule may use.
-    static func base() -> Environment {
+    static func base(hasEvent: Bool = true) -> Environment {
         var environment = Environment()
-        environment.declare("event", .object(EventObject.type))
         environment.declare("now", .timestamp)
+        guard hasEvent else { return environment }
+        environment.declare("event", .object(EventObject.type))
         environment.declare("source", .string)
         return environment
     }

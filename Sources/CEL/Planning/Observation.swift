@@ -49,8 +49,13 @@ extension Planner {
 
 extension Expression {
     /// Evaluates the expression and tells what each part gave, in the order of the text. Slow: for explaining, not for routing.
-    public func explain(_ activation: Activation) -> (result: Observation.Outcome, parts: [Observation]) {
-        var planner = Planner(checked, in: environment, isObserving: true)
+    ///
+    /// - Parameter wholePaths: tells of a path such as `task.priority` as one part, read as the ``program`` reads it: in one step, where
+    ///   the host knows a short way. Otherwise each field is followed from the one before.
+    public func explain(
+        _ activation: Activation, wholePaths: Bool = false
+    ) -> (result: Observation.Outcome, parts: [Observation]) {
+        var planner = Planner(checked, in: environment, isObserving: true, readsPaths: wholePaths)
         let program = planner.program()
         let recorder = Recorder()
         activation.recorder = recorder
@@ -64,7 +69,7 @@ extension Expression {
                 Observation(
                     node: node, text: text.slice(node.range), type: checked.types[node.id] ?? .dyn, depth: depth,
                     outcome: seen?.outcome ?? .notEvaluated, times: seen?.times ?? 0))
-            if let reference = checked.references[node.id], case .variable = reference { return }
+            if planner.slots[node.id] != nil { return }
             for child in node.kind.children { visit(child, depth + 1) }
         }
         visit(checked.root, 0)

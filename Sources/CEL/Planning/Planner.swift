@@ -4,6 +4,8 @@ struct Planner {
     let environment: Environment
     /// Whether each part reports its value as it is evaluated; then nothing is fused or computed ahead.
     let isObserving: Bool
+    /// Whether a path of fields is one part, the slot's.
+    let readsPaths: Bool
     /// The slots that parts of the tree are, by node.
     private(set) var slots: [Int: Int] = [:]
     /// The values known ahead, by node.
@@ -11,7 +13,8 @@ struct Planner {
     /// How the values of blocks are computed, by their places.
     var blockPlans: [Int: Plan] = [:]
 
-    init(_ checked: Checked, in environment: Environment, isObserving: Bool = false) {
+    init(_ checked: Checked, in environment: Environment, isObserving: Bool = false, readsPaths: Bool = true) {
+        self.readsPaths = readsPaths
         self.checked = checked
         self.environment = environment
         self.isObserving = isObserving
@@ -93,7 +96,7 @@ struct Planner {
     // MARK: Fields and elements
 
     private mutating func select(_ node: Node, _ operand: Node, _ field: String, _ optional: Bool) -> Plan {
-        if !optional, !isObserving, let (variable, path) = variablePath(node) { return slot(variable, path, node) }
+        if !optional, readsPaths, let (variable, path) = variablePath(node) { return slot(variable, path, node) }
         let base = plan(operand)
         let range = node.point
         if optional {

@@ -1,0 +1,88 @@
+public import BellhopCore
+import CEL
+import YAML
+
+/// A checked expression with what it is about; evaluate it as often as you like.
+public struct BenchExpression: Sendable {
+    let expression: Expression
+    let needs: RuleExpression.Needs
+    let source: SourceText
+    let event: Event
+    let facts: EventFacts
+    let slots: SlotTable
+    let zone: TimeZoneTable
+
+    /// Whether it reads `tasks`.
+    public var needsTasks: Bool { needs.contains(.tasks) }
+
+    /// - Parameters:
+    ///   - now: the time that `now` and `age()` go by.
+    ///   - tasks: the tasks of the sources, by scope.
+    public func evaluate(at now: BellhopCore.Timestamp, tasks: [Scope.ID: [Snapshot]] = [:]) -> Evaluation {
+        let frame = EventFrame(facts, events: [StoredEvent(sequence: 0, event: event)], now: now, snapshots: tasks)
+        let activation = Activation(slots)
+        activation.begin(frame)
+        let (result, observations) = expression.explain(activation, wholePaths: true)
+        let outcome: Evaluation.Outcome
+        switch result {
+        case .value(let value): outcome = .value(Evaluation.Result(value: value, type: type(of: value), zone: zone))
+        case .failure(let error): outcome = .failure(diagnostic(error))
+        case .notEvaluated: preconditionFailure("explain() evaluates the whole expression")
+        }
+        return Evaluation(outcome: outcome, parts: observations.filter(isTelling).map(part))
+    }
+
+    /// The declared type, where one is known before the expression runs; else that of the value.
+    private func type(of value: CEL.Value) -> String {
+        if case .null = value { return "null" }
+        return (expression.type.isDynamic ? value.celType : expression.type).description
+    }
+
+    private func diagnostic(_ error: EvaluationError) -> Diagnostic {
+        let place = error.range.map { Diagnostic.Place(source.range($0), in: source, file: ExpressionBench.file) }
+        let help = error.code == .nullOperand ? "a `when` counts this as unknown, and the rule does not run" : nil
+        return Diagnostic(code: error.code.rawValue, error.message, at: place, help: help)
+    }
+
+    /// Whether a part says more than its own text and the parts around it: not the whole, which is the answer, and nothing constant.
+    private func isTelling(_ part: Observation) -> Bool {
+        guard part.depth > 0 else { return false }
+        if case .value(let value) = part.outcome, case .object = value, case .identifier = part.node.kind { return false }
+        return !part.node.isConstant
+    }
+
+    private func part(_ observation: Observation) -> Evaluation.Part {
+        let position = source.range(observation.node.range).start
+        let outcome: Evaluation.Part.Outcome =
+            switch observation.outcome {
+            case .value(let value): .value(Evaluation.Result(value: value, type: observation.type.description, zone: zone))
+            case .failure(let error): .failure(code: error.code.rawValue, message: error.message)
+            case .notEvaluated: .notEvaluated
+            }
+        return Evaluation.Part(
+            text: observation.text, line: position.line, column: position.column, depth: observation.depth - 1, outcome: outcome,
+            times: observation.times)
+    }
+}
+
+extension CELType {
+    /// Whether the type says nothing that the value does not.
+    fileprivate var isDynamic: Bool {
+        switch self {
+        case .dyn, .parameter: true
+        case .nullable(let inner): inner.isDynamic
+        default: false
+        }
+    }
+}
+
+extension CEL.Node {
+    /// Whether the part is written out: a literal, or a list or map of literals.
+    fileprivate var isConstant: Bool {
+        switch kind {
+        case .literal: true
+        case .list, .map: kind.children.allSatisfy(\.isConstant)
+        default: false
+        }
+    }
+}

@@ -1,0 +1,95 @@
+public import BellhopCore
+import CEL
+
+/// What an expression gave, and each of its parts.
+public struct Evaluation: Sendable {
+    public enum Outcome: Sendable {
+        case value(Result)
+        /// The place is in the file `<expression>`.
+        case failure(Diagnostic)
+    }
+
+    public var outcome: Outcome
+    /// The parts in the order of the text, without what is written out in it. A path such as `task.priority` is one part.
+    public var parts: [Part]
+
+    /// A value for people and for programs.
+    public struct Result: Sendable {
+        let value: Value
+        /// `int`, `list(string)`, `a task of source …`
+        public let type: String
+        let zone: TimeZoneTable
+
+        public var json: JSON { value.asJSON(in: zone) }
+
+        /// The value as one would write it in an expression; lists, maps and tasks as JSON.
+        public var text: String {
+            switch value {
+            case .list, .map: json.text
+            case .object(let object) where object.text == nil: json.text
+            default: value.description
+            }
+        }
+
+        /// The same, no longer than fits a line; of a long list, how long it is.
+        public var brief: String {
+            let limit = 100
+            if case .list(let list) = value, list.count > 8 { return "[…] (\(list.count) elements)" }
+            let text = text
+            let scalars = text.unicodeScalars
+            return scalars.count <= limit ? text : String(String.UnicodeScalarView(scalars.prefix(limit - 1))) + "…"
+        }
+    }
+
+    public struct Part: Sendable {
+        public enum Outcome: Sendable {
+            case value(Result)
+            case failure(code: String, message: String)
+            /// Never reached, as the right side of a decided `&&`.
+            case notEvaluated
+        }
+
+        /// The part's own text.
+        public let text: String
+        /// From 1.
+        public let line: Int
+        /// From 1, in Unicode scalars.
+        public let column: Int
+        /// How deep the part lies; what the whole consists of at 0.
+        public let depth: Int
+        /// What it gave; inside a macro, what it gave for the last element.
+        public let outcome: Outcome
+        /// How often it was evaluated: more than once inside a macro.
+        public let times: Int
+    }
+}
+
+extension Evaluation {
+    /// The evaluation for programs: `value` and `type`, or `error`; and `parts`.
+    public var json: JSON {
+        var object = JSON.Object()
+        switch outcome {
+        case .value(let result):
+            object["value"] = result.json
+            object["type"] = .string(result.type)
+        case .failure(let diagnostic): object["error"] = diagnostic.json
+        }
+        object["parts"] = .array(parts.map(\.json))
+        return .object(object)
+    }
+}
+
+extension Evaluation.Part {
+    fileprivate var json: JSON {
+        var object: JSON.Object = [
+            "text": .string(text), "line": .int(Int64(line)), "column": .int(Int64(column)), "depth": .int(Int64(depth)),
+        ]
+        switch outcome {
+        case .value(let result): object["value"] = result.json
+        case .failure(let code, let message): object["error"] = ["code": .string(code), "message": .string(message)]
+        case .notEvaluated: break
+        }
+        object["times"] = .int(Int64(times))
+        return .object(object)
+    }
+}

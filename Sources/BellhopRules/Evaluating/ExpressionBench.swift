@@ -1,0 +1,112 @@
+public import BellhopCore
+import CEL
+import YAML
+
+/// A place to try expressions: reads them as those of a rule about one event or task, and tells what each part gives.
+public struct ExpressionBench: Sendable {
+    /// What the expressions are about.
+    public enum Subject: Sendable, Hashable {
+        /// Nothing but the tasks of the sources: `tasks`, `now` and `user`.
+        case nothing
+        case event(Event)
+        /// A task as it is now, as if an event without changes spoke of it.
+        case task(Snapshot, source: String)
+    }
+
+    /// The file that diagnostics name.
+    public static let file = "<expression>"
+
+    private let surroundings: RuleSurroundings
+    private let subject: Subject
+    private let names: RuleNames
+    private let groups: [String: TaskGroup]
+
+    public init(_ surroundings: RuleSurroundings, subject: Subject = .nothing) {
+        self.surroundings = surroundings
+        self.subject = subject
+        var cache = SharedNameCache(isOpen: surroundings.isOpen, hasEvent: subject != .nothing)
+        let shared = cache.names(for: Self.sources(of: subject, in: surroundings))
+        names = RuleNames(shared, events: subject.type.map { [$0] } ?? [])
+        groups = cache.groups
+    }
+
+    /// The source that the subject is of, or all of them where it is of none.
+    private static func sources(
+        of subject: Subject, in surroundings: RuleSurroundings
+    ) -> [RuleSurroundings.SourceFacts] {
+        let name = subject.source
+        if surroundings.isOpen { return [.assumed(name ?? "")] }
+        let its = surroundings.sources.filter { $0.name == name }
+        return its.isEmpty ? surroundings.sources : its
+    }
+
+    /// Reads and checks an expression; everything that is wrong with it at once, in the file `<expression>`.
+    public func compile(_ text: String) throws(Diagnostics) -> BenchExpression {
+        let source = SourceText(text)
+        if let template = try? TemplateText(text), template.whole != nil {
+            let place = Diagnostic.Place(source.range(0..<text.utf8.count), in: source, file: Self.file)
+            throw Diagnostics([
+                Diagnostic(
+                    code: "template-in-expression", "this is an expression already", at: place,
+                    help: "write it without `${{` and `}}`")
+            ])
+        }
+        let issues: [Issue]
+        do throws(Issues) {
+            let expression = try names.environment.compile(text)
+            issues = FieldReview(names: names).issues(in: expression)
+            if issues.isEmpty {
+                let slots = names.environment.slots
+                return BenchExpression(
+                    expression: expression, needs: names.needs(of: expression), source: source, event: event,
+                    facts: EventFacts(surroundings, slots: slots, groups: groups), slots: slots, zone: surroundings.timeZone)
+            }
+        } catch {
+            issues = error.all
+        }
+        let wording = IssueWording(names: names)
+        throw Diagnostics(
+            issues.map { issue in
+                let place = Diagnostic.Place(source.range(issue.range), in: source, file: Self.file)
+                return wording.diagnostic(issue, in: text, at: place, "the expression")
+            })
+    }
+
+    /// What may follow the text up to the cursor.
+    public func completion(before text: String) -> ExpressionCompletion {
+        var data = JSON.Object()
+        if case .event(let event) = subject { data = event.data }
+        return ExpressionNames(names: names, data: data).completion(before: text)
+    }
+
+    private var event: Event {
+        switch subject {
+        case .event(let event): event
+        case .task(let task, let source):
+            Event(
+                id: Event.ID(""), type: .taskChanged, source: source, subject: "", time: Timestamp(seconds: 0),
+                data: ["task": task.json(source: source)])
+        case .nothing:
+            Event(id: Event.ID(""), type: EventType(""), source: "", subject: "", time: Timestamp(seconds: 0), data: [:])
+        }
+    }
+}
+
+extension ExpressionBench.Subject {
+    /// The source that an event or a task is of.
+    fileprivate var source: String? {
+        switch self {
+        case .nothing: nil
+        case .event(let event): event.source
+        case .task(_, let source): source
+        }
+    }
+
+    fileprivate var type: EventType? {
+        switch self {
+        case .nothing: nil
+        case .event(let event): event.type
+        case .task: .taskChanged
+        }
+    }
+}

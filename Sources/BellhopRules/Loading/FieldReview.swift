@@ -1,0 +1,40 @@
+import BellhopCore
+import CEL
+
+/// Looks for fields that the checker cannot refuse: those among `changes`, and, without a configuration, probable slips.
+struct FieldReview {
+    let names: RuleNames
+
+    func issues(in expression: CEL.Expression) -> [Issue] {
+        let used = expression.references.variables
+        guard used.contains("changes") || names.types.isOpen else { return [] }
+        var found: [Issue] = []
+        visit(expression.root, &found)
+        return found
+    }
+
+    private func visit(_ node: CEL.Node, _ found: inout [Issue]) {
+        switch node.kind {
+        case .select(let operand, let field, _), .has(let operand, let field, _):
+            if case .identifier(let name, _) = operand.kind, let issue = review(field, of: name, at: node.point) {
+                found.append(issue)
+            }
+        default: break
+        }
+        for child in node.kind.children { visit(child, &found) }
+    }
+
+    private func review(_ field: String, of name: String, at range: Range<Int>) -> Issue? {
+        let known: [String]
+        switch name {
+        case "changes": known = names.types.changeable
+        case "task", "before": known = names.types.isOpen ? names.types.task.fields.map(\.name) : []
+        default: return nil
+        }
+        guard !known.isEmpty, !known.contains(field) else { return nil }
+        let help = Suggestion.didYouMean(field, among: known)
+        // Without a configuration a field may be anybody's own; only what looks like a slip is one.
+        if names.types.isOpen, help == nil || field.hasPrefix("u_") || field.hasPrefix("x_") { return nil }
+        return Issue(code: "unknown-field", message: "no field `\(field)` on \(names.types.task.name)", range: range, help: help)
+    }
+}

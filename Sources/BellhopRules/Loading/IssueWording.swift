@@ -1,0 +1,72 @@
+import BellhopCore
+import CEL
+
+/// What the language says of an expression, in the words of rules.
+struct IssueWording {
+    let names: RuleNames
+
+    /// - Parameters:
+    ///   - text: the expression.
+    ///   - what: names the expression in messages: `` `when` ``.
+    func diagnostic(_ issue: Issue, in text: String, at place: Diagnostic.Place, _ what: String) -> Diagnostic {
+        let part = Array(text.utf8)[issue.range.clamped(to: 0..<text.utf8.count)]
+        let word = String(decoding: part, as: UTF8.self)
+        switch issue.code {
+        case "unknown-name":
+            if let better = unknownName(word, at: place) { return better }
+        case "unknown-function":
+            if let better = unknownFunction(word, at: place) { return better }
+        case "unknown-field", "invalid-argument":
+            if let better = unknownField(issue, word, at: place) { return better }
+        case "wrong-type":
+            let prefix = "the expression's type here"
+            if issue.message.hasPrefix(prefix) {
+                return Diagnostic(code: issue.code, what + issue.message.dropFirst(prefix.count), at: place, help: issue.help)
+            }
+        default: break
+        }
+        return Diagnostic(code: issue.code, issue.message, at: place, help: issue.help)
+    }
+
+    /// A field that a source lacks, with the name of that source.
+    private func unknownField(_ issue: Issue, _ word: String, at place: Diagnostic.Place) -> Diagnostic? {
+        let task = names.types.task.name
+        guard issue.message.hasPrefix("no field "), issue.message.hasSuffix(task) else { return nil }
+        let field = issue.code == "unknown-field" ? word : String(word.dropFirst().dropLast())
+        let source = names.sources.count > 1 ? names.sources.first { $0.schema[field] == nil } : nil
+        let whose = source.map { "a task of source `\($0.name)`" } ?? task
+        let help = issue.help ?? source.flatMap { Suggestion.didYouMean(field, among: $0.schema.fields.map(\.name)) }
+        return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
+    }
+
+    private func unknownName(_ word: String, at place: Diagnostic.Place) -> Diagnostic? {
+        let name = String(word.prefix { $0 != "." })
+        switch name {
+        case "env", "secret":
+            return Diagnostic(
+                code: "not-in-rules", "`\(name)` exists in bellhop.yaml only", at: place,
+                help: "give a connection there what it needs, and name the connection in `to`")
+        case "task", "before", "changes", "event", "source":
+            guard !names.events.isEmpty else { return nothing(name, at: place) }
+            let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
+            return Diagnostic(
+                code: "no-task", "\(types) has no task", at: place, help: "`tasks` holds the tasks of the rule's sources")
+        case _ where RuleKeys.laterNames.contains(name):
+            return Diagnostic(code: "not-built-yet", "`\(name)` is not built yet", at: place)
+        default: return nil
+        }
+    }
+
+    private func unknownFunction(_ word: String, at place: Diagnostic.Place) -> Diagnostic? {
+        let name = String(word.prefix { $0 != "(" })
+        return names.events.isEmpty && RuleFunctions.ofEvents.contains(name) ? nothing(name + "()", at: place) : nil
+    }
+
+    /// A name that has a meaning only where there is an event or a task.
+    private func nothing(_ name: String, at place: Diagnostic.Place) -> Diagnostic {
+        let kind = name == "event" || name == "source" ? "event" : "task"
+        return Diagnostic(
+            code: "no-\(kind)", "`\(name)` is of \(kind == "event" ? "an event" : "a task"), and there is none here", at: place,
+            help: "name an event or a task to look at")
+    }
+}

@@ -1,0 +1,141 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+@Suite struct ExpressionBenchTests {
+    static let task = Fixture.task(
+        fields: ["priority": 2, "state": 1, "active": true, "due_date": "2026-01-05T08:00:00Z", "assigned_to": ""],
+        labels: ["state": "New"])
+
+    private func evaluate(
+        _ text: String, of subject: ExpressionBench.Subject = .task(task, source: "my-work"), isOpen: Bool = false,
+        tasks: [Scope.ID: [Snapshot]] = [:]
+    ) throws -> Evaluation {
+        try ExpressionBench(Fixture.surroundings(isOpen: isOpen), subject: subject).compile(text).evaluate(
+            at: Fixture.start, tasks: tasks)
+    }
+
+    /// The answer on one line.
+    private func answer(
+        _ text: String, of subject: ExpressionBench.Subject = .task(task, source: "my-work"), isOpen: Bool = false,
+        tasks: [Scope.ID: [Snapshot]] = [:]
+    ) -> String {
+        do {
+            switch try evaluate(text, of: subject, isOpen: isOpen, tasks: tasks).outcome {
+            case .value(let result): return "\(result.text) : \(result.type)"
+            case .failure(let diagnostic): return diagnostic.rendered()
+            }
+        } catch let diagnostics as Diagnostics {
+            return diagnostics.all.map { $0.rendered() }.joined(separator: "\n")
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(arguments: [
+        ("1 + 2", "3 : int"), ("task.priority", "2 : int"), ("task.cost", "null : null"),
+        ("task.labels.state", "\"New\" : string"),
+        ("task.due_date", "timestamp(\"2026-01-05T08:00:00Z\") : timestamp"),
+        ("age(task.due_date)", "duration(\"3600s\") : duration"),
+        ("[task.number]", "[\"INC0010021\"] : list(string)"), ("changed('state')", "false : bool"),
+        ("changes.state", "null : null"), ("before == null", "true : bool"), ("label('state')", "\"New\" : string"),
+        ("source", "\"my-work\" : string"), ("user", "\"john.doe\" : string"),
+        ("event.data.task.number", "\"INC0010021\" : string"),
+    ])
+    func `an expression is answered with its value and its type`(_ text: String, _ wanted: String) {
+        #expect(answer(text) == wanted)
+    }
+
+    @Test func `every part tells what it gave, what was not reached, and what failed`() throws {
+        let evaluation = try evaluate(
+            "task.priority <= 1 && task.title.contains('disk') || [1, 2].exists(n, n == task.state) || task.cost > 1.0")
+        let told = evaluation.parts.map { part in
+            switch part.outcome {
+            case .value(let result): "\(part.depth) \(part.text) = \(result.brief) ×\(part.times) at \(part.column)"
+            case .failure(let code, _): "\(part.depth) \(part.text): \(code)"
+            case .notEvaluated: "\(part.depth) \(part.text): -"
+            }
+        }
+        #expect(
+            told == [
+                "0 task.priority <= 1 && task.title.contains('disk') || [1, 2].exists(n, n == task.state) = true ×1 at 1",
+                "1 task.priority <= 1 && task.title.contains('disk') = false ×1 at 1", "2 task.priority <= 1 = false ×1 at 1",
+                "3 task.priority = 2 ×1 at 1", "2 task.title.contains('disk'): -", "3 task.title: -",
+                "1 [1, 2].exists(n, n == task.state) = true ×1 at 54", "2 n == task.state = true ×1 at 71", "3 n = 1 ×1 at 71",
+                "3 task.state = 1 ×1 at 76", "0 task.cost > 1.0: -", "1 task.cost: -",
+            ])
+    }
+
+    @Test func `an evaluation that fails shows where`() {
+        #expect(
+            answer("1 / (task.priority - 2)") == """
+                <expression>:1:1: error: division by zero [division-by-zero]
+                  1 | 1 / (task.priority - 2)
+                    | ^~~~~~~~~~~~~~~~~~~~~~~
+                """)
+        #expect(
+            answer("task.due_date > timestamp('2026-01-01T00:00:00Z') && task.cost > 1.0").contains(
+                "a `when` counts this as unknown, and the rule does not run"))
+    }
+
+    @Test func `mistakes are told as those of rules are`() {
+        #expect(
+            answer("task.pririty == 1 && nothing") == """
+                <expression>:1:6: error: no field `pririty` on a task of source `my-work` [unknown-field]
+                  1 | task.pririty == 1 && nothing
+                    |      ^~~~~~~ did you mean `priority`?
+                <expression>:1:22: error: unknown name `nothing` [unknown-name]
+                  1 | task.pririty == 1 && nothing
+                    |                      ^~~~~~~
+                """)
+        #expect(answer("${{ task.number }}").contains("[template-in-expression]"))
+        #expect(answer("").contains("[empty-expression]"))
+        #expect(answer("1 +\n").contains("[syntax]"))
+    }
+
+    @Test func `an event is seen as a rule sees it`() {
+        var before = Self.task
+        before.fields["state"] = 3
+        let event = ExpressionBench.Subject.event(Fixture.changed(Self.task, from: before))
+        #expect(answer("changed('state', 3, 1)", of: event) == "true : bool")
+        #expect(answer("changes.state.from", of: event) == "3 : int")
+        #expect(answer("changes.priority", of: event) == "null : null")
+        #expect(answer("before.state", of: event) == "3 : int")
+        #expect(answer("event.type", of: event) == "\"task_changed\" : string")
+        let login = ExpressionBench.Subject.event(
+            Fixture.event(.loginEvent, nil, source: "snow", data: ["ok": false, "user": "eve"]))
+        #expect(answer("event.data.ok || user == 'eve'", of: login) == "true : bool")
+        #expect(answer("task.number", of: login).contains("`login_event` has no task [no-task]"))
+    }
+
+    @Test func `without an event there are the tasks, the time and the functions`() {
+        let tasks = [Fixture.scope: [Self.task], Fixture.incidentScope: [Self.task]]
+        #expect(answer("tasks.filter(t, t.priority == 2).size()", of: .nothing, tasks: tasks) == "2 : int")
+        #expect(answer("now", of: .nothing) == "timestamp(\"2026-01-05T09:00:00Z\") : timestamp")
+        #expect(answer("age(now - duration('1h'))", of: .nothing) == "duration(\"3600s\") : duration")
+        for text in ["task.number", "changed('state')", "label('state')", "before", "changes.state"] {
+            #expect(answer(text, of: .nothing).contains("[no-task]"), "\(text)")
+        }
+        #expect(answer("event.type", of: .nothing).contains("[no-event]"))
+        #expect(answer("rule", of: .nothing).contains("[unknown-name]"))
+    }
+
+    @Test func `without a configuration a task may have any field`() {
+        #expect(answer("task.u_own == null || task.priority == 2", isOpen: true) == "true : bool")
+        #expect(answer("task.pririty", isOpen: true).contains("did you mean `priority`?"))
+    }
+
+    @Test func `only what reads tasks needs them`() throws {
+        let bench = ExpressionBench(Fixture.surroundings())
+        #expect(try bench.compile("size(tasks) > 0").needsTasks)
+        #expect(try !bench.compile("now > timestamp('2026-01-01T00:00:00Z')").needsTasks)
+    }
+
+    @Test func `an answer for programs keeps its type`() throws {
+        #expect(
+            try evaluate("task.priority + 1").json.text
+                == #"{"value":3,"type":"int","parts":[{"text":"task.priority","line":1,"column":1,"depth":0,"value":2,"times":1}]}"#
+        )
+        #expect(try evaluate("1 / (task.priority - 2)").json["error"]?["code"] == "division-by-zero")
+    }
+}
