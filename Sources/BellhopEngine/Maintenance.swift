@@ -24,6 +24,8 @@ public struct Maintenance: Sendable {
             let now = surroundings.clock.now
             do throws(StoreError) {
                 try await rescue()
+                // The store itself tells of a delivery that it can no longer read.
+                surroundings.bells.router.ring()
                 if now >= prunedAt + pruneEvery || now < prunedAt {
                     try await prune()
                     prunedAt = now

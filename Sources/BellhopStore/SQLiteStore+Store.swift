@@ -1,10 +1,12 @@
 public import BellhopCore
+import Synchronization
 
 extension SQLiteStore: Store {
     // Sources.
 
     public func open(_ scope: Scope, source: String, at now: Timestamp) async throws(StoreError) -> SourceMemory {
-        try await write { try $0.open(scope, source: source, at: now) }
+        opened.withLock { _ = $0.insert(scope.id) }
+        return try await write { try $0.open(scope, source: source, at: now) }
     }
 
     public func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask] {
@@ -36,8 +38,15 @@ extension SQLiteStore: Store {
         return try await write { try $0.append(events) }
     }
 
+    /// Takes a limited number of bytes too, so that there may be more where fewer than `limit` come. An event that cannot be read is
+    /// passed over, and counted in the status.
     public func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
-        try await read { try $0.unrouted(limit: limit) }
+        while true {
+            let (events, damaged) = try await read { try $0.unrouted(limit: limit) }
+            if damaged.isEmpty { return events }
+            try await write { try $0.passOver(damaged) }
+            if !events.isEmpty { return events }
+        }
     }
 
     public func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON] {
@@ -124,13 +133,15 @@ extension SQLiteStore: Store {
     }
 
     /// Forgets in steps of a thousand rows, each a transaction of its own, so that nobody waits long behind it; what one step
-    /// forgot needs none of the others. Events that rules have still to see and deliveries that are held stay.
+    /// forgot needs none of the others. Events that rules have still to see, deliveries that are held, and scopes that this process
+    /// has opened stay; what is removed is remembered for as long as events are kept at least.
     @discardableResult
     public func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         var count = 0
         var step: Session.PruningStep? = .events(after: 0)
+        let scopes = opened.withLock { $0 }
         while let current = step {
-            let (removed, next) = try await write { try $0.prune(current, retention, at: now) }
+            let (removed, next) = try await write { try $0.prune(current, retention, keeping: scopes, at: now) }
             count += removed
             step = next
         }

@@ -14,6 +14,8 @@ public final class SQLiteStore: Sendable {
     private let isReadOnly: Bool
     /// Held while a read is handed over: a connection that is closed must not be touched any more.
     private let isClosed = Mutex(false)
+    /// The scopes that this process polls, however far its clock jumps.
+    let opened = Mutex<Set<Scope.ID>>([])
 
     private init(path: String, database: any DatabaseWriter, lock: StoreLock?, isReadOnly: Bool, faults: StatementFaults?) {
         self.path = path

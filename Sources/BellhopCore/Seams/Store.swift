@@ -21,7 +21,8 @@ public protocol Store: Notebook {
     /// Adds events; those whose identity is there already are left out. How many were new.
     @discardableResult
     func append(_ events: [Event]) async throws(StoreError) -> Int
-    /// Events that no rule has seen, in order within each partition.
+    /// The first events that no rule has seen, in the order of storing: none only when all are routed. What cannot be read is passed
+    /// over, so that it holds up nothing.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
     func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON]
     /// T2. A delivery whose identity is there already is left out. One that comes `after` others that are not yet done waits for them.
@@ -179,15 +180,19 @@ public struct StoreStatus: Sendable, Hashable {
     public var deliveries: [DeliveryState: Int]
     public var events: Int
     public var unrouted: Int
+    /// Events that no rule saw because what was stored of them could not be read.
+    public var damaged: Int
 
     public init(
-        sources: [SourceStatus], rules: [RuleStatus], deliveries: [DeliveryState: Int], events: Int, unrouted: Int
+        sources: [SourceStatus], rules: [RuleStatus], deliveries: [DeliveryState: Int], events: Int, unrouted: Int,
+        damaged: Int = 0
     ) {
         self.sources = sources
         self.rules = rules
         self.deliveries = deliveries
         self.events = events
         self.unrouted = unrouted
+        self.damaged = damaged
     }
 }
 

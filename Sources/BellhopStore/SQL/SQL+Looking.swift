@@ -105,7 +105,7 @@ extension SQL {
 
         static let removeState = "DELETE FROM rule_state WHERE expires IS NOT NULL AND expires < :now"
 
-        static let oldScopes = "SELECT id FROM scope WHERE max(opened, coalesce(committed, opened)) < :before"
+        static let oldScopes = "SELECT id, name FROM scope WHERE max(opened, coalesce(committed, opened)) < :before"
 
         static let removeScopeTasks = "DELETE FROM task WHERE scope = :scope"
 

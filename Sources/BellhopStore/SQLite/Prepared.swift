@@ -118,6 +118,9 @@ struct Prepared: ~Copyable {
 
     borrowing func bytes(_ column: Int32) -> [UInt8] { Array(buffer(column)) }
 
+    /// How many bytes a text has.
+    borrowing func size(_ column: Int32) -> Int { Int(sqlite3_column_bytes(handle, column)) }
+
     borrowing func json(_ column: Int32) throws -> JSON {
         do {
             return try JSON.parse(bytes(column))

@@ -30,11 +30,33 @@ extension Session {
         return count
     }
 
-    func unrouted(limit: Int) throws -> [StoredEvent] {
+    /// The first events that no rule has seen, and the places of those among them that cannot be read.
+    func unrouted(limit: Int) throws -> (events: [StoredEvent], damaged: [Int64]) {
         var statement = try prepare(SQL.Bus.unrouted)
         try statement.bind(":limit", limit)
-        return try events(&statement)
+        var events: [StoredEvent] = []
+        var damaged: [Int64] = []
+        var bytes = 0
+        while bytes < Self.mostUnrouted, try statement.next() {
+            bytes += statement.size(7)
+            do { events.append(try StoredEvent(statement)) } catch is DamagedValue { damaged.append(statement.int(0)) }
+        }
+        return (events, damaged)
     }
+
+    /// So many bytes of events are taken at once; one event at least.
+    static let mostUnrouted = 32 << 20
+
+    /// Leaves events that cannot be read to nobody, and counts them.
+    func passOver(_ sequences: [Int64]) throws {
+        let count = try markRouted(sequences)
+        try setNote(Self.damagedNote, to: .int(Int64(try damagedEvents() + count)))
+    }
+
+    /// How many events were passed over because they could not be read.
+    func damagedEvents() throws -> Int { Int(try note(Self.damagedNote)?.asInt ?? 0) }
+
+    private static let damagedNote = "store/damaged-events"
 
     func events(_ statement: inout Prepared) throws -> [StoredEvent] {
         var events: [StoredEvent] = []

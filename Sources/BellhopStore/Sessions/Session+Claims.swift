@@ -16,7 +16,9 @@ extension Session {
         for id in try due(limit: limit, excluding: receivers, at: now) {
             guard let row = try claimable(id) else { continue }
             if let problem = row.delivery.problem {
-                try end(id, as: .dead, DeliveryRow.failure(problem), at: now, uncertain: false)
+                let failure = DeliveryRow.failure(problem)
+                try end(id, as: .dead, failure, at: now, uncertain: false)
+                if let notice = row.delivery.delivery.deathNotice(failure, at: now) { try append([notice]) }
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: id, at: now)
             } else {

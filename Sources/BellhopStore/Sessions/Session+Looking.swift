@@ -9,7 +9,7 @@ extension Session {
         if done > 0 { deliveries[.done] = done }
         return StoreStatus(
             sources: try sources(), rules: try rules(), deliveries: deliveries, events: Int(try int(SQL.Looking.eventCount)),
-            unrouted: Int(try int(SQL.Looking.unroutedCount)))
+            unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
     }
 
     func events(_ query: EventQuery) throws -> [StoredEvent] {

@@ -9,8 +9,10 @@ extension Session {
     }
 
     /// Takes one step, of a thousand rows at most where there may be many; how many rows went, and the step after it.
+    ///
+    /// - Parameter scopes: what is in use, and stays however long ago it was heard of.
     func prune(
-        _ step: PruningStep, _ retention: Retention, at now: Timestamp
+        _ step: PruningStep, _ retention: Retention, keeping scopes: Set<Scope.ID>, at now: Timestamp
     ) throws -> (removed: Int, next: PruningStep?) {
         switch step {
         case .events(let after):
@@ -22,7 +24,9 @@ extension Session {
             if let last, removed > 0 { try forgetWaits(after: after, through: last) }
             return (removed, last.map { .deliveries(after: $0) } ?? .rest)
         case .rest:
-            return (try forget(before: now - retention.forgotten) + expire(at: now), nil)
+            // A task that is forgotten counts its changes anew: its new events must not meet old ones of the same identity.
+            let limit = now - max(retention.forgotten, retention.events)
+            return (try forget(before: limit, keeping: scopes) + expire(at: now), nil)
         }
     }
 
@@ -53,14 +57,16 @@ extension Session {
     }
 
     /// Forgets removed tasks, and scopes that nothing has been heard of for as long.
-    private func forget(before limit: Timestamp) throws -> Int {
+    private func forget(before limit: Timestamp, keeping kept: Set<Scope.ID>) throws -> Int {
         var departed = try prepare(SQL.Pruning.removeDeparted)
         try departed.bind(":before", limit)
         var count = try departed.run()
         var scopes: [Int64] = []
         var old = try prepare(SQL.Pruning.oldScopes)
         try old.bind(":before", limit)
-        while try old.next() { scopes.append(old.int(0)) }
+        while try old.next() {
+            if !kept.contains(Scope.ID(text: old.text(1))) { scopes.append(old.int(0)) }
+        }
         for sql in [SQL.Pruning.removeScopeTasks, SQL.Pruning.removeScopeDeparted, SQL.Pruning.removeScope] {
             var statement = try prepare(sql)
             for scope in scopes {

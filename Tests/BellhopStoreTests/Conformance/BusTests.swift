@@ -1,6 +1,7 @@
 import BellhopCore
-import BellhopStore
 import Testing
+
+@testable import BellhopStore
 
 @Suite struct `The bus` {
     @Test(arguments: StoreUnderTest.allCases)
@@ -24,6 +25,36 @@ import Testing
         // Out of order and with a gap: the rest stays.
         try await bench.store.route(Routing(routed: [first[2].sequence, first[0].sequence]))
         #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [2, 4, 5].map { Sample.event($0) })
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `an event that cannot be read holds up no other, and is counted`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.append((1...4).map { Sample.event($0) })
+        try await bench.store.write { try $0.run("UPDATE event SET data = '{\"task\":' WHERE sequence IN (1, 2, 4)") }
+        #expect(try await bench.store.unrouted(limit: 2).map(\.sequence) == [3])
+        #expect(try await bench.store.unrouted(limit: 2).map(\.sequence) == [3])
+        try await bench.store.route(Routing(routed: [3]))
+        #expect(try await bench.store.unrouted(limit: 2).isEmpty)
+        let status = try await bench.store.status()
+        #expect(status.damaged == 3)
+        #expect(status.unrouted == 0)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a batch of large events is bounded by their size`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let text = JSON.string(String(repeating: "x", count: 250_000))
+        try await bench.store.append(
+            (1...140).map { number in
+                var event = Sample.event(number)
+                event.data["log"] = text
+                return event
+            })
+        let first = try await bench.store.unrouted(limit: 1000)
+        #expect((130...136).contains(first.count))
+        try await bench.store.route(Routing(routed: first.map(\.sequence)))
+        #expect(try await bench.store.unrouted(limit: 1000).count == 140 - first.count)
     }
 
     @Test(arguments: StoreUnderTest.allCases)

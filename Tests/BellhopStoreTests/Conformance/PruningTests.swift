@@ -1,6 +1,8 @@
 import BellhopCore
-import BellhopStore
+import Synchronization
 import Testing
+
+@testable import BellhopStore
 
 @Suite struct `Forgetting` {
     private let retention = Retention(events: .seconds(100), deliveries: .seconds(100), forgotten: .seconds(1000))
@@ -51,10 +53,25 @@ import Testing
         #expect(try await bench.store.prune(retention, at: bench.after(11)) == 1)
         #expect(try await bench.store.state(for: [once, throttle]) == [once: true])
         #expect(try await bench.store.remembered([Sample.key(1)], in: Sample.scope.id).count == 1)
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.after(1001))
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
         #expect(try await bench.store.remembered([Sample.key(1)], in: Sample.scope.id).isEmpty)
-        #expect(try await bench.store.prune(retention, at: bench.after(2002)) == 2)  // the scope and its task
+        // This process has opened it: a clock that jumps forward takes nothing away from a source that is polled.
+        #expect(try await bench.store.prune(retention, at: bench.after(999_999)) == 0)
+        #expect(try await bench.store.commit(Sample.poll([3], turn: 2)) != .superseded)
+        bench.store.opened.withLock { $0 = [] }  // as the next process has it
+        #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 3)  // the scope and its tasks
         #expect(try await bench.store.status().sources.isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a removed task is remembered for as long as its events are kept`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let retention = Retention(events: .seconds(1000), forgotten: .seconds(100))
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        var poll = Sample.poll([])
+        poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
+        _ = try await bench.store.commit(poll)
+        #expect(try await bench.store.prune(retention, at: bench.after(1000)) == 0)
+        #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
     }
 }

@@ -214,5 +214,8 @@ import Testing
         try await bench.spoil(Sample.delivery(1).id)
         #expect(try await claimed(bench) == [])
         #expect(try await bench.states() == [.dead, .dropped])
+        let notice = try #require(try await bench.store.unrouted(limit: 9).first?.event)
+        #expect(notice.type == .deliveryDead)
+        #expect(notice.data["delivery"]?["id"]?.asString == Sample.delivery(1).id.text)
     }
 }
