@@ -107,6 +107,12 @@ extension SQL {
             WHERE state = 'running' AND state <> 'done' AND (:everything OR lease_until <= :now)
             """
 
+        /// What was made while the clock was ahead waits for the time it was made no longer.
+        static let advance = """
+            UPDATE delivery SET run_at = :now
+            WHERE state = 'available' AND state <> 'done' AND created > :now AND run_at > :now
+            """
+
         static let wake = """
             UPDATE delivery SET run_at = :now, paused = 0 WHERE paused = 1 AND receiver = :receiver AND run_at > :now
             """

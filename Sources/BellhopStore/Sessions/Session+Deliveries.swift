@@ -39,6 +39,11 @@ extension Session {
     }
 
     func rescue(everything: Bool, at now: Timestamp) throws -> Int {
+        if everything {
+            var advance = try prepare(SQL.Deliveries.advance)
+            try advance.bind(":now", now)
+            try advance.run()
+        }
         let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
         var statement = try prepare(SQL.Deliveries.rescue)
         try statement.bind(":now", now)

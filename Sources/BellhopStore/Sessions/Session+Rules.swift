@@ -62,12 +62,14 @@ extension Session {
         return rows
     }
 
-    /// A timer goes on as it was while its schedule's text is the same.
+    /// A timer goes on as it was while its schedule's text is the same; where the clock was put back, from the clock's time.
     private func update(_ rule: RuleRegistration, _ row: RuleRow) throws {
+        var due = rule.schedule?.next
+        if let schedule = rule.schedule, schedule.text == row.schedule { due = row.due.map { min($0, schedule.next) } }
         var statement = try prepare(SQL.Rules.update)
         try statement.bind(":revision", rule.revision)
         try statement.bind(":schedule", rule.schedule?.text)
-        try statement.bind(":due", rule.schedule?.text == row.schedule ? row.due : rule.schedule?.next)
+        try statement.bind(":due", due)
         try statement.bind(":name", rule.name)
         try statement.run()
     }

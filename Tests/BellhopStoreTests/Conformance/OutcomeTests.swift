@@ -2,6 +2,19 @@ import BellhopCore
 import BellhopStore
 import Testing
 
+@Suite struct `What was made while the clock was ahead` {
+    @Test(arguments: StoreUnderTest.allCases)
+    func `waits no longer once the agent starts with a clock that is right`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var later = Sample.delivery(2)
+        later.runAt = bench.after(30)
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.after(9999)), later]))
+        #expect(try await bench.claim().isEmpty)
+        #expect(try await bench.store.rescue(everything: true, at: bench.now) == 0)
+        #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(1).id])
+    }
+}
+
 @Suite struct `Outcomes of deliveries` {
     @Test(arguments: StoreUnderTest.allCases)
     func `a lost lease refuses the outcome`(_ kind: StoreUnderTest) async throws {
