@@ -37,11 +37,6 @@ public struct Event: Sendable, Hashable, Identifiable {
         self.hop = hop
     }
 
-    /// Events of one partition are handled in the order they were stored: all of one task are in one.
-    public var partition: Int { Int(Fingerprint.of(subject).low % UInt64(Self.partitions)) }
-
-    public static let partitions = 64
-
     /// The event as a CloudEvent (CloudEvents 1.0, JSON format), what `bellhop events --json` prints and a rule sees as `event`.
     public var cloudEvent: JSON {
         .object([

@@ -1,9 +1,5 @@
 /// What happened to a task between two looks at it. Decided by comparing, without asking anybody.
 public enum Change: Sendable, Hashable {
-    /// It was not known and never had been.
-    case created
-    /// It was known, had been removed, and is back.
-    case returned(removed: Timestamp)
     /// Fields have other values than before. Never empty.
     case changed([FieldChange])
 
