@@ -10,6 +10,8 @@ public struct Surroundings: Sendable {
     public var random: @Sendable () -> Double
     /// Called at each checkpoint; does nothing except in tests that stop the process there.
     public var checkpoint: @Sendable (Checkpoint) -> Void
+    /// What the store could not take yet.
+    let backlog = Backlog()
 
     public init(
         store: any Store, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,

@@ -1,6 +1,7 @@
 public import BellhopCore
 
-/// Takes events that happen outside of polling onto the bus: logins. A login that worked wakes what rested on its connection.
+/// Takes events that happen outside of polling onto the bus: logins. What the store cannot take waits in memory
+/// until it can.
 public struct Intake: EventSink {
     private let surroundings: Surroundings
 
@@ -9,17 +10,14 @@ public struct Intake: EventSink {
     public func emit(_ events: [Event]) async {
         let surroundings = surroundings
         await uncancelled {
+            surroundings.backlog.add(events)
             do throws(StoreError) {
-                try await surroundings.store.append(events)
-                for event in events where event.type.isLogin && event.data["ok"] == .bool(true) {
-                    try await surroundings.store.wake(receiver: event.source, at: surroundings.clock.now)
-                    surroundings.bells.dispatcher.ring()
-                }
+                try await surroundings.keepBacklog()
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "keeping a login event", error))
+                // The router tries again.
+                surroundings.bells.router.ring()
             }
         }
-        for event in events { surroundings.signals.emit(.event(event)) }
-        surroundings.bells.router.ring()
     }
 }

@@ -19,6 +19,10 @@ public struct Router: Sendable {
         while !Task.isCancelled {
             do {
                 try await routePending()
+                if !surroundings.backlog.isEmpty {
+                    try await surroundings.keepBacklog()
+                    continue
+                }
                 await surroundings.bells.router.wait(until: nil, on: surroundings.clock)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "routing", error))
@@ -36,7 +40,6 @@ public struct Router: Sendable {
             if events.isEmpty { break }
             try await route(events, by: shelved)
             routed += events.count
-            if events.count < batch { break }
         }
         return routed
     }

@@ -29,11 +29,39 @@ import Testing
         #expect(try await bench.happened().count == 1)
     }
 
-    @Test func `a store that cannot keep it is said, and the caller lives`() async throws {
+    @Test(arguments: FaultyStore.Moment.all)
+    func `what the store cannot keep is said, and kept with the next`(_ moment: FaultyStore.Moment) async throws {
         let bench = try Bench()
-        bench.store.failOnce(.append)
+        bench.store.failOnce(.append, moment)
         await Intake(bench.surroundings).emit([login(true, at: bench.now)])
-        #expect(bench.recorder.count("store.failed") == 1)
+        #expect(bench.recorder.names == ["store.failed"])
+        await Intake(bench.surroundings).emit([login(false, at: bench.now + .seconds(1))])
+        #expect(try await bench.happened().count == 2)
+        #expect(bench.recorder.names == ["store.failed", "event", "event"])
+    }
+
+    @Test func `what the store cannot keep is kept once it works again`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf("rule: tell\non: login_event\ndo: [{log: hello}]")
+        bench.store.fail { $0 == .append ? .before : nil }
+        let surroundings = bench.surroundings
+        let loop = Task { await Router(surroundings, shelf: shelf).run() }
+        await Intake(surroundings).emit([login(true, at: bench.now)])
+        await bench.run(until: bench.now + .seconds(10))
+        #expect(try await bench.happened() == [])
+        bench.store.work()
+        await bench.run(until: bench.now + .seconds(10))
+        loop.cancel()
+        await loop.value
+        #expect(try await bench.happened().count == 1)
+        #expect(try await bench.deliveries().count == 1)
+    }
+
+    @Test func `a login that is kept and wakes nobody is no lost login`() async throws {
+        let bench = try Bench()
+        bench.store.failOnce(.wake)
+        await Intake(bench.surroundings).emit([login(true, at: bench.now)])
+        #expect(bench.recorder.names == ["event", "store.failed"])
     }
 
     @Test(arguments: [true, false]) func `a delivery that rests on its connection is woken by a login that works`(

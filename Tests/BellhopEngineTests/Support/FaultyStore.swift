@@ -12,7 +12,10 @@ final class FaultyStore: Store {
         case claim, finish, rescue, wake, nextDue, decide, status, events, deliveries, prune, note
     }
 
-    enum Moment: Sendable { case before, after }
+    enum Moment: Sendable {
+        case before, after
+        static let all = [Moment.before, .after]
+    }
 
     typealias Script = @Sendable (Call) -> Moment?
 
