@@ -93,10 +93,11 @@ extension Poller {
             ])
     }
 
-    /// Tells what a person should know, once for as long as it stays the same.
+    /// Tells what a person should know, once for as long as it stays the same; numbers in it may differ.
     mutating func tell(_ notice: String?) {
-        if let notice, notice != toldNotice { surroundings.signals.emit(.notice(source: source.name, text: notice)) }
-        toldNotice = notice
+        let gist = notice.map { $0.filter { !$0.isNumber } }
+        if let notice, gist != toldNotice { surroundings.signals.emit(.notice(source: source.name, text: notice)) }
+        toldNotice = gist
     }
 
     func announce(_ events: [Event]) {

@@ -9,6 +9,7 @@ public struct Poller: Sendable {
     private var memory: SourceMemory?
     /// When a source whose latest poll failed is polled again; nil while polls work.
     var retryAt: Timestamp?
+    /// What was told last, without its numbers.
     var toldNotice: String?
 
     public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings) {
@@ -17,10 +18,10 @@ public struct Poller: Sendable {
         self.surroundings = surroundings
     }
 
-    /// Polls on the plan's cadence until the task is cancelled or the sign goes up.
-    public mutating func run(until stop: StopSign = StopSign()) async {
+    /// Polls on the plan's cadence until the task is cancelled.
+    public mutating func run() async {
         var wasBusy = true
-        while !Task.isCancelled, !stop.isUp {
+        while !Task.isCancelled {
             let started = surroundings.clock.now
             var next: Timestamp
             do {
@@ -122,8 +123,8 @@ public struct Poller: Sendable {
             details = try await asking { source throws(Failure) in
                 try await source.details(of: order.keys + comparison.gone, in: answer.listing)
             }
+            tell(details.notice)
         }
-        tell(details.notice)
 
         var readings = order.readings(details, known: memory.known)
         let evidence = try await gather(readings, gone: comparison.gone, details, memory, began: began)

@@ -216,6 +216,26 @@ import Testing
         #expect(bench.recorder.count("source.notice") == 1)
     }
 
+    @Test func `neither other numbers nor a poll that reads no details make it told again`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(
+            source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(90))))
+        for count in 2..<8 {
+            source.edit { $0.notice = "The details of \(count) of 9 tasks cannot be read." }
+            _ = try await poller.pollOnce()
+            // Another answer, which changes no task.
+            source.edit { $0.cursor = Cursor(.int(Int64(count))) }
+            await bench.clock.advance(by: .seconds(60))
+        }
+        #expect(source.asked.details.count == 3)
+        #expect(bench.recorder.count("source.notice") == 1)
+        source.edit { $0.notice = "The account may not read details." }
+        await bench.clock.advance(by: .seconds(60))
+        _ = try await poller.pollOnce()
+        #expect(bench.recorder.count("source.notice") == 2)
+    }
+
     @Test func `a change that our own write may have caused is one hop further`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
