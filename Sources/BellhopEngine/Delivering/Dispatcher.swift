@@ -121,6 +121,14 @@ public struct Dispatcher: Sendable {
         if let expires = delivery.expires, surroundings.clock.now > expires {
             return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires), and is too old now."))
         }
+        // What ends the process each time would be begun for ever.
+        let begun = claim.attempt.number - 1
+        if begun >= delivery.retry.attempts + Self.mostUnended {
+            return .failed(
+                Failure(
+                    .interrupted, .hold,
+                    "It was begun \(begun) times and never ended; look whether it was done, then retry or drop it."))
+        }
         guard let action = actions(delivery) else {
             return .failed(
                 Failure(
@@ -142,17 +150,19 @@ public struct Dispatcher: Sendable {
                 return Outcome.failed(
                     Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped."))
             }
-            // The first that says something; a cancelled sleep says nothing.
-            var outcome: Outcome = .interrupted
-            while let said = await group.next() {
-                guard let said else { continue }
-                outcome = said
+            // The first that says something; a cancelled sleep says nothing. But what was done while it was being stopped is done.
+            var outcome: Outcome?
+            for await case let said? in group {
+                if case .delivered = said { outcome = said }
+                outcome = outcome ?? said
                 group.cancelAll()
-                break
             }
-            return outcome
+            return outcome ?? .interrupted
         }
     }
+
+    /// So many attempts beyond its own may be cut off by the end of the process before a delivery is held.
+    private static let mostUnended = 2
 
     private func finish(_ claim: Claim, _ outcome: Outcome) -> Finish {
         let delivery = claim.delivery

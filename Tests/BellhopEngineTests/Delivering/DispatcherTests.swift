@@ -141,6 +141,33 @@ import Testing
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 
+    @Test func `an attempt that succeeds while it is being ended is done`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { _, _ in
+            _ = await gate.pass()  // until it is cancelled
+            return Receipt("done after all")
+        }
+        #expect(try await run(bench, [Owed("a")], action) == [0])
+        #expect(try await bench.deliveries().map(\.receipt) == [Receipt("done after all")])
+    }
+
+    @Test func `what ends the process each time is held at last`() async throws {
+        let bench = try Bench()
+        try await bench.owe([Owed("a")])
+        for _ in 1...6 {
+            let claims = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
+            #expect(claims.count == 1)
+            try await bench.store.rescue(everything: true, at: bench.now)
+        }
+        let action = ScriptedAction()
+        #expect(try await run(bench, [], action) == [])
+        let record = try #require(try await bench.deliveries(.held).first)
+        #expect(record.failure?.message.hasPrefix("It was begun 6 times") == true)
+        try await bench.store.decide(.retry, on: [record.delivery.id], at: bench.now)
+        #expect(try await run(bench, [], action, for: .seconds(1)).count == 1)
+    }
+
     @Test func `an attempt for a task knows what others have left there`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: delivery.text) }
