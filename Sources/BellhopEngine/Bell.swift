@@ -26,14 +26,28 @@ public final class Bell: Sendable {
     }
 
     /// Returns once somebody rang, once the moment has come, or when the task is cancelled.
-    public func wait(until deadline: Timestamp?, on clock: any AgentClock) async {
+    ///
+    /// - Parameter stride: how often the clock is looked at meanwhile: where it was put back, the wait ends, so that whoever waits
+    ///   can think again. Nil never to look.
+    public func wait(until deadline: Timestamp?, on clock: any AgentClock, stride: Duration? = nil) async {
         if heard() { return }
         guard let deadline else { return await listen() }
         await withTaskGroup { group in
             group.addTask { await self.listen() }
-            group.addTask { try? await clock.sleep(until: deadline) }  // throws only when cancelled
+            group.addTask { try? await Self.sleep(until: deadline, on: clock, stride: stride) }  // throws only when cancelled
             await group.next()
             group.cancelAll()
+        }
+    }
+
+    private static func sleep(until deadline: Timestamp, on clock: any AgentClock, stride: Duration?) async throws {
+        guard let stride else { return try await clock.sleep(until: deadline) }
+        var latest = clock.now
+        while latest < deadline {
+            try await clock.sleep(for: min(deadline - latest, stride))
+            let now = clock.now
+            if now < latest { return }
+            latest = now
         }
     }
 

@@ -13,11 +13,14 @@ public struct TimerLoop: Sendable {
 
     /// Fires what is due, then waits for the next; returns when cancelled.
     public func run() async {
+        var latest = surroundings.clock.now
         while !Task.isCancelled {
             do {
+                if surroundings.clock.now < latest { try await bringForward() }
+                latest = surroundings.clock.now
                 try await fireDue()
                 let next = try await surroundings.store.nextTimer()
-                await surroundings.bells.timers.wait(until: next.map(nextLook), on: surroundings.clock)
+                await surroundings.bells.timers.wait(until: next.map(nextLook), on: surroundings.clock, stride: Self.stride)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "firing timers", error))
                 guard await surroundings.pauseAfterStoreError() else { return }
@@ -29,6 +32,22 @@ public struct TimerLoop: Sendable {
     private func nextLook(_ due: Timestamp) -> Timestamp {
         let now = surroundings.clock.now
         return due > now ? due : now + .seconds(1)
+    }
+
+    /// How often it looks at the clock while it sleeps, so that a clock that was set is noticed.
+    private static let stride = Duration.seconds(60)
+
+    /// Moves timers that are due later than their schedules say, as they are after the clock was put back.
+    private func bringForward() async throws(StoreError) {
+        guard let book = shelf.book else { return }
+        var nexts: [String: Timestamp] = [:]
+        for rule in book.registrations(at: surroundings.clock.now) { nexts[rule.name] = rule.schedule?.next }
+        var firings: [TimerFiring] = []
+        for timer in try await surroundings.store.dueTimers(at: .distantFuture) {
+            guard let next = nexts[timer.rule], next < timer.due else { continue }
+            firings.append(TimerFiring(timer: timer, next: next, events: []))
+        }
+        try await surroundings.store.fire(firings)
     }
 
     /// Fires everything that is due now. How many timers fired.
