@@ -109,7 +109,7 @@ let package = Package(
             name: "bellhop",
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "CEL",
-                "Simulator", "YAML", argumentParser, logging, serviceLifecycle, unixSignals,
+                "Simulator", "YAML", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
             ],
             resources: shippedRules.map { .embedInCode("Rules/\($0)") },
             swiftSettings: house),

@@ -38,22 +38,23 @@ struct Workplace {
         await connectors.shutdown()
         return Workplace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
-            surroundings: surroundings, warnings: try missingLogins(configuration, config.keychain))
+            surroundings: surroundings,
+            warnings: Diagnostics(
+                try missingLogins(configuration, config.keychain).map { name in
+                    Diagnostic(
+                        .warning, code: "no-login", "the login of connection `\(name)` is not stored yet",
+                        help: "run `bellhop login \(name)`")
+                }))
     }
 
     /// Connections whose login is not stored yet.
-    private static func missingLogins(_ configuration: Configuration, _ keychain: Keychain) throws(Trouble) -> Diagnostics {
-        var warnings = Diagnostics()
+    static func missingLogins(_ configuration: Configuration, _ keychain: Keychain) throws(Trouble) -> [String] {
+        var missing: [String] = []
         for connection in configuration.connections where connection.settings.record("auth")?.boolean("keychain") == true {
             let login = try SecretCommand.change { () throws(SecretError) in try keychain.login(connection.name) }
-            if login == nil {
-                warnings.report(
-                    Diagnostic(
-                        .warning, code: "no-login", "the login of connection `\(connection.name)` is not stored yet",
-                        help: "run `bellhop login \(connection.name)`"))
-            }
+            if login == nil { missing.append(connection.name) }
         }
-        return warnings
+        return missing
     }
 }
 

@@ -25,7 +25,7 @@ public struct Agent: Sendable {
         let reloader = Reloader(assembly, logger: logger)
         let server = ControlServer(
             path: ControlSocket.path(store: assembly.configuration.store, environment: environment),
-            inquirer: inquirer(reloader))
+            inquirer: inquirer)
         var services: [any Service] = further + [assembly.engine, reloader, server]
         services.append(ServiceManager(environment: environment))
         var group = ServiceGroupConfiguration(
@@ -50,7 +50,7 @@ public struct Agent: Sendable {
         return logger
     }
 
-    private func inquirer(_ reloader: Reloader) -> Inquirer {
+    private var inquirer: Inquirer {
         let started = assembly.surroundings.clock.now
         let assembly = assembly
         return Inquirer(
@@ -62,6 +62,6 @@ public struct Agent: Sendable {
                         "in_flight": .int(Int64(assembly.engine.inFlight)),
                         "rules": .int(Int64(assembly.shelf.book?.rules.count ?? 0)),
                     ]
-                }, reload: { await reloader.reload() }, wake: { assembly.surroundings.bells.dispatcher.ring() }))
+                }, wake: { assembly.surroundings.bells.dispatcher.ring() }))
     }
 }

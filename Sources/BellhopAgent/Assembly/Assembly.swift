@@ -1,7 +1,7 @@
 public import BellhopConnectors
 public import BellhopCore
 public import BellhopEngine
-public import BellhopRules
+import BellhopRules
 import BellhopStore
 import Glibc
 public import Logging
@@ -13,6 +13,8 @@ public struct Assembly: Sendable {
     public let connectors: Connectors
     public let shelf: RuleShelf
     public let engine: Engine
+    /// The fingerprint of the rule files that were put in force at the start.
+    let rulesAtStart: Fingerprint
 
     /// What the outside decides.
     public struct Options: Sendable {
@@ -64,25 +66,30 @@ public struct Assembly: Sendable {
             surroundings, shelf: shelf,
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, actions: { connectors.action(for: $0) })
-        try await installRules()
+        rulesAtStart = try await Self.installRules(configuration, connectors, shelf, surroundings)
     }
 
     /// Loads the rules as they are now and puts them in force; where they have errors, those in force stay.
-    @discardableResult
-    public func installRules() async throws(AssemblyError) -> RuleBook {
-        let book: RuleBook
+    public func installRules() async throws(AssemblyError) {
+        _ = try await Self.installRules(configuration, connectors, shelf, surroundings)
+    }
+
+    private static func installRules(
+        _ configuration: Configuration, _ connectors: Connectors, _ shelf: RuleShelf, _ surroundings: Surroundings
+    ) async throws(AssemblyError) -> Fingerprint {
+        let loaded: RuleLoading.Loaded
         do throws(Diagnostics) {
-            book = try RuleLoading.book(configuration, sources: connectors.sources).book
+            loaded = try RuleLoading.book(configuration, sources: connectors.sources)
         } catch {
             throw .diagnostics(error)
         }
         do throws(StoreError) {
-            try await shelf.install(book, in: surroundings)
+            try await shelf.install(loaded.book, in: surroundings)
         } catch {
             throw .store(error)
         }
-        surroundings.signals.emit(.rulesLoaded(count: book.rules.count, warnings: book.warnings.count))
-        return book
+        surroundings.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
+        return loaded.found.fingerprint
     }
 
     /// The connectors of a configuration, for those who need them without an agent.
@@ -92,8 +99,8 @@ public struct Assembly: Sendable {
     ) async throws(AssemblyError) -> Connectors {
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook,
-            login: { connection in try login(connection).map { ($0.username, $0.password) } }, baseFolder: configuration.folder,
-            output: output)
+            login: { connection in try login(connection).map { ($0.username, $0.password) } },
+            loginMark: { connection in try login(connection)?.nonce }, baseFolder: configuration.folder, output: output)
         do throws(ConnectorErrors) {
             return try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },

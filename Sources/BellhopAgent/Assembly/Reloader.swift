@@ -1,4 +1,4 @@
-public import BellhopCore
+import BellhopCore
 import BellhopEngine
 import BellhopRules
 public import Logging
@@ -7,11 +7,16 @@ import UnixSignals
 
 /// Puts changed rules in force while the agent runs: when a file in their folders changes, and on SIGHUP. A change with an error
 /// leaves all old rules in force, and says what is wrong.
+///
+/// There is one loop, so that one reload never overtakes another: look where rules are, watch there, reload if they are others than
+/// before, wait until something changes and then until nothing does.
 public struct Reloader: Service {
     private let assembly: Assembly
     private let logger: Logger
-    /// How long a folder must be quiet before it is read: editors write in several steps.
+    /// How long folders must be quiet before they are read: editors write in several steps.
     private let quiet = Duration.milliseconds(150)
+    /// The longest wait for quiet.
+    private let patience = Duration.seconds(5)
 
     public init(_ assembly: Assembly, logger: Logger) {
         self.assembly = assembly
@@ -19,35 +24,59 @@ public struct Reloader: Service {
     }
 
     public func run() async throws {
-        let found = RuleFinder.find(assembly.configuration.rules)
-        let folders = Array(Set(found.folders)).sorted()
+        let changed = Bell()
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                if let changes = Watcher.changes(in: folders) {
-                    group.addTask { for await _ in changes { await settle() } }
+                group.addTask {
+                    for await _ in await UnixSignalsSequence(trapping: .sighup) { changed.ring() }
+                }
+                await watch(changed)
+                group.cancelAll()
+            }
+        }
+    }
+
+    private func watch(_ changed: Bell) async {
+        var loaded = assembly.rulesAtStart
+        var isAsked = false
+        while !Task.isCancelled {
+            let found = RuleFinder.find(assembly.configuration.rules)
+            await withDiscardingTaskGroup { group in
+                if let changes = Watcher.changes(in: Array(Set(found.folders)).sorted()) {
+                    group.addTask { for await _ in changes { changed.ring() } }
                 } else {
                     logger.warning(
                         "Rule folders cannot be watched (inotify has no watches left); send SIGHUP after a change.",
                         metadata: ["signal": "rules.unwatched"])
                 }
-                group.addTask {
-                    for await _ in await UnixSignalsSequence(trapping: .sighup) { await reload() }
+                // What changed before the watch was set is seen now.
+                let now = RuleFinder.find(assembly.configuration.rules).fingerprint
+                if isAsked || now != loaded {
+                    await reload()
+                    loaded = now
                 }
+                await changed.wait(until: nil, on: assembly.surroundings.clock)
+                await settle(changed)
+                group.cancelAll()
             }
+            isAsked = true
         }
     }
 
-    private func settle() async {
-        guard (try? await ContinuousClock().sleep(for: quiet)) != nil else { return }
-        await reload()
+    /// Waits until nothing has changed for a moment.
+    private func settle(_ changed: Bell) async {
+        let clock = SystemClock()
+        let end = clock.now + patience
+        while !Task.isCancelled, clock.now < end {
+            let start = clock.now
+            await changed.wait(until: start + quiet, on: clock)
+            if clock.now >= start + quiet { return }
+        }
     }
 
-    /// Reads the rules again, and tells how it went.
-    @discardableResult
-    public func reload() async -> Result<JSON, InquiryError> {
+    private func reload() async {
         do throws(AssemblyError) {
-            let book = try await assembly.installRules()
-            return .success(["rules": .int(Int64(book.rules.count))])
+            try await assembly.installRules()
         } catch {
             switch error {
             case .diagnostics(let problems):
@@ -57,11 +86,8 @@ public struct Reloader: Service {
                         "A changed rule has an error; the old rules stay in force.",
                         metadata: ["signal": "rules.refused", "problem": "\(problem.rendered())"])
                 }
-                let first = problems.all.first { $0.severity == .error }?.rendered() ?? ""
-                return .failure(InquiryError(.rules, "The rules have errors; the old ones stay in force.\n\(first)"))
             case .store(let error):
                 assembly.surroundings.signals.emit(.storeFailed(doing: "registering rules", error))
-                return .failure(InquiryError(error))
             }
         }
     }

@@ -40,7 +40,7 @@ public struct Configuration: Sendable {
 public enum ConfigurationError: Error, Sendable {
     /// It was read, and has mistakes (exit 78).
     case diagnostics(Diagnostics)
-    /// It cannot be read (exit 78, or 66 for a file that is not there: the contract has 78).
+    /// It cannot be read, or is not there (exit 78).
     case unreadable(String)
     /// A secret cannot be had (exit 78).
     case secret(SecretError)

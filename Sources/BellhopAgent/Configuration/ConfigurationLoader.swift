@@ -45,7 +45,7 @@ public struct ConfigurationLoader: Sendable {
         let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain)
         let values: [Interpolation.Reference: String]
         do throws(SecretError) {
-            values = try await resolver.resolve(Self.references(in: root))
+            values = try await resolver.resolve(Self.references(in: root, for: focus))
         } catch {
             throw .secret(error)
         }
@@ -89,6 +89,16 @@ public struct ConfigurationLoader: Sendable {
 
     static func folder(of file: String) -> String {
         file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+    }
+
+    /// What must be looked up: nobody is asked for a secret that is not needed.
+    private static func references(in root: Node, for focus: Focus) -> Set<Interpolation.Reference> {
+        switch focus {
+        case .everything: references(in: root)
+        case .shape: references(in: root).filter { $0.space == .env }
+        case .connection(let name):
+            references(in: root).filter { $0.space == .env }.union(root["connections"]?[name].map(references(in:)) ?? [])
+        }
     }
 
     private static func references(in node: Node) -> Set<Interpolation.Reference> {

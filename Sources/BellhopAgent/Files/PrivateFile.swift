@@ -58,6 +58,13 @@ enum PrivateFile {
             unlink(draft)
             throw synced ? trouble("cannot replace \(path)") : problem
         }
+        // The new name is on disk only with its folder.
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        let descriptor = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if descriptor >= 0 {
+            fsync(descriptor)
+            close(descriptor)
+        }
     }
 
     /// Makes the folders above a path, for their owner only.

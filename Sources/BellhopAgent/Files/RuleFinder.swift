@@ -11,6 +11,17 @@ public enum RuleFinder {
         /// The folders in which a change can change the rules.
         public var folders: [String] = []
         public var problems = Diagnostics()
+
+        /// Of all that was found: the same for the same rules.
+        var fingerprint: Fingerprint {
+            var builder = FingerprintBuilder()
+            for file in rules {
+                builder.add(file.path)
+                builder.add(file.bytes)
+            }
+            for problem in problems.all { builder.add(problem.message) }
+            return builder.fingerprint
+        }
     }
 
     /// Reads what the paths name. A folder stands for all rule files in it and below it; a file is taken whatever its name.
@@ -33,6 +44,8 @@ public enum RuleFinder {
     private static func take(_ path: String, isImplicit: Bool, isNamed: Bool, _ found: inout Found, _ seen: inout Set<String>) {
         var facts = stat()
         guard stat(path, &facts) == 0 else {
+            // It may appear: that is seen in the folder above.
+            found.folders.append(folder(of: path))
             let severity: Diagnostic.Severity = isImplicit ? .warning : .error
             found.problems.report(
                 Diagnostic(

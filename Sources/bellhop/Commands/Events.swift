@@ -40,8 +40,9 @@ struct Events: AsyncParsableCommand {
         var query = EventQuery(
             types: type.map(EventType.init), sources: source, task: task, id: id,
             since: since.flatMap { try? DurationText.parse($0) }.map { SystemClock().now - $0 }, limit: limit)
+        let link = try await config.storeLink()
         while true {
-            let events = try await config.answer(.events(query)).asArray ?? []
+            let events = try await link.answer(.events(query)).asArray ?? []
             for event in events { show(event) }
             guard follow else { return }
             if let last = events.last?["sequence"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }

@@ -3,6 +3,8 @@ import BellhopAgent
 import BellhopCore
 import BellhopEngine
 import BellhopRules
+import Glibc
+import NIOCore
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,7 +18,12 @@ struct Run: AsyncParsableCommand {
     var once = false
 
     func run() async throws {
+        umask(0o077)  // What an agent makes is for its own user: store, socket, logs.
         let configuration = try await config.load()
+        if let connection = try Workplace.missingLogins(configuration, config.keychain).first {
+            throw Trouble(
+                .loginRefused, "The login of connection `\(connection)` is not stored yet: run `bellhop login \(connection)`.")
+        }
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let logger = log.logger(clock: clock)
         let options = Assembly.Options(
@@ -30,12 +37,14 @@ struct Run: AsyncParsableCommand {
         }
         for warning in assembly.shelf.book?.warnings ?? [] { Console.note(warning.rendered(colour: Console.noteHasColour)) }
         if once {
-            try await runOnce(assembly)
+            try await Stopping.finishing { try await runOnce(assembly) }
         } else {
             do {
                 try await Agent(assembly, logger: logger, environment: config.environment).run()
             } catch let error as StoreError {
                 throw Trouble(error)
+            } catch let error as IOError {
+                throw Trouble(.cannotCreate, "The control socket beside the store cannot be made: \(error.reason).")
             }
         }
     }
@@ -47,7 +56,7 @@ struct Run: AsyncParsableCommand {
             let started = assembly.surroundings.clock.now
             try await assembly.engine.recover()
             pass = try await assembly.engine.runOnce()
-            let ended = try await assembly.surroundings.store.deliveries(DeliveryQuery(states: [.dead, .held], limit: 1000))
+            let ended = try await assembly.surroundings.store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max))
             dead = ended.count { ($0.finishedAt ?? .distantPast) >= started }
         } catch {
             await assembly.shutdown()
@@ -58,6 +67,10 @@ struct Run: AsyncParsableCommand {
             if case .failed(let failure) = poll.outcome { failure } else { nil }
         }
         if let failure = failures.first { throw Trouble(failure) }
-        if dead > 0 { throw Trouble(.problem, "\(dead) deliveries were given up: see `bellhop deliveries`.") }
+        if dead > 0 {
+            throw Trouble(
+                .problem,
+                "\(dead) deliver\(dead == 1 ? "y was" : "ies were") given up, or wait for your word: see `bellhop deliveries`.")
+        }
     }
 }

@@ -14,22 +14,26 @@ struct DemoVerdict {
     var isGood: Bool { items.allSatisfy(\.isThere) }
 
     init(_ simulation: Simulation) {
-        let incidents = simulation.instance.tasks.filter { $0.table == "incident" && $0.updates >= 0 }
+        let incidents = simulation.instance.tasks.filter { $0.table == "incident" }
         let notes = incidents.flatMap { task in
             simulation.instance.journal(of: task.id, .workNotes).filter { $0.author == "john.doe" }.map { (task, $0) }
         }
-        let fresh = incidents.filter { task in simulation.instance.time - task.created < 3_600_000_000 }
+        let fresh = incidents.filter { $0.created > Demo.start.microseconds }
+        let news = simulation.instance.tasks.filter { $0.created > Demo.start.microseconds }
         let once = fresh.allSatisfy { task in notes.count { $0.0.id == task.id } == 1 }
         let chat = simulation.receivers.received(by: "ops").filter(\.isTaken).map(\.text)
         let digests = chat.filter { $0.contains("open tasks") }
         let alerts = chat.filter { !$0.contains("open tasks") }
+        let told = news.allSatisfy { task in alerts.count { $0.contains(task.number) } == 1 }
         let hostile = alerts.contains { $0.contains("&lt;!channel&gt;") || $0.contains("<!channel>") }
         items = [
             Item(
                 what: "acknowledgements of the new incidents", isThere: !fresh.isEmpty && once && notes.count == fresh.count,
                 proof: notes.map { "\($0.0.number)" }.joined(separator: ", ")),
             Item(what: "the digest of 08:30", isThere: digests.count == 1, proof: digests.isEmpty ? "" : "one message"),
-            Item(what: "alerts in the chat", isThere: !alerts.isEmpty && hostile, proof: "\(alerts.count) messages"),
+            Item(
+                what: "alerts in the chat", isThere: told && alerts.count == news.count && hostile,
+                proof: "\(alerts.count) messages"),
         ]
     }
 }
