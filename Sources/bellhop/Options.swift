@@ -22,23 +22,38 @@ struct ConfigOptions: ParsableArguments {
         }
     }
 
-    /// Asks the running agent, or the store where none runs.
-    func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON {
-        // Looking at the store needs no secrets.
+    /// Where the store of the configuration is; looking at it needs no secrets.
+    func storeLink() async throws(Trouble) -> StoreLink {
         let configuration = try await load(focus: .shape)
-        let path = ControlSocket.path(store: configuration.store, environment: environment)
+        return StoreLink(
+            store: configuration.store, socket: ControlSocket.path(store: configuration.store, environment: environment))
+    }
+
+    /// Asks the running agent, or the store where none runs.
+    func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON { try await storeLink().answer(inquiry) }
+}
+
+/// The way to what an agent knows: the agent itself, or its store.
+struct StoreLink {
+    let store: String
+    let socket: String
+
+    func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON {
         do throws(InquiryError) {
-            if let answer = try ControlClient(path: path).ask(inquiry) { return answer }
-            let store: SQLiteStore
-            do throws(StoreError) {
-                store =
-                    try inquiry.changes ? SQLiteStore.open(path: configuration.store) : .openForReading(path: configuration.store)
-            } catch {
-                throw InquiryError(error)
-            }
-            return try await Inquirer(store: store, clock: SystemClock()).answer(inquiry)
+            if let answer = try ControlClient(path: socket).ask(inquiry) { return answer }
+            return try await Inquirer(store: try open(inquiry), clock: SystemClock()).answer(inquiry)
         } catch {
             throw Trouble(error)
+        }
+    }
+
+    private func open(_ inquiry: Inquiry) throws(InquiryError) -> SQLiteStore {
+        do throws(StoreError) {
+            // A store that is not there is told of, and not made.
+            guard inquiry.changes, Files.exist(store) else { return try SQLiteStore.openForReading(path: store) }
+            return try SQLiteStore.open(path: store)
+        } catch {
+            throw InquiryError(error)
         }
     }
 }
@@ -48,7 +63,7 @@ extension Inquiry {
     var changes: Bool {
         switch self {
         case .decide: true
-        case .status, .events, .deliveries: false
+        case .status, .events, .deliveries, .tasks: false
         }
     }
 }

@@ -4,21 +4,17 @@ public import BellhopCore
 public struct Inquirer: Sendable {
     private let store: any Store
     private let clock: any AgentClock
-    /// What a running agent adds to its status, and what it does to reload; nil where no agent runs.
+    /// What a running agent adds; nil where no agent runs.
     private let agent: Agent?
 
     public struct Agent: Sendable {
+        /// What it says of itself in a status.
         public var facts: @Sendable () -> JSON.Object
-        public var reload: @Sendable () async -> Result<JSON, InquiryError>
         /// Called when deliveries became available.
         public var wake: @Sendable () -> Void
 
-        public init(
-            facts: @escaping @Sendable () -> JSON.Object, reload: @escaping @Sendable () async -> Result<JSON, InquiryError>,
-            wake: @escaping @Sendable () -> Void
-        ) {
+        public init(facts: @escaping @Sendable () -> JSON.Object, wake: @escaping @Sendable () -> Void) {
             self.facts = facts
-            self.reload = reload
             self.wake = wake
         }
     }
@@ -40,25 +36,41 @@ public struct Inquirer: Sendable {
                 return .array(try await store.events(query).map(\.json))
             case .deliveries(let query):
                 return .array(try await store.deliveries(query).map(\.json))
+            case .tasks(let task):
+                return .array(try await tasks(task))
             case .decide(let decision, let ids):
                 return try await decide(decision, ids)
-            case .reload: break
             }
         } catch {
             throw InquiryError(error)
         }
-        guard let agent else {
-            throw InquiryError(.notFound, "No agent is running on this store, so there is nothing to reload.")
-        }
-        return try await agent.reload().get()
     }
 
+    /// The tasks of all sources in the form that events have them, each with the scope that it was seen in.
+    private func tasks(_ wanted: String?) async throws(StoreError) -> [JSON] {
+        let sources = try await store.status().sources
+        let found = try await store.tasks(in: sources.map(\.scope.id))
+        return sources.flatMap { source in
+            (found[source.scope.id] ?? [])
+                .filter { wanted == nil || $0.number == wanted || $0.key.text == wanted }
+                .map { ["scope": .string(source.scope.id.text), "task": $0.json(source: source.source)] }
+        }
+    }
+
+    /// Nothing is changed unless every id is that of one delivery.
     private func decide(_ decision: Decision, _ ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
-        if ids.isEmpty {
-            records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max))
+        if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }
+        for id in ids {
+            let found = id.isEmpty ? [] : try await store.deliveries(DeliveryQuery(id: id, limit: 2))
+            guard let record = found.first else {
+                throw StoreError(.other, "There is no delivery \(id.isEmpty ? "without an id" : id); nothing was changed.")
+            }
+            guard found.count == 1 else {
+                throw StoreError(.other, "Several deliveries begin with \(id); nothing was changed. Give more of the id.")
+            }
+            records.append(record)
         }
-        for id in ids { records += try await store.deliveries(DeliveryQuery(id: id, limit: 2)) }
         let changed = try await store.decide(decision, on: records.map(\.delivery.id), at: clock.now)
         if decision == .retry, changed > 0 { agent?.wake() }
         return ["changed": .int(Int64(changed)), "deliveries": .array(records.map { .string($0.delivery.id.text) })]

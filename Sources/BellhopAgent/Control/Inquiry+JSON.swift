@@ -5,7 +5,7 @@ extension Inquiry {
     var json: JSON {
         switch self {
         case .status: ["inquiry": "status"]
-        case .reload: ["inquiry": "reload"]
+        case .tasks(let task): ["inquiry": "tasks", "task": task.map(JSON.string) ?? .null]
         case .decide(let decision, let ids):
             ["inquiry": "decide", "decision": .string(decision.rawValue), "deliveries": .array(ids.map(JSON.string))]
         case .events(let query):
@@ -31,7 +31,7 @@ extension Inquiry {
         let limit = json["limit"]?.asInt.map { Int($0) } ?? 50
         switch json["inquiry"]?.asString {
         case "status": self = .status
-        case "reload": self = .reload
+        case "tasks": self = .tasks(json["task"]?.asString)
         case "decide":
             guard let decision = json["decision"]?.asString.flatMap(Decision.init(rawValue:)) else { return nil }
             self = .decide(decision, deliveries: texts("deliveries"))

@@ -5,15 +5,15 @@ public enum Inquiry: Sendable, Hashable {
     case status
     case events(EventQuery)
     case deliveries(DeliveryQuery)
+    /// The tasks that the sources show now; only those of this number or sys_id, where one is given.
+    case tasks(String?)
     /// A person's word on deliveries, by id or the start of one; empty for all that are dead or held.
     case decide(Decision, deliveries: [String])
-    /// Read the rules again.
-    case reload
 }
 
 /// Why an inquiry has no answer.
 public struct InquiryError: Error, Sendable, Hashable {
-    public enum Kind: String, Sendable, Hashable { case store, notFound = "not_found", rules, badRequest = "bad_request" }
+    public enum Kind: String, Sendable, Hashable { case store, badRequest = "bad_request" }
     public var kind: Kind
     /// One sentence.
     public var message: String
