@@ -6,13 +6,20 @@ enum StructuralLoop {
         return marks
     }()
 
-    /// Looks each byte up and counts those that are found, without a branch that could be guessed wrong: three times as fast as a
-    /// `switch` over the same cases.
+    /// Writes down the place of each, over and over into the same few, and says how many there are.
+    ///
+    /// Without a branch that could be guessed wrong, which is more than twice as fast as a `switch` over the same cases.
     @inline(never)
     static func run(_ bytes: Span<UInt8>) -> Int {
         let marks = marks.span
+        var list = [UInt32](repeating: 0, count: 1 << 14)
+        var places = list.mutableSpan
+        let last = places.count &- 1
         var found = 0
-        for place in 0..<bytes.count { found &+= Int(marks[Int(bytes[place])]) }
+        for place in 0..<bytes.count {
+            places[found & last] = UInt32(truncatingIfNeeded: place)
+            found &+= Int(marks[Int(bytes[place])])
+        }
         return found
     }
 }
