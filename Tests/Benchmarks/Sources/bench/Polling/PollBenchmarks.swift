@@ -29,10 +29,11 @@ enum PollBenchmarks {
 
         // The processor's time, of all threads together, so that others on the machine change little; and how long one waits.
         var (loop, hash, changed, same): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        var waits: [Double] = []
+        var (fast, waits): ([Double], [Double]) = ([], [])
         for round in 0..<bench.repetitions {
             bench.say("round \(round + 1)")
-            loop.append(Stopwatch.processorSeconds { source.look { keep(StructuralLoop.run($0)) } })
+            loop.append(Stopwatch.processorSeconds { source.look { keep(StructuralLoop.plain($0)) } })
+            fast.append(Stopwatch.processorSeconds { source.look { keep(StructuralLoop.branchFree($0)) } })
             hash.append(
                 Stopwatch.processorSeconds { source.look { keep(Int(truncatingIfNeeded: Fingerprint(content: $0).low)) } })
             source.touch()
@@ -52,8 +53,12 @@ enum PollBenchmarks {
                 "poll.unchanged", .throughput(Double(size) / changed.median), beside: yardstick, aim: .ratio(atLeast: 0.5),
                 remark:
                     "\(count) tasks in \(size / 1_000_000) MB, of which one byte differs from the last answer; whole polls of the "
-                    + "agent's poller: \(Quantity.time(changed.median)) of processor and \(Quantity.time(waits.median)) in all each, \(Quantity.time(first)) with reading the store first."
+                    + "agent's poller: \(Quantity.time(changed.median)) of processor and \(Quantity.time(waits.median)) in all "
+                    + "each, \(Quantity.time(first)) with reading the store first."
             ),
+            Measurement(
+                "poll.unchanged-fast", .throughput(Double(size) / changed.median),
+                beside: .init(name: "the same without branches", quantity: .throughput(Double(size) / fast.median))),
             Measurement(
                 "poll.same-bytes", .throughput(Double(size) / same.median), beside: yardstick, aim: .ratio(atLeast: 0.5),
                 remark: "The answer's fingerprint is the last one's: \(Quantity.time(same.median)); the fingerprint alone takes "

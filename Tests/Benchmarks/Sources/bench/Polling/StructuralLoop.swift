@@ -1,16 +1,30 @@
-/// The yardstick of a scan: a loop over the bytes that finds every quote, brace, bracket, colon and comma.
+/// The yardsticks of a scan: loops over the bytes that find every quote, brace, bracket, colon and comma.
 enum StructuralLoop {
+    /// The plain loop, as one writes it: adds up where they stand, so that no place goes unlooked at.
+    @inline(never)
+    static func plain(_ bytes: Span<UInt8>) -> Int {
+        var found = 0
+        for place in 0..<bytes.count {
+            switch bytes[place] {
+            case UInt8(ascii: "\""), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"),
+                UInt8(ascii: ":"), UInt8(ascii: ","):
+                found &+= place
+            default: break
+            }
+        }
+        return found
+    }
+
     private static let marks: [UInt8] = {
         var marks = [UInt8](repeating: 0, count: 256)
         for mark in "\"{}[]:,".utf8 { marks[Int(mark)] = 1 }
         return marks
     }()
 
-    /// Writes down the place of each, over and over into the same few, and says how many there are.
-    ///
-    /// Without a branch that could be guessed wrong, which is more than twice as fast as a `switch` over the same cases.
+    /// A loop without a branch that could be guessed wrong, about three times as fast: writes down the place of each, over and over
+    /// into the same few, and says how many there are.
     @inline(never)
-    static func run(_ bytes: Span<UInt8>) -> Int {
+    static func branchFree(_ bytes: Span<UInt8>) -> Int {
         let marks = marks.span
         var list = [UInt32](repeating: 0, count: 1 << 14)
         var places = list.mutableSpan
