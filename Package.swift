@@ -122,7 +122,8 @@ let package = Package(
             ],
             swiftSettings: house),
         .testTarget(
-            name: "BellhopCommandTests", dependencies: ["BellhopTesting", "Simulator"], exclude: ["Golden"], swiftSettings: house),
+            name: "BellhopCommandTests", dependencies: ["BellhopTesting", "Simulator", "bellhop"], exclude: ["Golden"],
+            swiftSettings: house),
         .testTarget(
             name: "BellhopConnectorsTests",
             dependencies: [

@@ -65,7 +65,7 @@ public struct Evaluation: Sendable {
 }
 
 extension Evaluation {
-    /// The evaluation for programs: `value` and `type`, or `error`; and `parts`.
+    /// The evaluation for programs: `value` and `type`, or `error`; and `parts`, of long lists only how many `elements` they have.
     public var json: JSON {
         var object = JSON.Object()
         switch outcome {
@@ -85,7 +85,12 @@ extension Evaluation.Part {
             "text": .string(text), "line": .int(Int64(line)), "column": .int(Int64(column)), "depth": .int(Int64(depth)),
         ]
         switch outcome {
-        case .value(let result): object["value"] = result.json
+        case .value(let result):
+            if case .list(let list) = result.value, list.count > 100 {
+                object["elements"] = .int(Int64(list.count))
+            } else {
+                object["value"] = result.json
+            }
         case .failure(let code, let message): object["error"] = ["code": .string(code), "message": .string(message)]
         case .notEvaluated: break
         }

@@ -65,8 +65,6 @@ struct IssueWording {
     /// A name that has a meaning only where there is an event or a task.
     private func nothing(_ name: String, at place: Diagnostic.Place) -> Diagnostic {
         let kind = name == "event" || name == "source" ? "event" : "task"
-        return Diagnostic(
-            code: "no-\(kind)", "`\(name)` is of \(kind == "event" ? "an event" : "a task"), and there is none here", at: place,
-            help: "name an event or a task to look at")
+        return Diagnostic(code: "no-\(kind)", "`\(name)` needs an event or a task to look at", at: place)
     }
 }

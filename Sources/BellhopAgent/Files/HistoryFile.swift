@@ -1,0 +1,46 @@
+/// The lines that somebody typed at a prompt, the oldest first: a file that only its owner may read.
+public struct HistoryFile: Sendable {
+    public let path: String
+    /// How many lines are kept.
+    private let limit: Int
+
+    /// Why the history could not be read or kept, in one sentence.
+    public struct Trouble: Error, Sendable {
+        public var message: String
+    }
+
+    public init(path: String, limit: Int = 500) {
+        self.path = path
+        self.limit = limit
+    }
+
+    /// Where the history of a prompt lies (XDG Base Directory Specification: `$XDG_STATE_HOME`, else `~/.local/state`); nil without a
+    /// home. A relative folder in the variable is to be ignored.
+    public static func standardPath(_ name: String, environment: [String: String]) -> String? {
+        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/bellhop/\(name)" }
+        return environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.local/state/bellhop/\(name)" }
+    }
+
+    /// The lines; empty when there is no file yet.
+    public func lines() throws(Trouble) -> [String] {
+        let bytes: [UInt8]
+        do throws(PrivateFile.Trouble) { bytes = try PrivateFile.read(path) ?? [] } catch {
+            throw Trouble(message: error.message)
+        }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(limit).map(String.init)
+    }
+
+    /// Adds a line to those that are there, also to those of another prompt in the meantime. An empty line, and the last one again, are
+    /// left out.
+    public func add(_ line: String) throws(Trouble) {
+        var lines = try lines()
+        guard !line.isEmpty, !line.contains("\n"), lines.last != line else { return }
+        lines.append(line)
+        do throws(PrivateFile.Trouble) {
+            try PrivateFile.makeFolder(above: path)
+            try PrivateFile.write(Array((lines.suffix(limit).joined(separator: "\n") + "\n").utf8), to: path)
+        } catch {
+            throw Trouble(message: error.message)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+import Glibc
+
+struct Eval: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Try an expression: its value, its type, and the value of each part.",
+        discussion: """
+            An expression sees what a rule's would: of an event, or of a task as it is now. Without either there are the tasks of \
+            all sources, the time and the functions.
+
+            Without an expression it asks for them, on a terminal with history and completion; from anything else it reads a line \
+            each.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "The event it is about: its id, or the start of one.")
+    var event: String?
+
+    @Option(help: "The task it is about: its number or sys_id.")
+    var task: String?
+
+    @Argument(help: "The expression, such as 'task.priority <= 2'.")
+    var expression: String?
+
+    func validate() throws {
+        if event != nil, task != nil { throw ValidationError("An expression is about an event or a task: give one of them.") }
+    }
+
+    func run() async throws {
+        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
+        var session = EvalSession(config: config, surroundings: workplace.surroundings)
+        if let event { try await session.look(atEvent: event) }
+        if let task { try await session.look(atTask: task) }
+        if let expression {
+            if let code = await answer(expression, session) { throw ExitCode(code.rawValue) }
+            return
+        }
+        session.hint = "name it with `:event ID` or `:task NUMBER`"
+        if isatty(STDIN_FILENO) == 1 {
+            await converse(&session)
+        } else {
+            var worst: Trouble.Code?
+            while let line = readLine() {
+                let code = await handle(line, &session)
+                worst = worst ?? code
+            }
+            if let worst { throw ExitCode(worst.rawValue) }
+        }
+    }
+
+    // MARK: One expression
+
+    /// Says what the expression gives; what went wrong, if anything did.
+    private func answer(_ text: String, _ session: EvalSession) async -> Trouble.Code? {
+        do throws(Trouble) {
+            let evaluation = try await session.evaluate(text)
+            if output.json { Console.json(evaluation.json) } else { Self.show(evaluation) }
+            if case .failure = evaluation.outcome { return .problem }
+            return nil
+        } catch {
+            if output.json, let diagnostics = error.diagnostics {
+                Console.json(["problems": .array(diagnostics.all.map(\.json))])
+            } else {
+                error.print()
+            }
+            return error.code
+        }
+    }
+
+    private static func show(_ evaluation: Evaluation) {
+        switch evaluation.outcome {
+        case .value(let result): Console.data("\(Paint.bold(result.text.visible)) \(Paint.dim(": " + result.type.visible))")
+        case .failure(let diagnostic): Printing.print(Diagnostics([diagnostic]))
+        }
+        let texts = evaluation.parts.map { part in
+            (String(repeating: "  ", count: part.depth + 1) + part.text.singleLine).cut(to: 60)
+        }
+        let width = texts.map(\.unicodeScalars.count).max() ?? 0
+        for (text, part) in zip(texts, evaluation.parts) { Console.data("\(text.padded(to: width))  \(words(part))") }
+    }
+
+    private static func words(_ part: Evaluation.Part) -> String {
+        let often = part.times > 1 ? Paint.dim(" (the last of \(part.times))") : ""
+        switch part.outcome {
+        case .value(let result): return Paint.cyan(result.brief.visible) + often
+        case .failure(_, let message): return Paint.red("error: " + message.singleLine) + often
+        case .notEvaluated: return Paint.dim("not evaluated")
+        }
+    }
+
+    // MARK: Many
+
+    /// A line of a conversation: an expression, or a command after a colon. What went wrong, if anything did.
+    private func handle(_ line: String, _ session: inout EvalSession) async -> Trouble.Code? {
+        let words = line.split(separator: " ").map(String.init)
+        guard let first = words.first else { return nil }
+        guard first.hasPrefix(":") else { return await answer(line, session) }
+        do throws(Trouble) {
+            switch (first, words.count) {
+            case (":event", 2): try await session.look(atEvent: words[1])
+            case (":task", 2): try await session.look(atTask: words[1])
+            case (":help", 1): Console.note(Self.help)
+            default:
+                throw Trouble(.usage, "There is no command `\(line.singleLine)`; `:help` lists those that there are.")
+            }
+            return nil
+        } catch {
+            error.print()
+            return error.code
+        }
+    }
+
+    private func converse(_ session: inout EvalSession) async {
+        var history = HistoryFile.standardPath("eval-history", environment: config.environment).map { HistoryFile(path: $0) }
+        var prompt = LinePrompt(
+            "eval> ", history: Self.remembering(&history) { file throws(HistoryFile.Trouble) in try file.lines() } ?? [])
+        Console.note(session.about + " Tab completes, `:help` tells more, Ctrl-D ends.")
+        while let line = prompt.line(complete: { [session] in session.completion(before: $0) }) {
+            if line.split(separator: " ") == [":quit"] { return }
+            Self.remembering(&history) { file throws(HistoryFile.Trouble) in try file.add(line) }
+            let wasAbout = session.about
+            _ = await handle(line, &session)
+            if session.about != wasAbout { Console.note(session.about) }
+        }
+    }
+
+    /// Does something with the history; a trouble is told once, and from then on there is none.
+    @discardableResult
+    private static func remembering<Value>(
+        _ history: inout HistoryFile?, _ work: (HistoryFile) throws(HistoryFile.Trouble) -> Value
+    ) -> Value? {
+        guard let file = history else { return nil }
+        do throws(HistoryFile.Trouble) {
+            return try work(file)
+        } catch {
+            history = nil
+            Console.note("Without a history: \(error.message.visible)")
+            return nil
+        }
+    }
+
+    private static let help = """
+        An expression, or:
+          :event ID    look at an event: its id, or the start of one
+          :task NUMBER look at a task as it is now: its number or sys_id
+          :help        this
+          :quit        end, as Ctrl-D does
+        """
+}

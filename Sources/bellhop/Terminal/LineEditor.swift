@@ -1,0 +1,158 @@
+/// A line that is being typed: what keys do to it. Pure; the terminal is the caller's.
+struct LineEditor {
+    /// What the caller has to do after a key.
+    enum Effect: Hashable {
+        case redraw
+        /// The line is finished.
+        case submit(String)
+        /// The line was given up.
+        case abandon
+        case end
+        /// The user asks what may follow the text before the cursor.
+        case complete(String)
+        case clearScreen
+    }
+
+    private(set) var characters: [Character] = []
+    /// How many characters stand before the cursor.
+    private(set) var cursor = 0
+    private var history: [String]
+    /// The place in the history; its count is the line that is being typed.
+    private var place: Int
+    /// What was typed before the history was looked at.
+    private var draft = ""
+
+    init(history: [String] = []) {
+        self.history = history
+        place = history.count
+    }
+
+    var text: String { String(characters) }
+    private var before: String { String(characters[..<cursor]) }
+
+    mutating func press(_ key: Key) -> Effect {
+        switch key {
+        case .text(let text): insert(text)
+        case .enter: return submit()
+        case .tab: return .complete(before)
+        case .backspace: erase(cursor - 1..<cursor)
+        case .delete: erase(cursor..<cursor + 1)
+        case .left: move(to: cursor - 1)
+        case .right: move(to: cursor + 1)
+        case .home: move(to: 0)
+        case .end: move(to: characters.count)
+        case .wordLeft: move(to: wordStart)
+        case .wordRight: move(to: wordEnd)
+        case .up: recall(place - 1)
+        case .down: recall(place + 1)
+        case .eraseToEnd: erase(cursor..<characters.count)
+        case .eraseToStart: erase(0..<cursor)
+        case .eraseWord: erase(wordStart..<cursor)
+        case .clearScreen: return .clearScreen
+        case .interrupt:
+            set("")
+            place = history.count
+            return .abandon
+        case .endOfInput:
+            if characters.isEmpty { return .end }
+            erase(cursor..<cursor + 1)
+        }
+        return .redraw
+    }
+
+    /// Puts text at the cursor; a mark that combines with the character before it joins it.
+    mutating func insert(_ text: String) {
+        for scalar in text.unicodeScalars {
+            if cursor > 0 {
+                var joined = String(characters[cursor - 1])
+                joined.unicodeScalars.append(scalar)
+                if joined.count == 1, let character = joined.first {
+                    characters[cursor - 1] = character
+                    continue
+                }
+            }
+            characters.insert(Character(scalar), at: cursor)
+            cursor += 1
+        }
+    }
+
+    private mutating func submit() -> Effect {
+        let line = text
+        if !line.isEmpty, history.last != line { history.append(line) }
+        place = history.count
+        set("")
+        return .submit(line)
+    }
+
+    private mutating func recall(_ wanted: Int) {
+        guard (0...history.count).contains(wanted), wanted != place else { return }
+        if place == history.count { draft = text }
+        place = wanted
+        set(place == history.count ? draft : history[place])
+    }
+
+    private mutating func set(_ text: String) {
+        characters = Array(text)
+        cursor = characters.count
+    }
+
+    private mutating func move(to wanted: Int) { cursor = min(max(wanted, 0), characters.count) }
+
+    private mutating func erase(_ range: Range<Int>) {
+        let range = range.clamped(to: 0..<characters.count)
+        characters.removeSubrange(range)
+        if cursor > range.lowerBound { cursor = max(range.lowerBound, cursor - range.count) }
+    }
+
+    private var wordStart: Int {
+        var place = cursor
+        while place > 0, !characters[place - 1].isPartOfWord { place -= 1 }
+        while place > 0, characters[place - 1].isPartOfWord { place -= 1 }
+        return place
+    }
+
+    private var wordEnd: Int {
+        var place = cursor
+        while place < characters.count, !characters[place].isPartOfWord { place += 1 }
+        while place < characters.count, characters[place].isPartOfWord { place += 1 }
+        return place
+    }
+}
+
+extension LineEditor {
+    /// The part of the line that fits beside a prompt, and how many columns of it stand before the cursor.
+    func window(columns: Int) -> (text: String, cursor: Int) {
+        let room = max(columns, 4) - 1
+        var start = cursor
+        var left = 0
+        // The cursor stays in sight, with what is before it rather than what is after it.
+        while start > 0, left + characters[start - 1].columns <= room {
+            start -= 1
+            left += characters[start].columns
+        }
+        var end = cursor
+        var width = left
+        while end < characters.count, width + characters[end].columns <= room {
+            width += characters[end].columns
+            end += 1
+        }
+        return (String(characters[start..<end]), left)
+    }
+}
+
+extension Character {
+    fileprivate var isPartOfWord: Bool { isLetter || isNumber || self == "_" }
+
+    /// How many columns a terminal gives it: two where Unicode calls it wide (UAX #11), or it is an emoji.
+    var columns: Int {
+        guard let scalar = unicodeScalars.first else { return 0 }
+        if scalar.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60,
+            0xFFE0...0xFFE6, 0x20000...0x3FFFD:
+            return 2
+        default: return 1
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import BellhopCore
+import Glibc
+
+/// Asks for lines on a terminal, with editing, history and completion.
+///
+/// Bellhop's own rather than a library's: those keep one state for the whole process, call back through bare function pointers, and would be one
+/// more package to install, for what is a small value here.
+struct LinePrompt {
+    private var editor: LineEditor
+    private var keys = KeyReader()
+    private let prompt: String
+
+    init(_ prompt: String, history: [String]) {
+        self.prompt = prompt
+        editor = LineEditor(history: history)
+    }
+
+    /// The next line; nil at the end of input.
+    /// - Parameter complete: what may follow a text: how much of it is a name's beginning, and the whole names.
+    mutating func line(complete: (String) -> (stem: String, common: String, names: [String])) -> String? {
+        guard let terminal = RawTerminal() else { return readLine() }
+        defer { terminal.restore() }
+        draw()
+        while let byte = terminal.read() {
+            guard let key = keys.read(byte) else { continue }
+            if key == .interrupt {
+                // What was given up stays to be read, whole.
+                _ = editor.press(.end)
+                draw()
+            }
+            switch editor.press(key) {
+            case .redraw: break
+            case .submit(let line):
+                Console.prompt("\n")
+                return line
+            case .abandon: Console.prompt("^C\n")
+            case .end:
+                Console.prompt("\n")
+                return nil
+            case .clearScreen: Console.prompt("\u{1B}[H\u{1B}[2J")
+            case .complete(let before): offer(complete(before))
+            }
+            draw()
+        }
+        Console.prompt("\n")
+        return nil
+    }
+
+    private mutating func offer(_ found: (stem: String, common: String, names: [String])) {
+        let rest = String(found.common.dropFirst(found.stem.count))
+        if !rest.isEmpty { return editor.insert(rest) }
+        guard found.names.count > 1 else { return Console.prompt(found.names.isEmpty ? "\u{07}" : "") }
+        Console.prompt("\n" + Self.columns(found.names, width: Self.width) + "\n")
+    }
+
+    private func draw() {
+        let (text, cursor) = editor.window(columns: Self.width - prompt.count)
+        let column = prompt.count + cursor
+        let shown = Paint.bold(prompt, if: Console.noteHasColour) + text.visible
+        Console.prompt("\r\(shown)\u{1B}[K\r" + (column > 0 ? "\u{1B}[\(column)C" : ""))
+    }
+
+    /// Names side by side, read downwards.
+    static func columns(_ names: [String], width: Int) -> String {
+        let widest = (names.map(\.count).max() ?? 0) + 2
+        let across = max(1, width / widest)
+        let down = (names.count + across - 1) / across
+        let rows = (0..<down).map { row in
+            stride(from: row, to: names.count, by: down).map { index in
+                index + down < names.count ? names[index].padded(to: widest) : names[index]
+            }.joined()
+        }
+        return rows.joined(separator: "\n")
+    }
+
+    private static var width: Int {
+        var size = winsize()
+        return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
+    }
+}
+
+/// The terminal on standard input with keys as they are pressed, until it is restored.
+struct RawTerminal {
+    private let before: termios
+
+    /// Nil where standard input is no terminal.
+    init?() {
+        var mode = termios()
+        guard tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
+        before = mode
+        mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
+        mode.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &mode)
+    }
+
+    func restore() {
+        var mode = before
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &mode)
+    }
+
+    /// The next byte; nil at the end.
+    func read() -> UInt8? {
+        var byte: UInt8 = 0
+        while true {
+            let count = Glibc.read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            return count == 1 ? byte : nil
+        }
+    }
+}
