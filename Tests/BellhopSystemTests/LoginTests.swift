@@ -72,7 +72,7 @@ import Testing
         try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let missing = try await stage.bellhop("run", "--once")
-            #expect(missing.code == 78)
+            #expect(missing.code == 77)
             #expect(missing.errors.contains("bellhop login snow"))
             #expect(stage.instance.counts.failedLogins == 0)
 
