@@ -36,6 +36,7 @@ public final class SQLiteStore: Sendable {
     static func open(path: String, migrator: Migrator, faults: StatementFaults?) throws(StoreError) -> SQLiteStore {
         let lock = try StoreLock(path: path)
         try StoreFile.prepare(path)
+        try lock.take(path)
         return try translating(path) {
             // Before anything is written: what is not ours is left as it is.
             if !StoreFile.isEmpty(path) {
@@ -90,6 +91,8 @@ public final class SQLiteStore: Sendable {
     public func close() async throws(StoreError) {
         if !isReadOnly { await writing.close() }
         isClosed.withLock { $0 = true }
+        // Readers first: only a writer that is the last one to leave can fold the write-ahead log into the file.
+        (database as? DatabasePool)?.invalidateReadOnlyConnections()
         try Self.translating(path) { try database.close() }
         lock?.release()
     }

@@ -15,6 +15,9 @@ public struct Assembly: Sendable {
     public let engine: Engine
     /// The fingerprint of the rule files that were put in force at the start.
     let rulesAtStart: Fingerprint
+    private let store: SQLiteStore
+    /// What is to be said of the rule files that is no error.
+    public let warnings: [Diagnostic]
 
     /// What the outside decides.
     public struct Options: Sendable {
@@ -22,7 +25,7 @@ public struct Assembly: Sendable {
         public var logger: Logger
         public var keychain: Keychain
         /// Gets the lines of `log` actions that have no file.
-        public var output: @Sendable (String) -> Void
+        public var output: @Sendable (String) throws -> Void
         /// Hears every signal.
         public var observer: (@Sendable (Signal) -> Void)?
         public var checkpoint: @Sendable (Checkpoint) -> Void
@@ -30,7 +33,7 @@ public struct Assembly: Sendable {
 
         public init(
             clock: any AgentClock = SystemClock(), logger: Logger, keychain: Keychain,
-            output: @escaping @Sendable (String) -> Void,
+            output: @escaping @Sendable (String) throws -> Void,
             observer: (@Sendable (Signal) -> Void)? = nil, checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in },
             limits: Dispatcher.Limits = .init()
         ) {
@@ -47,7 +50,6 @@ public struct Assembly: Sendable {
     /// Opens the store, makes the connectors, loads the rules and writes down that they are in force.
     public init(_ configuration: Configuration, options: Options) async throws(AssemblyError) {
         self.configuration = configuration
-        let store: SQLiteStore
         do throws(StoreError) {
             store = try SQLiteStore.open(path: configuration.store)
         } catch {
@@ -66,7 +68,9 @@ public struct Assembly: Sendable {
             surroundings, shelf: shelf,
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, actions: { connectors.action(for: $0) })
-        rulesAtStart = try await Self.installRules(configuration, connectors, shelf, surroundings)
+        let loaded = try await Self.installRules(configuration, connectors, shelf, surroundings)
+        rulesAtStart = loaded.found.fingerprint
+        warnings = loaded.found.problems.all + loaded.book.warnings
     }
 
     /// Loads the rules as they are now and puts them in force; where they have errors, those in force stay.
@@ -76,12 +80,21 @@ public struct Assembly: Sendable {
 
     private static func installRules(
         _ configuration: Configuration, _ connectors: Connectors, _ shelf: RuleShelf, _ surroundings: Surroundings
-    ) async throws(AssemblyError) -> Fingerprint {
+    ) async throws(AssemblyError) -> RuleLoading.Loaded {
         let loaded: RuleLoading.Loaded
         do throws(Diagnostics) {
             loaded = try RuleLoading.book(configuration, sources: connectors.sources)
         } catch {
             throw .diagnostics(error)
+        }
+        // A folder that is moved away for a moment, or a file that an editor has just emptied, ends no rule.
+        if loaded.book.rules.isEmpty, let before = shelf.book, !before.rules.isEmpty {
+            throw .diagnostics(
+                Diagnostics([
+                    Diagnostic(
+                        code: "no-rules", "there are no rules any more where there were \(before.rules.count)",
+                        help: "to run without rules, stop the agent and start it again")
+                ]))
         }
         do throws(StoreError) {
             try await shelf.install(loaded.book, in: surroundings)
@@ -89,13 +102,13 @@ public struct Assembly: Sendable {
             throw .store(error)
         }
         surroundings.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
-        return loaded.found.fingerprint
+        return loaded
     }
 
     /// The connectors of a configuration, for those who need them without an agent.
     public static func connectors(
         _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
-        output: @escaping @Sendable (String) -> Void, login: @escaping @Sendable (String) throws -> Keychain.Login?
+        output: @escaping @Sendable (String) throws -> Void, login: @escaping @Sendable (String) throws -> Keychain.Login?
     ) async throws(AssemblyError) -> Connectors {
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook,
@@ -118,6 +131,11 @@ public struct Assembly: Sendable {
     /// Ends what the assembly holds open.
     public func shutdown() async {
         await connectors.shutdown()
+        do throws(StoreError) {
+            try await store.close()
+        } catch {
+            surroundings.signals.emit(.storeFailed(doing: "closing the store", error))
+        }
     }
 }
 

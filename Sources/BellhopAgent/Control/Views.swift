@@ -46,7 +46,7 @@ extension StoreStatus {
             "sources": .array(sources.map(\.json)), "rules": .array(rules.map(\.json)),
             "deliveries": .object(
                 DeliveryState.allCases.reduce(into: [:]) { $0[$1.rawValue] = .int(Int64(deliveries[$1] ?? 0)) }),
-            "events": .int(Int64(events)), "unrouted": .int(Int64(unrouted)),
+            "events": .int(Int64(events)), "unrouted": .int(Int64(unrouted)), "damaged": .int(Int64(damaged)),
         ]
     }
 }

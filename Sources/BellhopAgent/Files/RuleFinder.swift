@@ -55,13 +55,24 @@ public enum RuleFinder {
         guard seen.insert("\(facts.st_dev)/\(facts.st_ino)").inserted else { return }
         if facts.st_mode & S_IFMT == S_IFDIR {
             found.folders.append(path)
-            for name in names(in: path) where !name.hasPrefix(".") {
+            guard let names = names(in: path) else {
+                found.problems.report(
+                    Diagnostic(
+                        code: "unreadable", "the folder \(path) cannot be read: \(String(cString: strerror(errno)))",
+                        help: "let the user who runs Bellhop read it"))
+                return
+            }
+            for name in names where !name.hasPrefix(".") {
                 let inner = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
                 if isYAML(name) || isFolder(inner) { take(inner, isImplicit: isImplicit, isNamed: false, &found, &seen) }
             }
             return
         }
         if isNamed { found.folders.append(folder(of: path)) }
+        guard facts.st_mode & S_IFMT == S_IFREG else {
+            found.problems.report(Diagnostic(code: "unreadable", "\(path) is no regular file, so it is not read"))
+            return
+        }
         do throws(PrivateFile.Trouble) {
             guard let bytes = try PrivateFile.readAny(path, limit: 8 << 20) else { return }
             let file = RuleFile(path: path, bytes: bytes)
@@ -101,8 +112,9 @@ public enum RuleFinder {
         return (0..<Int(result.gl_pathc)).compactMap { index in result.gl_pathv[index].map { String(cString: $0) } }
     }
 
-    private static func names(in folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
+    /// Nil when the folder cannot be read.
+    private static func names(in folder: String) -> [String]? {
+        guard let stream = opendir(folder) else { return nil }
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {

@@ -11,15 +11,15 @@ extension Diagnostic {
         guard let place else {
             return help.map { "\(head)\n  \(paint($0.singleLine, "32"))" } ?? head
         }
-        var lines = [paint("\(place.file):\(place.line):\(place.column):", "1") + " " + head]
+        var lines = [paint("\(place.file.visible):\(place.line):\(place.column):", "1") + " " + head]
         if let excerpt = place.excerpt {
             let number = String(place.line)
             let margin = String(repeating: " ", count: number.count)
-            lines.append("  \(number) | \(excerpt.visible)")
-            let scalars = excerpt.unicodeScalars
-            let indent = String(
-                String.UnicodeScalarView(scalars.prefix(place.column - 1).map { $0 == "\t" ? "\t" : " " }))
-            let room = max(1, scalars.count - (place.column - 1))
+            let (shown, column) = Self.window(of: excerpt, around: place.column)
+            lines.append("  \(number) | \(shown.visible)")
+            let scalars = shown.unicodeScalars
+            let indent = String(String.UnicodeScalarView(scalars.prefix(column - 1).map { $0 == "\t" ? "\t" : " " }))
+            let room = max(1, scalars.count - (column - 1))
             let caret = "^" + String(repeating: "~", count: min(place.length, room) - 1)
             let tail = help.map { " " + paint($0.singleLine, "32") } ?? ""
             lines.append("  \(margin) | \(indent)\(paint(caret, hue))\(tail)")
@@ -27,6 +27,18 @@ extension Diagnostic {
             lines.append("  " + paint(help.singleLine, "32"))
         }
         return lines.joined(separator: "\n")
+    }
+
+    /// The part of a long line around a column, and where the column is in it.
+    private static func window(of line: String, around column: Int) -> (String, Int) {
+        let widest = 240
+        let scalars = line.unicodeScalars
+        guard scalars.count > widest else { return (line, column) }
+        let start = max(0, column - 1 - widest / 3)
+        let part = scalars.dropFirst(start).prefix(widest)
+        let head = start > 0 ? "…" : ""
+        let tail = start + widest < scalars.count ? "…" : ""
+        return (head + String(String.UnicodeScalarView(part)) + tail, column - start + head.unicodeScalars.count)
     }
 
     /// The diagnostic for programs.

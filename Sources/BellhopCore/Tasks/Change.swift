@@ -32,16 +32,14 @@ public enum Change: Sendable, Hashable {
         let isRead = !before.className.isEmpty && !after.className.isEmpty
         if isRead {
             compare("class", .string(before.className), .string(after.className))
-            for (name, to) in after.fields where !Change.bookkeeping.contains(name) && !Change.mirrored.contains(name) {
+            // A title is told as `title` and, where the source declares it, as `short_description`: a rule may ask for either.
+            for (name, to) in after.fields where !Change.bookkeeping.contains(name) && name != "number" {
                 if let from = before.fields[name] { compare(name, from, to) }
             }
         }
         if changes.isEmpty { return nil }
         self = .changed(changes)
     }
-
-    /// Declared fields that say again what every task says of itself; counted once, under the task's own name.
-    static let mirrored: Set<String> = ["number", "short_description", "sys_class_name"]
 }
 
 /// Why a task left its source.

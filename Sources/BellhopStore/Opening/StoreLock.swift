@@ -7,7 +7,7 @@ import Synchronization
 /// A class over a lock, so that letting go of it, or releasing it from any task, lets go of the right; the end of the process does
 /// so too, however it comes. Those who only look at the store do without.
 final class StoreLock: Sendable {
-    private let held: Mutex<Int32?>
+    private let held: Mutex<[Int32]>
 
     /// Takes the lock beside the store at `path`; throws `.busy`, naming the process that has it.
     init(path: String) throws(StoreError) {
@@ -27,15 +27,31 @@ final class StoreLock: Sendable {
         ftruncate(descriptor, 0)
         let text = Array("\(getpid())\n".utf8)
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }  // only a courtesy to whoever is refused
-        held = Mutex(descriptor)
+        held = Mutex([descriptor])
+    }
+
+    /// Takes the right to the file itself as well: it may have other names, and the file of the lock may be deleted.
+    ///
+    /// Held until `release`, after the database is closed: closing a file lets go of all locks that SQLite has on it (fcntl(2)).
+    func take(_ path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StoreFile.cannotOpen(path, errno) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            close(descriptor)
+            guard code == EWOULDBLOCK else { throw StoreFile.cannotOpen(path, code) }
+            throw StoreError(
+                .busy, "Another agent holds the store \(path) under another name: stop it first, or give this one another store.")
+        }
+        held.withLock { $0.append(descriptor) }
     }
 
     deinit { release() }
 
     func release() {
-        held.withLock { descriptor in
-            if let descriptor { close(descriptor) }
-            descriptor = nil
+        held.withLock { descriptors in
+            for descriptor in descriptors { close(descriptor) }
+            descriptors = []
         }
     }
 

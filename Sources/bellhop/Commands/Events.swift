@@ -44,6 +44,7 @@ struct Events: AsyncParsableCommand {
         while true {
             let events = try await link.answer(.events(query)).asArray ?? []
             for event in events { show(event) }
+            if let id, events.isEmpty, !follow { throw Trouble(.problem, "There is no event \(id).") }
             guard follow else { return }
             if let last = events.last?["sequence"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }
             query.limit = 1000
@@ -67,7 +68,9 @@ struct Events: AsyncParsableCommand {
             let number = task["number"]?.asString ?? task["id"]?.asString ?? ""
             let title = task["title"]?.asString ?? ""
             if let changes = data?["changes"]?.asObject {
-                let words = changes.map { "\($0.key): \($0.value["from"].plain) → \($0.value["to"].plain)" }
+                let words = changes.filter { !($0.key == "short_description" && changes["title"] != nil) }.map {
+                    "\($0.key): \($0.value["from"].plain) → \($0.value["to"].plain)"
+                }
                 return "\(number) \(words.joined(separator: ", "))".singleLine
             }
             let reason = data?["reason"]?.asString.map { " (\($0))" } ?? ""
@@ -75,7 +78,8 @@ struct Events: AsyncParsableCommand {
         }
         if let ok = data?["ok"]?.asBool {
             let user = data?["user"]?.asString ?? ""
-            return "\(user) \(ok ? "logged in" : "was refused"): \(data?["reason"]?.asString ?? "")".singleLine
+            let reason = data?["reason"]?.asString ?? ""
+            return "\(user) \(ok ? "logged in" : "was refused")\(reason.isEmpty ? "" : ": \(reason)")".singleLine
         }
         if let error = data?["error"] { return (error["message"]?.asString ?? error.asString ?? "").singleLine }
         if let due = data?["due"]?.asString { return "due \(due), missed \(data?["missed"]?.asInt ?? 0)" }

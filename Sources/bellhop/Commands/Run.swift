@@ -18,6 +18,7 @@ struct Run: AsyncParsableCommand {
     var once = false
 
     func run() async throws {
+        signal(SIGPIPE, SIG_IGN)  // Whoever read our output may go; the agent stays.
         umask(0o077)  // What an agent makes is for its own user: store, socket, logs.
         let configuration = try await config.load()
         if let connection = try Workplace.missingLogins(configuration, config.keychain).first {
@@ -27,7 +28,7 @@ struct Run: AsyncParsableCommand {
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let logger = log.logger(clock: clock)
         let options = Assembly.Options(
-            clock: clock, logger: logger, keychain: config.keychain, output: { Console.data($0) },
+            clock: clock, logger: logger, keychain: config.keychain, output: { try Console.agentData($0) },
             checkpoint: CrashPoint(environment: config.environment).callAsFunction)
         let assembly: Assembly
         do throws(AssemblyError) {
@@ -35,7 +36,7 @@ struct Run: AsyncParsableCommand {
         } catch {
             throw Trouble(error)
         }
-        for warning in assembly.shelf.book?.warnings ?? [] { Console.note(warning.rendered(colour: Console.noteHasColour)) }
+        for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
         if once {
             try await Stopping.finishing { try await runOnce(assembly) }
         } else {

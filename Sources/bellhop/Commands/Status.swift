@@ -30,6 +30,8 @@ struct Status: AsyncParsableCommand {
         Console.data("")
         Console.data(
             "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules. "
+                + ((status["damaged"]?.asInt ?? 0) > 0
+                    ? "\(status["damaged"]?.asInt ?? 0) events cannot be read and were passed over. " : "")
                 + "Deliveries: \(counts.isEmpty ? "none" : counts.joined(separator: ", ")).")
     }
 

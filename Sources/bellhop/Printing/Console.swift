@@ -1,4 +1,5 @@
 import BellhopCore
+import Dispatch
 import Glibc
 
 /// The terminal, or whatever stands in its place: data on standard output, everything else on standard error.
@@ -21,35 +22,68 @@ enum Console {
 
     private static var wantsColour: Bool { getenv("NO_COLOR") == nil && getenv("TERM").map { String(cString: $0) } != "dumb" }
 
+    /// Prints a line of a running agent's own, which goes on when nobody reads it any more.
+    static func agentData(_ line: String) throws(Failure) {
+        guard put(line + "\n", to: STDOUT_FILENO) else {
+            throw Failure(
+                .fileSystem, .retry(after: nil), "Standard output cannot be written: \(String(cString: strerror(errno))).")
+        }
+    }
+
     private static func write(_ text: String, to file: Int32) {
+        // Whoever read our output is gone, or its disk is full.
+        if !put(text, to: file), file == STDOUT_FILENO { exit(errno == EPIPE ? 0 : Trouble.Code.inputOutput.rawValue) }
+    }
+
+    private static func put(_ text: String, to file: Int32) -> Bool {
         let bytes = Array(text.utf8)
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count > 0 else {
-                // Whoever read our output is gone, or its disk is full.
-                if file == STDOUT_FILENO { exit(errno == EPIPE ? 0 : Trouble.Code.inputOutput.rawValue) }
-                return
-            }
+            guard count > 0 else { return false }
             written += count
         }
+        return true
     }
 
     /// Asks without showing what is typed; nil at the end of input. Reads a line plainly where there is no terminal.
     static func askSecret(_ question: String) -> String? {
-        guard isatty(STDIN_FILENO) == 1 else { return readLine() }
+        guard isatty(STDIN_FILENO) == 1 else { return allInput() }
         prompt(question)
         var before = termios()
         tcgetattr(STDIN_FILENO, &before)
+        // A signal that ends the program would leave the terminal without echo.
+        let shown = before
+        let watches = [SIGINT, SIGTERM, SIGHUP].map { number in
+            signal(number, SIG_IGN)
+            let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            watch.setEventHandler {
+                var shown = shown
+                tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)
+                note("")
+                exit(128 + number)
+            }
+            watch.activate()
+            return watch
+        }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
         defer {
             tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+            for watch in watches { watch.cancel() }
+            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
             note("")
         }
         return readLine()
+    }
+
+    /// All that standard input holds, without the newline at its end; nil when it holds nothing.
+    private static func allInput() -> String? {
+        var lines: [String] = []
+        while let line = readLine() { lines.append(line) }
+        return lines.isEmpty ? nil : lines.joined(separator: "\n")
     }
 
     static func ask(_ question: String) -> String? {
