@@ -4,7 +4,7 @@ DOCC ?= docc
 PREFIX ?= /usr/local
 PACKAGES = libyaml-dev libsqlite3-dev libre2-dev pkg-config
 HEADERS = yaml.h sqlite3.h re2/re2.h
-RUN_TIME = tzdata ca-certificates
+RUN_TIME = tzdata ca-certificates curl
 
 .PHONY: demo test build bench lint format install packages cel-conformance docs clean
 

@@ -45,7 +45,7 @@ struct Run: AsyncParsableCommand {
             } catch let error as StoreError {
                 throw Trouble(error)
             } catch let error as IOError {
-                throw Trouble(.cannotCreate, "The control socket beside the store cannot be made: \(error.reason).")
+                throw Trouble(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
             }
         }
     }
