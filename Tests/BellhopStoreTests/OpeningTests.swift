@@ -77,6 +77,18 @@ import Testing
         try await first.close()
     }
 
+    @Test func `another name of the store, or a lock that was deleted, lets no second agent in`() async throws {
+        let store = try SQLiteStore.open(path: path)
+        let (symbolic, hard) = (folder.file("symbolic.db"), folder.file("hard.db"))
+        try FileManager.default.createSymbolicLink(atPath: symbolic, withDestinationPath: path)
+        try FileManager.default.linkItem(atPath: path, toPath: hard)
+        #expect(refusal { _ = try SQLiteStore.open(path: symbolic) }?.kind == .busy)
+        #expect(refusal { _ = try SQLiteStore.open(path: hard) }?.kind == .busy)
+        try FileManager.default.removeItem(atPath: path + ".lock")
+        #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .busy)
+        try await store.close()
+    }
+
     @Test func `letting go of a store lets go of its lock`() async throws {
         for _ in 1...3 {
             let store = try SQLiteStore.open(path: path)

@@ -28,7 +28,11 @@ final class LogFiles: Sendable {
                 .badArguments, .giveUp,
                 "The path of a log file has no `..`, so that no inserted value can lead elsewhere: `\(DisplayText.line(name))`.")
         }
-        let path = name.hasPrefix("/") || baseFolder.isEmpty ? name : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + name
+        // One spelling for one file: two that rotate it at once would lose what the first put aside.
+        let plain = name.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+        let isWhole = name.hasPrefix("/")
+        let path =
+            isWhole ? "/" + plain : baseFolder.isEmpty ? plain : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + plain
         return open.withLock { open in
             let place = open.firstIndex { $0.path == path }
             let file = place.map { open.remove(at: $0) } ?? LogFile(path: path, rotation: rotation)

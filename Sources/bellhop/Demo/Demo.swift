@@ -33,7 +33,10 @@ struct Demo: AsyncParsableCommand {
         let folder = try DemoFolder()
         defer { if !keep { folder.remove() } }
         let clock = SystemClock(startingAt: Self.start, speed: speed)
-        let simulation = Simulation(seed: 7, now: { clock.now.microseconds })
+        // The morning is half an hour long: its sessions outlast it.
+        var settings = InstanceSettings()
+        settings.sessionSeconds = 4 * 3600
+        let simulation = Simulation(settings: settings, seed: 7, now: { clock.now.microseconds })
         simulation.instance.addUser("john.doe", password: "demo", name: "John Doe")
         _ = simulation.instance.addPeople()
         var scenario = Scenario.demo(for: "john.doe", from: Self.start.microseconds)

@@ -100,7 +100,6 @@ enum Paint: String {
     case green = "32"
     case yellow = "33"
     case blue = "34"
-    case magenta = "35"
     case cyan = "36"
 
     func callAsFunction(_ text: String, if isOn: Bool = Console.dataHasColour) -> String {

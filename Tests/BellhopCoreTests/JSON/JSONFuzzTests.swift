@@ -1,11 +1,12 @@
 import BellhopCore
+import BellhopTesting
 import Foundation
 import Testing
 
 /// Texts made at random, from a fixed seed, and read by Foundation as well.
 struct JSONFuzzTests {
     @Test func `values come back from their text`() throws {
-        var random = FixedRandom(seed: 1)
+        var random = SeededRandom(seed: 1)
         for round in 0..<2_000 {
             let value = Self.value(depth: 0, &random)
             let style = [JSON.Style.compact, .pretty, .sorted][round % 3]
@@ -19,7 +20,7 @@ struct JSONFuzzTests {
     }
 
     @Test func `damaged texts are accepted and refused as Foundation does`() throws {
-        var random = FixedRandom(seed: 2)
+        var random = SeededRandom(seed: 2)
         var accepted = 0
         for _ in 0..<20_000 {
             var bytes = Self.value(depth: 1, &random).encoded()
@@ -49,7 +50,7 @@ struct JSONFuzzTests {
     }
 
     @Test func `no bytes at all make a trap`() {
-        var random = FixedRandom(seed: 3)
+        var random = SeededRandom(seed: 3)
         for _ in 0..<50_000 {
             let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in
                 Bool.random(using: &random)
@@ -70,7 +71,7 @@ struct JSONFuzzTests {
         return bytes.prefix(4).contains(0) || text.contains("\\ud") || text.contains("\\uD") || text.lowercased().contains("e")
     }
 
-    private static func value(depth: Int, _ random: inout FixedRandom) -> JSON {
+    private static func value(depth: Int, _ random: inout SeededRandom) -> JSON {
         switch Int.random(in: 0..<(depth < 4 ? 8 : 6), using: &random) {
         case 0: return .null
         case 1: return .bool(.random(using: &random))
@@ -85,7 +86,7 @@ struct JSONFuzzTests {
         }
     }
 
-    private static func text(_ random: inout FixedRandom) -> String {
+    private static func text(_ random: inout SeededRandom) -> String {
         let letters: [Character] = ["a", "Z", "\"", "\\", "/", "\n", "\u{1}", "\u{2028}", "é", "😀", "𝄞", "ß", " ", "0", "\u{7f}"]
         return String((0..<Int.random(in: 0..<20, using: &random)).map { _ in letters.randomElement(using: &random) ?? "x" })
     }

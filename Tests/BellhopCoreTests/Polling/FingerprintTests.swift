@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 struct FingerprintTests {
@@ -26,7 +27,7 @@ struct FingerprintTests {
     }
 
     @Test func `every bit of the content turns half of the result`() {
-        var random = FixedRandom(seed: 4)
+        var random = SeededRandom(seed: 4)
         for length in [1, 3, 8, 15, 16, 17, 31, 32, 33, 47, 48, 64, 65, 100, 380] {
             var turned = [Int](repeating: 0, count: 128)
             var trials = 0

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 struct KnownTasksTests {
@@ -23,7 +24,7 @@ struct KnownTasksTests {
     }
 
     @Test func `comparing agrees with dictionaries, whatever came, went and moved`() throws {
-        var random = FixedRandom(seed: 6)
+        var random = SeededRandom(seed: 6)
         for _ in 0..<300 {
             let before = Self.records(&random)
             var after = before.filter { _ in Int.random(in: 0..<5, using: &random) > 0 }
@@ -44,7 +45,7 @@ struct KnownTasksTests {
     }
 
     @Test func `tasks are remembered, replaced and forgotten as in a dictionary`() {
-        var random = FixedRandom(seed: 7)
+        var random = SeededRandom(seed: 7)
         var known = KnownTasks()
         var model: [TaskKey: Fingerprint] = [:]
         for round in 0..<20_000 {
@@ -91,7 +92,7 @@ struct KnownTasksTests {
         #expect(MemoryLayout<Listing.Entry>.stride == 48)
     }
 
-    private static func records(_ random: inout FixedRandom) -> [(String, Int64)] {
+    private static func records(_ random: inout SeededRandom) -> [(String, Int64)] {
         var keys: Set<String> = []
         for _ in 0..<Int.random(in: 0..<120, using: &random) { keys.insert("\(Int.random(in: 0..<400, using: &random))") }
         return keys.sorted().map { ($0, Int64.random(in: 0..<3, using: &random)) }

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 struct TaskKeyTests {
@@ -13,7 +14,7 @@ struct TaskKeyTests {
     }
 
     @Test func `keys are in the order of their texts`() {
-        var random = FixedRandom(seed: 5)
+        var random = SeededRandom(seed: 5)
         let texts =
             (0..<200).map { _ in Fingerprint(high: random.next(), low: random.next()).hex } + [
                 "", "0", "a", "f", "g", "A", "~", "é", "9f",

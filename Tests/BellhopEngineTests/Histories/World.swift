@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 
 /// What tasks there are and what an observer must have been told of them: the simple model that the engine is held against.
 struct World {
