@@ -2,13 +2,15 @@ public import BellhopCore
 
 /// What is built in: an explicit list, from which come checking, help, the JSON Schema and the reference page.
 ///
-/// A new connector is one file and one line here, and its case where ``Connectors`` makes it.
+/// A new connector is one file and one line here.
 public enum Catalogue {
-    public static let connections: [ConnectionManifest] = [
-        ServiceNowConnection.manifest,
-        SlackConnection.manifest,
-        WebhookConnection.manifest,
+    static let kinds: [ConnectionKind] = [
+        ServiceNowConnection.kind,
+        SlackConnection.kind,
+        WebhookConnection.kind,
     ]
+
+    public static let connections: [ConnectionManifest] = kinds.map(\.manifest)
 
     public static let sources: [SourceManifest] = [
         TrackerSource.manifest
@@ -23,4 +25,9 @@ public enum Catalogue {
 
     /// Actions of the contract that are not built yet: refused by name.
     public static let laterActions = ["update", "emit", "exec", "create", "attach", "touchpoint", "adapter", "rest"]
+
+    /// The kinds of connection that a kind of action can go to.
+    static func connections(taking action: String) -> [String] {
+        connections.filter { $0.actions.contains(action) }.map(\.kind)
+    }
 }

@@ -40,7 +40,7 @@ public enum RuleLoading {
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }
-            return RuleSurroundings.ConnectionFacts(name: entry.name, kind: entry.kind, role: manifest.role)
+            return RuleSurroundings.ConnectionFacts(name: entry.name, kind: entry.kind, actions: manifest.actions)
         }
         return RuleSurroundings(
             sources: facts, connections: connections, actions: Catalogue.actions, timeZone: configuration.timeZone,

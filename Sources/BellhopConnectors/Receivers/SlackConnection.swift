@@ -1,15 +1,20 @@
 public import BellhopCore
 
 /// An incoming webhook of Slack, as a connection of kind `slack` in bellhop.yaml. Who speaks its format (Mattermost, say) is served too.
-public struct SlackConnection: MessageReceiver {
+public struct SlackConnection: MessageReceiver, Connection {
     /// What bellhop.yaml may say of a connection of kind `slack`.
     public static let manifest = ConnectionManifest(
         kind: "slack", role: .receiver, summary: "A channel of Slack, through an incoming webhook.",
+        actions: [NotifyAction.manifest.kind],
         settings: [
             Setting(
                 "url", .secret, required: true, "The address of the incoming webhook; whoever has it can post, so keep it secret."
             )
         ] + HTTPConnection.Configuration.settings)
+
+    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
+        try SlackConnection(name: name, settings: settings, clock: environment.clock)
+    }
 
     public let name: String
     private let hook: Hook
@@ -45,6 +50,8 @@ public struct SlackConnection: MessageReceiver {
         }
         return Receipt("\(response.status) from \(hook.label)")
     }
+
+    public func action(_ kind: String) -> (any Action)? { kind == NotifyAction.manifest.kind ? NotifyAction(self) : nil }
 
     public func shutdown() async throws { try await http.shutdown() }
 }

@@ -4,16 +4,21 @@ public import BellhopCore
 ///
 /// `notify` sends it the document of ``WebhookMessageRenderer``; the action `webhook` whatever the rule says. With a `secret` its requests
 /// are signed (``WebhookSigner``).
-public struct WebhookConnection: MessageReceiver {
+public struct WebhookConnection: MessageReceiver, Connection {
     /// What bellhop.yaml may say of a connection of kind `webhook`.
     public static let manifest = ConnectionManifest(
         kind: "webhook", role: .receiver, summary: "Your own HTTP endpoint.",
+        actions: [NotifyAction.manifest.kind, WebhookAction.manifest.kind],
         settings: [
             Setting("url", .secret, required: true, "The address that requests go to."),
             Setting(
                 "secret", .secret,
                 "Signs each request as Standard Webhooks has it: whsec_ and the Base64 of 24 to 64 random bytes."),
         ] + HTTPConnection.Configuration.settings)
+
+    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
+        try WebhookConnection(name: name, settings: settings, clock: environment.clock)
+    }
 
     public let name: String
     let hook: Hook
@@ -44,6 +49,14 @@ public struct WebhookConnection: MessageReceiver {
         let request = HTTPRequest("POST", hook.address, headers: headers, body: body, notAfter: delivery.expires)
         let response = try await hook.send(request, expecting: .success, at: attempt.now)
         return Receipt("\(response.status) from \(hook.label)")
+    }
+
+    public func action(_ kind: String) -> (any Action)? {
+        switch kind {
+        case NotifyAction.manifest.kind: NotifyAction(self)
+        case WebhookAction.manifest.kind: WebhookAction(.connection(self))
+        default: nil
+        }
     }
 
     public func shutdown() async throws { try await http.shutdown() }

@@ -3,7 +3,7 @@ public import BellhopCore
 extension ServiceNowConnection {
     /// What bellhop.yaml may say of a connection of kind `servicenow`.
     public static let manifest = ConnectionManifest(
-        kind: "servicenow", role: .system, summary: "A ServiceNow instance.",
+        kind: "servicenow", role: .system, summary: "A ServiceNow instance.", actions: [CommentAction.manifest.kind],
         settings: [
             Setting("instance", .text, required: true, "The instance's name (acme) or its whole address."),
             Setting(

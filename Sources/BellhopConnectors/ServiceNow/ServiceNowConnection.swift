@@ -3,7 +3,7 @@ public import BellhopCore
 /// A ServiceNow instance and the account we use there, as a connection of kind `servicenow` in bellhop.yaml.
 ///
 /// It has two sessions, so that a long list does not keep a comment waiting: the server runs one request of a session at a time.
-public struct ServiceNowConnection: Sendable {
+public struct ServiceNowConnection: Connection {
     /// What a connection needs of the program around it.
     public struct Surroundings: Sendable {
         public var clock: any AgentClock
@@ -87,7 +87,26 @@ public struct ServiceNowConnection: Sendable {
     }
 
     /// Tries to log in, also with a password that was refused before, and says who the instance takes us for.
-    public func verifyLogin() async throws(Failure) -> ServiceNowUser { try await reading.verify() }
+    public func verifyUser() async throws(Failure) -> ServiceNowUser { try await reading.verify() }
+
+    public func verifyLogin() async throws(Failure) -> String {
+        let user = try await verifyUser()
+        return user.name.isEmpty || user.name == user.username ? user.username : "\(user.name) (\(user.username))"
+    }
+
+    public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
+        switch kind {
+        case TrackerSource.manifest.kind: try TrackerSource(name: name, settings: settings, connection: self)
+        default: nil
+        }
+    }
+
+    public func action(_ kind: String) -> (any Action)? {
+        switch kind {
+        case CommentAction.manifest.kind: CommentAction(connection: self)
+        default: nil
+        }
+    }
 
     /// Closes what is open and waits for it.
     public func shutdown() async throws { try await http.shutdown() }

@@ -10,12 +10,15 @@ public struct ConnectionManifest: Sendable, Hashable {
     public var kind: String
     public var role: Role
     public var summary: String
+    /// The kinds of action that can go to it.
+    public var actions: [String]
     public var settings: [Setting]
 
-    public init(kind: String, role: Role, summary: String, settings: [Setting]) {
+    public init(kind: String, role: Role, summary: String, actions: [String], settings: [Setting]) {
         self.kind = kind
         self.role = role
         self.summary = summary
+        self.actions = actions
         self.settings = settings
     }
 }

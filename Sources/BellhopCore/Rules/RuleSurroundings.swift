@@ -23,12 +23,13 @@ public struct RuleSurroundings: Sendable {
     public struct ConnectionFacts: Sendable, Hashable {
         public var name: String
         public var kind: String
-        public var role: ConnectionManifest.Role
+        /// The kinds of action that can go to it.
+        public var actions: [String]
 
-        public init(name: String, kind: String, role: ConnectionManifest.Role) {
+        public init(name: String, kind: String, actions: [String]) {
             self.name = name
             self.kind = kind
-            self.role = role
+            self.actions = actions
         }
     }
 

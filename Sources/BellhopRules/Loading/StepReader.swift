@@ -123,12 +123,12 @@ struct StepReader {
             return .argument("url")
         case .named, .namedOrAddress:
             guard let node = pair.value["to"] else { return nil }
-            return check(names, node) ? .named(names) : nil
+            return check(names, takes: action, node) ? .named(names) : nil
         }
     }
 
-    /// Whether all of these are connections that take messages.
-    private mutating func check(_ names: [String], _ node: YAML.Node) -> Bool {
+    /// Whether all of these are connections that an action can go to.
+    private mutating func check(_ names: [String], takes action: ActionManifest, _ node: YAML.Node) -> Bool {
         if let template = names.first(where: TemplateText.isTemplate) {
             compiler.report(
                 code: "template-as-name", "`\(template)` is a template, and `to` holds names", at: node,
@@ -136,17 +136,19 @@ struct StepReader {
             return false
         }
         guard !surroundings.isOpen else { return true }
-        let receivers = surroundings.connections.filter { $0.role == .receiver }.map(\.name)
+        let receivers = surroundings.connections.filter { $0.actions.contains(action.kind) }.map(\.name)
         var isFine = true
         for name in names where !receivers.contains(name) {
             let place = node.items?.first { $0.scalarText == name } ?? node
-            let isSystem = surroundings.connections.contains { $0.name == name }
-            let message = isSystem ? "connection `\(name)` takes no messages" : "there is no connection `\(name)`"
+            let isOther = surroundings.connections.contains { $0.name == name }
+            let what = action.isMessage ? "messages" : "`\(action.kind)`"
+            let message = isOther ? "connection `\(name)` takes no \(what)" : "there is no connection `\(name)`"
             let listing =
                 receivers.isEmpty
-                ? "bellhop.yaml has no receivers" : "there is " + receivers.map { "`\($0)`" }.joined(separator: ", ")
+                ? "bellhop.yaml has no connection that takes \(what)"
+                : "there is " + receivers.map { "`\($0)`" }.joined(separator: ", ")
             compiler.report(
-                code: isSystem ? "wrong-connection" : "unknown-connection", message, at: place,
+                code: isOther ? "wrong-connection" : "unknown-connection", message, at: place,
                 help: Suggestion.didYouMean(name, among: receivers) ?? listing)
             isFine = false
         }

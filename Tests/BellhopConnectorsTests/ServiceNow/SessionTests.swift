@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `a login tells who one is`() async throws {
-        let user = try await practice.open { try await $0.verifyLogin() }
+        let user = try await practice.open { try await $0.verifyUser() }
         #expect(user.name == "John Doe")
         let event = try #require(practice.events.events.first)
         #expect(event.source == "snow")
@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
     func `whoever may not read their own record has logged in all the same`(_ reading: SimulatedUser.Reading) async throws {
         practice.instance.changeUser("john.doe") { $0.users = reading }
-        let user = try await practice.open { try await $0.verifyLogin() }
+        let user = try await practice.open { try await $0.verifyUser() }
         #expect(user == ServiceNowUser(username: "john.doe"))
         #expect(practice.events.summary == ["login_event ok"])
     }
@@ -94,11 +94,11 @@ import Testing
     @Test func `somebody who calls for it tries a refused password again`() async throws {
         try await practice.simulation.serve { address in
             let connection = try practice.connection(address, password: "new horse")
-            let refused = await failure { _ = try await connection.verifyLogin() }
+            let refused = await failure { _ = try await connection.verifyUser() }
             #expect(refused?.reason == .unauthenticated)
             practice.instance.setPassword(of: "john.doe", to: "new horse")
             #expect(await failure { try await list(connection) }?.reason == .unauthenticated)
-            _ = try await connection.verifyLogin()
+            _ = try await connection.verifyUser()
             try await list(connection)
             try await connection.shutdown()
         }

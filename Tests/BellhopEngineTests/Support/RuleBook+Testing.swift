@@ -10,7 +10,7 @@ extension RuleBook {
                     name: $0.name, kind: "scripted", connection: "snow", schema: $0.schema, scope: $0.scope.id,
                     user: $0.scope.user)
             },
-            connections: [.init(name: "snow", kind: "servicenow", role: .system)],
+            connections: [.init(name: "snow", kind: "servicenow", actions: ["comment"])],
             actions: [
                 ActionManifest(
                     kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",

@@ -30,8 +30,9 @@ enum Fixture {
             connections: isOpen
                 ? []
                 : [
-                    .init(name: "snow", kind: "servicenow", role: .system), .init(name: "ops", kind: "slack", role: .receiver),
-                    .init(name: "pager", kind: "pagerduty", role: .receiver),
+                    .init(name: "snow", kind: "servicenow", actions: ["comment"]),
+                    .init(name: "ops", kind: "slack", actions: ["notify"]),
+                    .init(name: "pager", kind: "pagerduty", actions: ["notify"]),
                 ],
             actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, isOpen: isOpen)
     }

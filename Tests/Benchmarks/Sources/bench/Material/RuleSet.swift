@@ -65,7 +65,7 @@ struct RuleSet: Sendable {
                     name: Tasks.source, kind: "tracker", connection: "snow", schema: Tasks.schema, scope: Tasks.scope.id,
                     user: Tasks.scope.user)
             ],
-            connections: [.init(name: "snow", kind: "servicenow", role: .system)], actions: [WebhookAction.manifest],
+            connections: [.init(name: "snow", kind: "servicenow", actions: ["comment"])], actions: [WebhookAction.manifest],
             timeZone: .utc, timeZoneName: "UTC", zone: { $0 == "UTC" ? .utc : nil })
     }
 }
