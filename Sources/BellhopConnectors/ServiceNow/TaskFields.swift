@@ -65,7 +65,13 @@ enum TaskFields {
         return TaskSchema(fields)
     }
 
-    private static func isName(_ text: String) -> Bool {
+    /// A text as near to a field name as can be.
+    static func asName(_ text: String) -> String {
+        let name = String(decoding: text.utf8.map { ASCII.isAlphanumeric($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
+        return isName(name) ? name : "field_\(name)"
+    }
+
+    static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !ASCII.isDigit(first) else { return false }
         return text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
     }

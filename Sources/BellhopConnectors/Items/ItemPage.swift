@@ -1,0 +1,58 @@
+import BellhopCore
+
+/// The address of an item's page, as the configuration writes it: `https://shop.example.com/orders/{id}`. It is never taken from an
+/// answer; only what stands for the braces is, encoded, so that an answer cannot lead anywhere else.
+public struct ItemPage: Sendable, Hashable {
+    private enum Part: Sendable, Hashable {
+        case text(String)
+        case id
+        case path(JSON.Path)
+    }
+
+    private var parts: [Part] = []
+
+    /// Why a text is no such address.
+    public struct Problem: Error, Sendable, Hashable {
+        public var message: String
+    }
+
+    public init(_ text: String) throws(Problem) {
+        guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(ASCII.lowercased(text[..<scheme.lowerBound]))
+        else {
+            throw Problem(message: "An item's page is an absolute https:// (or http://) address.")
+        }
+        var rest = Substring(text)
+        while let open = rest.firstIndex(of: "{") {
+            let before = rest[..<open]
+            guard let close = rest[open...].firstIndex(of: "}") else {
+                throw Problem(message: "A `{` in the address of an item's page has no `}`.")
+            }
+            parts.append(.text(String(before)))
+            let name = String(rest[rest.index(after: open)..<close])
+            if name == "id" {
+                parts.append(.id)
+            } else if let path = JSON.Path(text: name), !path.steps.isEmpty {
+                parts.append(.path(path))
+            } else {
+                throw Problem(message: "`{\(name)}` in the address of an item's page is no way to a value: write {id} or {a.b}.")
+            }
+            rest = rest[rest.index(after: close)...]
+        }
+        parts.append(.text(String(rest)))
+        guard case .text(let first)? = parts.first, let slash = first[scheme.upperBound...].firstIndex(of: "/"),
+            slash > scheme.upperBound
+        else {
+            throw Problem(message: "The host of an item's page stands in the configuration: https://HOST/…{id}…")
+        }
+    }
+
+    func address(of key: TaskKey, _ record: JSON) -> String {
+        parts.map { part in
+            switch part {
+            case .text(let text): text
+            case .id: PercentEncoding.encode(key.text)
+            case .path(let path): PercentEncoding.encode(ItemValue.text(record[path]))
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,105 @@
+public import BellhopCore
+
+extension ItemReading {
+    /// What bellhop.yaml may say of a source that reads items, for its kind's manifest.
+    public static let settings: [Setting] = [
+        Setting(
+            "items", .text,
+            "Where the items stand in the answer, such as `result.orders`; by default the answer itself is the list."),
+        Setting("id", .text, required: true, "What tells an item from the others: the way from the item to it, such as `id`."),
+        Setting("number", .text, "The way to what people call an item by; by default its id."),
+        Setting("title", .text, "The way to an item's title."),
+        Setting("type", .text, "The way to the kind of item as people read it."),
+        Setting(
+            "url", .text,
+            "The page where a person opens an item; `{id}`, or a way in braces, stands for its value: `https://shop.example.com/{id}`."
+        ),
+        Setting(
+            "fields",
+            .list(
+                .either([
+                    .text,
+                    .map(
+                        .either([
+                            .text,
+                            .record([
+                                Setting("path", .text, "The way to it; by default its name."),
+                                Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "What it holds."),
+                            ]),
+                        ])),
+                ])),
+            "The fields of an item: a name, `name: path`, or `name: {path, type}`."),
+        Setting(
+            "initial", .oneOf(["baseline", "emit"]), default: "baseline",
+            "Whether the first poll is only remembered, or emits a task_created for each item."),
+    ]
+
+    /// Reads checked settings.
+    /// - Parameters:
+    ///   - source: its name, for messages.
+    ///   - className: what `task.class` is of every item.
+    public init(_ settings: Settings, source: String, className: String) throws(ConnectorError) {
+        func path(_ name: String) throws(ConnectorError) -> JSON.Path? {
+            try settings.text(name).map { text throws(ConnectorError) in try Self.path(text, name, source) }
+        }
+        let keys = try (path("id") ?? JSON.Path()).steps.map { step throws(ConnectorError) -> String in
+            if case .key(let name) = step { return name }
+            throw ConnectorError(connection: source, setting: "id", "The way to an id leads over names, not over [0].")
+        }
+        guard !keys.isEmpty else {
+            throw ConnectorError(connection: source, setting: "id", "Say what tells an item from the others: `id: …`.")
+        }
+        var page: ItemPage?
+        if let text = settings.text("url") {
+            do throws(ItemPage.Problem) {
+                page = try ItemPage(text)
+            } catch {
+                throw ConnectorError(connection: source, setting: "url", error.message)
+            }
+        }
+        self.init(
+            shape: ListingShape(items: try path("items") ?? JSON.Path(), key: keys), number: try path("number"),
+            title: try path("title"), type: try path("type"), className: className, page: page,
+            fields: try Self.fields(settings.values["fields"], source))
+    }
+
+    private static func path(_ text: String, _ setting: String, _ source: String) throws(ConnectorError) -> JSON.Path {
+        guard let path = JSON.Path(text: text) else {
+            throw ConnectorError(
+                connection: source, setting: setting, "`\(text)` is no way to a value: write names and places as in `a.b[0]`.")
+        }
+        return path
+    }
+
+    private static func fields(_ setting: JSON?, _ source: String) throws(ConnectorError) -> [(TaskSchema.Field, JSON.Path)] {
+        var fields: [(field: TaskSchema.Field, path: JSON.Path)] = []
+        func add(_ name: String, _ text: String, _ type: FieldType) throws(ConnectorError) {
+            guard TaskFields.isName(name) else {
+                throw ConnectorError(
+                    connection: source, setting: "fields",
+                    "`\(name)` is no field name (letters, digits and _ only): give it one, as in {\(TaskFields.asName(name)): \(name)}."
+                )
+            }
+            guard !fields.contains(where: { $0.field.name == name }) else {
+                throw ConnectorError(connection: source, setting: "fields", "The field `\(name)` is there twice.")
+            }
+            fields.append((TaskSchema.Field(name, type, path: text), try path(text, "fields", source)))
+        }
+        guard let setting, !setting.isNull else { return [] }
+        for item in setting.asArray ?? [setting] {
+            if let members = item.asObject {
+                for (name, value) in members {
+                    let type = value["type"]?.asString ?? FieldType.text.rawValue
+                    guard let type = FieldType(rawValue: type) else {
+                        throw ConnectorError(connection: source, setting: "fields", "There is no type `\(type)`.")
+                    }
+                    try add(name, value.asString ?? value["path"]?.asString ?? name, type)
+                }
+            } else {
+                let name = ItemValue.text(item)
+                try add(name, name, .text)
+            }
+        }
+        return fields
+    }
+}

@@ -1,0 +1,104 @@
+public import BellhopCore
+
+/// Reads the items of any JSON answer as tasks: where they stand, what tells one from another, and what of them a task has.
+///
+/// What it makes says the same of the same bytes, so that a poll may compare items without decoding them. What a source's
+/// settings say of it is declared in ``settings`` and read by ``init(_:source:className:)``.
+public struct ItemReading: Sendable, Hashable {
+    /// Where the items stand and what tells one from another.
+    public var shape: ListingShape
+    /// The way to what people call an item by; nil for its id.
+    public var number: JSON.Path?
+    public var title: JSON.Path?
+    /// The way to the kind of item as people read it; nil for the group it stands in.
+    public var type: JSON.Path?
+    /// What every item is, for conditions.
+    public var className: String
+    /// Where a person opens an item; nil where there is no such page.
+    public var page: ItemPage?
+    public var schema: TaskSchema
+    /// The ways to the fields, in the schema's order.
+    private var paths: [JSON.Path]
+
+    public init(
+        shape: ListingShape, number: JSON.Path? = nil, title: JSON.Path? = nil, type: JSON.Path? = nil, className: String,
+        page: ItemPage? = nil, fields: [(field: TaskSchema.Field, path: JSON.Path)]
+    ) {
+        self.shape = shape
+        self.number = number
+        self.title = title
+        self.type = type
+        self.className = className
+        self.page = page
+        schema = TaskSchema(fields.map(\.field))
+        paths = fields.map(\.path)
+    }
+
+    /// What the reading is, in words that are the same for the same reading: part of a source's scope. Fields are none of it, for
+    /// declaring another is no reason to start anew.
+    public var canonical: String {
+        let ways = [
+            ("items", shape.items), ("id", JSON.Path(keys: shape.key)), ("number", number), ("title", title),
+        ]
+        return ways.map { "\($0.0)=\($0.1.map(\.description) ?? "-")" }.joined(separator: " ")
+    }
+
+    /// The items of an answer; a whole list or an error.
+    /// - Parameter place: whom to name in messages; no secret.
+    public func listing(_ body: [UInt8], from place: String) throws(Failure) -> Listing {
+        do throws(ListingError) {
+            return try Listing(body, shape: shape)
+        } catch {
+            throw Self.failure(error, place)
+        }
+    }
+
+    /// One listing of the pages of one answer; an item that is on two of them is an error.
+    public func listing(pages: [Listing], from place: String) throws(Failure) -> Listing {
+        if pages.count == 1, let page = pages.first { return page }
+        do throws(ListingError) {
+            return try Listing(pages: pages)
+        } catch {
+            throw Self.failure(error, place)
+        }
+    }
+
+    /// What a source answers whose list says all there is to know. Nobody can be asked about an item that has left the list.
+    public func details(of keys: [TaskKey], in listing: Listing) -> Details {
+        var details = Details()
+        let entries = listing.entries(of: keys)
+        for key in keys {
+            if let entry = entries[key] {
+                details.snapshots[key] = snapshot(of: entry, in: listing)
+            } else {
+                details.departures[key] = .unknown
+            }
+        }
+        return details
+    }
+
+    public func snapshot(of entry: Listing.Entry, in listing: Listing) -> Snapshot {
+        snapshot(entry.key, listing.record(of: entry), group: listing.group(of: entry))
+    }
+
+    /// The task that a record is.
+    public func snapshot(_ key: TaskKey, _ record: JSON, group: String? = nil) -> Snapshot {
+        func text(_ path: JSON.Path?) -> String? {
+            let text = path.map { ItemValue.text(record[$0]) } ?? ""
+            return text.isEmpty ? nil : text
+        }
+        var snapshot = Snapshot(
+            key: key, number: text(number) ?? key.text, title: text(title) ?? "", type: text(type) ?? group ?? "",
+            className: className, url: page?.address(of: key, record) ?? "")
+        for (field, path) in zip(schema.fields, paths) {
+            snapshot.fields[field.name] = ItemValue.typed(record[path], field.type)
+        }
+        return snapshot
+    }
+
+    private static func failure(_ error: ListingError, _ place: String) -> Failure {
+        Failure(
+            error.reason == .tooLarge ? .tooLarge : .badAnswer, .retry(after: nil),
+            "The items that \(place) answered cannot be read: \(Redaction.excerpt(error.description, length: 200)).")
+    }
+}

@@ -1,0 +1,81 @@
+import BellhopCore
+
+/// What a value of a JSON answer is as a field of a task.
+enum ItemValue {
+    /// As a field of this type holds it; what is empty or cannot be read is null, but for texts.
+    static func typed(_ value: JSON?, _ type: FieldType) -> JSON {
+        switch (type, value) {
+        case (_, nil), (_, .null?): type == .text ? "" : .null
+        case (.text, let value): .string(text(value))
+        case (.int, .int(let number)?): .int(number)
+        case (.int, .double(let number)?): Int64(exactly: number).map { .int($0) } ?? .null
+        case (.double, .int(let number)?): .double(Double(number))
+        case (.double, .double(let number)?): .double(number)
+        case (.bool, .bool(let flag)?): .bool(flag)
+        case (.timestamp, let value?): time(value).map { .string($0.rfc3339) } ?? .null
+        case (.int, let value?), (.double, let value?), (.bool, let value?):
+            FieldValue(.string(text(value)))?.typed(type) ?? .null
+        }
+    }
+
+    /// As a text: numbers and booleans by their characters, nothing as nothing, lists and objects as JSON.
+    static func text(_ value: JSON?) -> String {
+        switch value {
+        case .string(let text)?: text
+        case nil, .null?: ""
+        case let value?: value.text
+        }
+    }
+
+    /// RFC 3339, a date and time in UTC without saying so, a date alone (its midnight), WCF's `/Date(…)/`, an HTTP date; or a number: the
+    /// seconds since 1970, milliseconds where it is 100,000,000,000 or more (in seconds that would be the year 5138).
+    static func time(_ value: JSON) -> Timestamp? {
+        switch value {
+        case .int(let number): return time(since1970: number)
+        case .double(let number):
+            guard abs(number) < 1e15 else { return nil }
+            return abs(number) >= 1e11
+                ? Timestamp(microseconds: Int64(number * 1000)) : Timestamp(microseconds: Int64(number * 1_000_000))
+        case .string(let words):
+            let text = String(ASCII.trimmed(words))
+            if let time = Timestamp(rfc3339: text) ?? FieldValue.time(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text) {
+                return time
+            }
+            // `2026-01-05T09:00:00` without a zone is UTC.
+            if let time = Timestamp(rfc3339: text + "Z") { return time }
+            return Int64(text).flatMap { time(since1970: $0) }
+        case .null, .bool, .array, .object: return nil
+        }
+    }
+
+    private static func time(since1970 number: Int64) -> Timestamp? {
+        guard number.magnitude >= 100_000_000_000 else { return Timestamp(seconds: number) }
+        let (product, overflow) = number.multipliedReportingOverflow(by: 1000)
+        return overflow ? nil : Timestamp(microseconds: product)
+    }
+}
+
+extension Timestamp {
+    /// Reads `/Date(1475798400000-0400)/`, as WCF writes a moment: milliseconds since 1970 in UTC; the suffix says in which zone it was
+    /// written, and adds nothing.
+    init?(wcf text: some StringProtocol) {
+        guard text.hasPrefix("/Date("), text.hasSuffix(")/") else { return nil }
+        let inner = text.dropFirst(6).dropLast(2)
+        let sign = inner.first == "-" ? 1 : 0
+        let digits = inner.dropFirst(sign).prefix { $0.isASCII && $0.isNumber }
+        let zone = inner.dropFirst(sign + digits.count)
+        guard zone.isEmpty || zone.count == 5 && "+-".contains(zone.prefix(1)) && zone.dropFirst().allSatisfy(\.isASCIIDigit),
+            let number = Int64(inner.prefix(sign + digits.count))
+        else { return nil }
+        let (product, overflow) = number.multipliedReportingOverflow(by: 1000)
+        if overflow { return nil }
+        self.init(microseconds: product)
+    }
+
+    /// `/Date(1475798400000)/`; what is below a millisecond is dropped.
+    var wcf: String { "/Date(\(microseconds >= 0 ? microseconds / 1000 : -((999 - microseconds) / 1000)))/" }
+}
+
+extension Character {
+    fileprivate var isASCIIDigit: Bool { isASCII && isNumber }
+}

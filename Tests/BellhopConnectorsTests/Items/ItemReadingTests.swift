@@ -1,0 +1,118 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct ItemReadingTests {
+    private let settings = Settings([
+        "items": "data.orders", "id": "meta.id", "number": "no", "title": "name", "type": "kind",
+        "url": "https://shop.example.com/orders/{id}?s={state.code}",
+        "fields": [
+            "status", ["total": ["path": "sum.value", "type": "double"], "due": ["type": "timestamp"], "first": "lines[0].sku"],
+            ["count": ["path": "n", "type": "int"], "open": ["type": "bool"]],
+        ],
+    ])
+
+    private func reading(_ settings: Settings) throws(ConnectorError) -> ItemReading {
+        try ItemReading(settings, source: "orders", className: "order")
+    }
+
+    private let body = """
+        {"data": {"orders": [
+            {"meta": {"id": 7}, "no": "O-7", "name": "Lamp", "kind": "Order", "state": {"code": "a b&c"}, "status": "open",
+             "sum": {"value": 12}, "due": "/Date(1475798400000-0400)/", "lines": [{"sku": "L1"}], "n": "3", "open": "true"},
+            {"meta": {"id": "x/1"}, "status": null, "n": "many"}]}}
+        """
+
+    @Test func `items are tasks by the ways that the settings name`() throws {
+        let reading = try reading(settings)
+        let listing = try reading.listing(Array(body.utf8), from: "shop")
+        let details = reading.details(of: ["7", "x/1", "gone"], in: listing)
+        let lamp = try #require(details.snapshots["7"])
+        #expect(lamp.number == "O-7")
+        #expect(lamp.title == "Lamp")
+        #expect(lamp.type == "Order")
+        #expect(lamp.className == "order")
+        #expect(lamp.url == "https://shop.example.com/orders/7?s=a%20b%26c")
+        #expect(
+            lamp.fields == [
+                "status": "open", "total": .double(12), "due": "2016-10-07T00:00:00.000000Z", "first": "L1", "count": 3,
+                "open": true,
+            ])
+        let bare = try #require(details.snapshots["x/1"])
+        #expect(bare.number == "x/1")
+        #expect(bare.url == "https://shop.example.com/orders/x%2F1?s=")
+        #expect(bare.fields == ["status": "", "total": .null, "due": .null, "first": "", "count": .null, "open": .null])
+        #expect(details.departures == ["gone": .unknown])
+        #expect(reading.schema["total"]?.type == .double)
+    }
+
+    @Test(arguments: [
+        #"{"data": {}}"#, #"{"data": {"orders": [{"no": 1}]}}"#,
+        #"{"data": {"orders": [{"meta": {"id": 1}}, {"meta": {"id": 1}}]}}"#,
+        #"{"data": {"orders": [{"meta": {"id": ""}}]}}"#, #"{"data": {"orders": [1]}}"#, #"{"data": {"orders": "#, "<html>", "",
+    ])
+    func `an answer that is not a whole list with ids that differ is an error, not a part`(_ body: String) throws {
+        let reading = try reading(settings)
+        let failure = #expect(throws: Failure.self) { _ = try reading.listing(Array(body.utf8), from: "shop (h:1)") }
+        #expect(failure?.reason == .badAnswer)
+        #expect(failure?.message.contains("shop (h:1)") == true)
+    }
+
+    @Test func `an item on two pages is an error`() throws {
+        let reading = try reading(Settings(["id": "id"]))
+        let one = try reading.listing(Array(#"[{"id": 1}, {"id": 2}]"#.utf8), from: "shop")
+        let two = try reading.listing(Array(#"[{"id": 2}]"#.utf8), from: "shop")
+        let three = try reading.listing(Array(#"[{"id": 3}]"#.utf8), from: "shop")
+        #expect(throws: Failure.self) { _ = try reading.listing(pages: [one, two], from: "shop") }
+        #expect(try reading.listing(pages: [one, three], from: "shop").entries.map(\.key) == ["1", "2", "3"])
+    }
+
+    @Test func `times are read in the forms that servers write`() {
+        let moment = "2026-01-05T09:00:00.000000Z"
+        let forms: [JSON] = [
+            "2026-01-05T09:00:00Z", "2026-01-05T10:00:00+01:00", "2026-01-05 09:00:00", "2026-01-05T09:00:00", 1_767_603_600,
+            1_767_603_600_000, .double(1_767_603_600.0), "1767603600", "/Date(1767603600000)/", "/Date(1767603600000+0100)/",
+            "Mon, 05 Jan 2026 09:00:00 GMT",
+        ]
+        for form in forms { #expect(ItemValue.typed(form, .timestamp) == .string(moment), "\(form)") }
+        for form: JSON in ["soon", "/Date(1)", "/Date(12x)/", "/Date(1+01)/", "/Date()/", "", true, [], .double(1e300)] {
+            #expect(ItemValue.typed(form, .timestamp) == .null, "\(form)")
+        }
+        #expect(ItemValue.typed("2026-01-05", .timestamp) == "2026-01-05T00:00:00.000000Z")
+    }
+
+    @Test func `a moment in the form of WCF is milliseconds, before 1970 too`() {
+        for micros: Int64 in [0, 1_475_798_400_000_000, -1_000, -1_475_798_400_000_000] {
+            let time = Timestamp(microseconds: micros)
+            #expect(Timestamp(wcf: time.wcf) == time)
+        }
+        #expect(Timestamp(microseconds: 1_999).wcf == "/Date(1)/")
+        #expect(Timestamp(microseconds: -1).wcf == "/Date(-1)/")
+    }
+
+    @Test(
+        arguments: [
+            (["id": "a[0]"], "id"), (["id": ""], "id"), (["id": "a..b"], "id"), (["id": "id", "items": "a..b"], "items"),
+            (["id": "id", "fields": ["a", "a"]], "fields"), (["id": "id", "fields": ["a.b"]], "fields"),
+            (["id": "id", "fields": ["a": ["path": "b["]]], "fields"), (["id": "id", "url": "/orders/{id}"], "url"),
+            (["id": "id", "url": "https://{id}.example.com/"], "url"),
+            (["id": "id", "url": "https://shop.example.com/{id"], "url"),
+            (["id": "id", "url": "https://shop.example.com{id}/x"], "url"),
+        ] as [(JSON.Object, String)])
+    func `a way that leads nowhere is told by the setting it is in`(_ values: JSON.Object, _ setting: String) {
+        let error = #expect(throws: ConnectorError.self) { _ = try reading(Settings(values)) }
+        #expect(error?.setting == setting)
+    }
+
+    @Test func `what is read, and not which fields, is what a source's memory belongs to`() throws {
+        var other = settings
+        other.values["fields"] = ["status"]
+        #expect(try reading(settings).canonical == reading(other).canonical)
+        for (name, value) in ["items": "data", "id": "id", "number": "n", "title": "t"] {
+            var other = settings
+            other.values[name] = .string(value)
+            #expect(try reading(settings).canonical != reading(other).canonical)
+        }
+    }
+}
