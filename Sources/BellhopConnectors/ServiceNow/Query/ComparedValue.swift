@@ -1,0 +1,133 @@
+import BellhopCore
+
+/// A field's value beside what a condition compares it with: equal or ordered where that is certain whatever the column's type.
+struct ComparedValue: Sendable {
+    private let field: String
+    private let raw: String
+    private let label: String?
+
+    init(_ value: FieldValue, of field: String) {
+        self.field = field
+        raw = value.raw
+        label = value.label
+    }
+
+    enum Place: Sendable { case start, end, anywhere }
+
+    var isEmpty: Bool { raw.isEmpty }
+
+    /// Journal fields come empty, whatever is in them.
+    var isJournal: Bool { ["comments", "work_notes", "comments_and_work_notes"].contains(field) }
+
+    /// Whether the server computes a value, or takes it for no text at all.
+    static func isComputed(_ value: String) -> Bool {
+        value.hasPrefix("javascript:") || value == "NULL"
+    }
+
+    func equals(_ value: String) -> Verdict {
+        if Self.isComputed(value) || isJournal { return .unknown }
+        // A column of booleans without a value counts as false.
+        if raw.isEmpty { return ["false", "0"].contains(value) ? .unknown : .fails }
+        if raw == value { return .matches }
+        if let left = Self.flag(raw), let right = Self.flag(value) { return left == right ? .unknown : .fails }
+        if let left = Self.time(raw), let right = Self.time(value) { return Verdict(left == right) }
+        if Self.isDated(raw), Self.isDated(value) {
+            // Two dates are texts; a date beside a time is the day, in the zone of somebody.
+            return raw.utf8.count == 10 && value.utf8.count == 10 ? .fails : .unknown
+        }
+        // A reference compared with something else may be meant by its name.
+        if isSysID, !ServiceNowConnection.isSysID(value) { return .unknown }
+        if let left = Self.number(raw), let right = Self.number(value), left == right { return .unknown }
+        if let label, Self.mayBeEqual(label, value) { return .unknown }
+        return Self.mayBeEqual(raw, value) ? .unknown : .fails
+    }
+
+    func contains(_ value: String, at place: Place) -> Verdict {
+        if Self.isComputed(value) || raw.isEmpty || isJournal { return .unknown }
+        // A reference is searched by what it displays.
+        if isSysID, field != "sys_id" { return .unknown }
+        let found =
+            switch place {
+            case .start: raw.utf8.starts(with: value.utf8)
+            case .end: raw.utf8.reversed().starts(with: value.utf8.reversed())
+            case .anywhere: raw.utf8.contains(value.utf8)
+            }
+        if found { return .matches }
+        let wildcards = "%_*".utf8
+        guard value.utf8.allSatisfy({ $0 < 0x80 && !wildcards.contains($0) }), raw.utf8.allSatisfy({ $0 < 0x80 }),
+            label.map({ $0 == raw }) ?? true, Self.number(raw) == nil, !Self.isDated(raw)
+        else { return .unknown }
+        let wanted = Self.folded(value)
+        let text = Self.folded(raw)
+        let mayBeFound =
+            switch place {
+            case .start: text.starts(with: wanted)
+            case .end: text.reversed().starts(with: wanted.reversed())
+            case .anywhere: wanted.isEmpty || text.contains(wanted)
+            }
+        return mayBeFound ? .unknown : .fails
+    }
+
+    /// Compares numbers, times of the same form, and sys_ids of the column of that name; anything else is ordered by the
+    /// database's collation, which nobody here knows.
+    ///
+    /// - Parameter holds: gets two numbers that stand as the values do.
+    func compare(_ value: String, _ holds: (Int, Int) -> Bool) -> Verdict {
+        if Self.isComputed(value) || isJournal { return .unknown }
+        if raw.isEmpty { return .fails }
+        func verdict<Compared: Comparable>(_ left: Compared, _ right: Compared) -> Verdict {
+            Verdict(holds(left < right ? -1 : left > right ? 1 : 0, 0))
+        }
+        if let left = Self.time(raw), let right = Self.time(value) { return verdict(left, right) }
+        if Self.isDate(raw), Self.isDate(value) { return verdict(raw, value) }
+        if field == "sys_id", isSysID, ServiceNowConnection.isSysID(value) {
+            return verdict(ASCII.lowercased(raw), ASCII.lowercased(value))
+        }
+        if let left = Int64(raw), let right = Int64(value) { return verdict(left, right) }
+        if let left = Self.number(raw), let right = Self.number(value) { return verdict(left, right) }
+        return .unknown
+    }
+
+    // MARK: Forms
+
+    private var isSysID: Bool { ServiceNowConnection.isSysID(raw) }
+
+    private static func flag(_ text: String) -> Bool? {
+        switch text {
+        case "true", "1": true
+        case "false", "0": false
+        default: nil
+        }
+    }
+
+    private static func time(_ text: String) -> Timestamp? { Timestamp(serviceNow: text) }
+
+    private static func isDate(_ text: String) -> Bool {
+        text.utf8.count == 10 && Timestamp(serviceNow: text + " 00:00:00") != nil
+    }
+
+    private static func isDated(_ text: String) -> Bool { time(text) != nil || isDate(text) }
+
+    /// Whether some collation takes two texts for equal: case and blanks at the ends do not count, and of letters beyond ASCII
+    /// nothing is known.
+    private static func mayBeEqual(_ left: String, _ right: String) -> Bool {
+        let isASCII = left.utf8.allSatisfy { $0 < 0x80 } && right.utf8.allSatisfy { $0 < 0x80 }
+        return !isASCII || folded(left) == folded(right)
+    }
+
+    private static func folded(_ text: String) -> [UInt8] {
+        let bytes = text.utf8.map(ASCII.lower)
+        guard let first = bytes.firstIndex(where: { $0 > 0x20 }), let last = bytes.lastIndex(where: { $0 > 0x20 }) else {
+            return []
+        }
+        return Array(bytes[first...last])
+    }
+
+    /// A number as a database writes it, short enough to be exact.
+    private static func number(_ text: String) -> Double? {
+        let isNumber =
+            text.utf8.count <= 15
+            && text.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
+        return isNumber ? Double(text) : nil
+    }
+}

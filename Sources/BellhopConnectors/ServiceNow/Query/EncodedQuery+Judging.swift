@@ -1,0 +1,93 @@
+import BellhopCore
+
+extension EncodedQuery {
+    /// Whether a row of the Table API is one that this query asks for, as far as its fields tell.
+    ///
+    /// It fails only what no reading of the query lets through; a field that the row does not have, a script, a keyword, a relative
+    /// date or a hierarchy is unknown. The row has raw values (`sysparm_display_value` false or all).
+    func judge(_ row: JSON) -> Verdict {
+        judge { FieldValue(row[$0]) }
+    }
+
+    /// - Parameter value: a field's value by its path; nil for one that is not known.
+    func judge(_ value: (String) -> FieldValue?) -> Verdict {
+        if groups.isEmpty { return .matches }
+        return Verdict.any(groups) { group in
+            Verdict.all(group.terms) { term in
+                Verdict.any(term.alternatives) { alternative in
+                    switch alternative {
+                    case .condition(let condition): condition.judge(value)
+                    case .keywords, .verbatim: .unknown
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension EncodedQuery.Condition {
+    /// What the fields say of this condition.
+    func judge(_ values: (String) -> FieldValue?) -> Verdict {
+        if how == .anything { return .matches }
+        guard let field = values(field) else { return .unknown }
+        let subject = ComparedValue(field, of: self.field)
+        switch how {
+        case .anything: return .matches
+        case .isEmpty: return Verdict(subject.isEmpty)
+        case .isNotEmpty: return subject.isEmpty && subject.isJournal ? .unknown : Verdict(!subject.isEmpty)
+        case .emptyString: return subject.isEmpty ? .unknown : .fails
+        case .equal: return subject.equals(value)
+        case .notEqual: return subject.isEmpty ? .unknown : subject.equals(value).negated
+        case .isOneOf: return isOneOf(subject)
+        case .isNotOneOf: return subject.isEmpty ? .unknown : isOneOf(subject).negated
+        case .contains: return subject.contains(value, at: .anywhere)
+        case .containsNot, .containsNotShort: return subject.contains(value, at: .anywhere).negated
+        case .startsWith: return subject.contains(value, at: .start)
+        case .endsWith, .endsWithShort: return subject.contains(value, at: .end)
+        case .less: return subject.compare(value) { $0 < $1 }
+        case .atMost: return subject.compare(value) { $0 <= $1 }
+        case .greater: return subject.compare(value) { $0 > $1 }
+        case .atLeast: return subject.compare(value) { $0 >= $1 }
+        case .between: return isBetween(subject)
+        case .sameAs: return same(subject, values)
+        case .notSameAs: return same(subject, values).negated
+        case .greaterThanField: return compare(subject, values) { $0 > $1 }
+        case .lessThanField: return compare(subject, values) { $0 < $1 }
+        case .atLeastField: return compare(subject, values) { $0 >= $1 }
+        case .atMostField: return compare(subject, values) { $0 <= $1 }
+        case .moreThan, .lessThan, .dynamic, .inHierarchy, .instanceOf, .changes, .changesFrom, .changesTo, .on, .notOn,
+            .datePart,
+            .relativeAfter, .relativeBefore, .relativeAtOrAfter, .relativeAtOrBefore, .relativeOn:
+            return .unknown
+        }
+    }
+
+    private func isOneOf(_ subject: ComparedValue) -> Verdict {
+        if ComparedValue.isComputed(value) { return .unknown }
+        return Verdict.any(value.split(separator: ",")) { subject.equals(String($0)) }
+    }
+
+    private func isBetween(_ subject: ComparedValue) -> Verdict {
+        let parts = value.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2 else { return .unknown }
+        let above = subject.compare(parts[0]) { $0 >= $1 }
+        let below = subject.compare(parts[1]) { $0 <= $1 }
+        return Verdict.all([above, below]) { $0 }
+    }
+
+    /// The other field's value; nil when it is not known, is empty or the comparison is of more than values.
+    private func other(_ subject: ComparedValue, _ values: (String) -> FieldValue?) -> String? {
+        guard !subject.isEmpty, let raw = values(value)?.raw, !raw.isEmpty else { return nil }
+        return raw
+    }
+
+    private func same(_ subject: ComparedValue, _ values: (String) -> FieldValue?) -> Verdict {
+        other(subject, values).map(subject.equals) ?? .unknown
+    }
+
+    private func compare(
+        _ subject: ComparedValue, _ values: (String) -> FieldValue?, _ holds: (Int, Int) -> Bool
+    ) -> Verdict {
+        other(subject, values).map { subject.compare($0, holds) } ?? .unknown
+    }
+}

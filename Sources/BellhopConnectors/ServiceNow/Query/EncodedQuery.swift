@@ -1,0 +1,145 @@
+/// An encoded query, as `sysparm_query` takes it, parsed: rows match when all terms of one of its groups do.
+///
+/// `a=1^b=2^ORb=3^NQc=4^ORDERBYd` is two groups; the first has the terms `a=1` and `b=2` or `b=3`. Parse text that people wrote with
+/// ``init(parsing:)``; what is made of conditions is escaped by ``text``.
+struct EncodedQuery: Sendable, Hashable {
+    /// Terms that all hold; never empty.
+    struct Group: Sendable, Hashable {
+        var terms: [Term]
+    }
+
+    /// Alternatives one of which holds; never empty.
+    struct Term: Sendable, Hashable {
+        var alternatives: [Alternative]
+    }
+
+    enum Alternative: Sendable, Hashable {
+        case condition(Condition)
+        /// `123TEXTQUERY321=`: a search in the table's text index.
+        case keywords(String)
+        /// A related list's query or a join, exactly as it was written.
+        case verbatim(String)
+    }
+
+    /// One comparison. Its value is plain: ``EncodedQuery/text`` escapes it.
+    struct Condition: Sendable, Hashable {
+        var field: String
+        var how: Operator
+        var value: String
+
+        init(_ field: String, _ how: Operator, _ value: String = "") {
+            self.field = field
+            self.how = how
+            self.value = value
+        }
+    }
+
+    struct Order: Sendable, Hashable {
+        var field: String
+        var descending = false
+    }
+
+    /// Without any, every row matches: only ``all`` and what it is combined with.
+    var groups: [Group]
+    var order: [Order]
+    /// Whether `^EQ` closes the conditions, which means nothing but is written again.
+    var isClosed: Bool
+
+    init(groups: [Group], order: [Order] = [], isClosed: Bool = false) {
+        self.groups = groups
+        self.order = order
+        self.isClosed = isClosed
+    }
+
+    /// One group in which all of these hold.
+    init(_ conditions: Condition..., order: [Order] = []) {
+        self.init(groups: [Group(terms: conditions.map { Term($0) })], order: order)
+    }
+
+    /// Every row of the table.
+    static let all = EncodedQuery(groups: [])
+    static let keywordsMark = "123TEXTQUERY321="
+
+    /// As `sysparm_query` takes it, values escaped; not percent-encoded. Parsing it gives this query again.
+    var text: String {
+        var parts: [String] = []
+        for (index, group) in groups.enumerated() {
+            let written = group.terms.map { $0.alternatives.map(\.text).joined(separator: "^OR") }.joined(separator: "^")
+            parts.append(index == 0 ? written : "NQ" + written)
+        }
+        if isClosed { parts.append("EQ") }
+        parts += order.map { ($0.descending ? "ORDERBYDESC" : "ORDERBY") + $0.field }
+        return parts.joined(separator: "^")
+    }
+
+    var conditions: [Condition] {
+        groups.flatMap { group in
+            group.terms.flatMap { term in
+                term.alternatives.compactMap { if case .condition(let condition) = $0 { condition } else { nil } }
+            }
+        }
+    }
+
+    /// Every path of a field that it names, once, in the order of the text: of conditions, what they compare with, and of the order.
+    ///
+    /// Not those inside of a related list's query or a join, which are of other tables.
+    var fields: [String] {
+        var seen: Set<String> = []
+        let named = conditions.flatMap { [$0.field] + [$0.otherField].compactMap(\.self) } + order.map(\.field)
+        return named.filter { seen.insert($0).inserted }
+    }
+
+    /// This query and another one, both of which must hold, without an order.
+    ///
+    /// `^NQ` begins anew, so what must hold for every row stands in every group: the groups of the one times those of the other. What
+    /// is added stands before a related list's query or a join, which may reach to the group's end.
+    func and(_ other: EncodedQuery) -> EncodedQuery {
+        if groups.isEmpty { return EncodedQuery(groups: other.groups) }
+        if other.groups.isEmpty { return EncodedQuery(groups: groups) }
+        return EncodedQuery(
+            groups: groups.flatMap { mine in
+                other.groups.map { theirs in
+                    let terms = mine.terms + theirs.terms
+                    return Group(terms: terms.filter { !$0.isVerbatim } + terms.filter(\.isVerbatim))
+                }
+            })
+    }
+
+    /// This query or another one, without an order.
+    func or(_ other: EncodedQuery) -> EncodedQuery {
+        groups.isEmpty || other.groups.isEmpty ? .all : EncodedQuery(groups: groups + other.groups)
+    }
+}
+
+extension EncodedQuery.Term {
+    init(_ conditions: EncodedQuery.Condition...) { alternatives = conditions.map { .condition($0) } }
+
+    var isVerbatim: Bool {
+        alternatives.contains { if case .verbatim = $0 { true } else { false } }
+    }
+}
+
+extension EncodedQuery.Alternative {
+    var text: String {
+        switch self {
+        case .condition(let condition): condition.field + condition.how.rawValue + EncodedQuery.escaped(condition.value)
+        case .keywords(let words): EncodedQuery.keywordsMark + EncodedQuery.escaped(words)
+        case .verbatim(let text): text
+        }
+    }
+}
+
+extension EncodedQuery.Condition {
+    /// The field it is compared with, for the operators that compare two: what stands before an `@`.
+    var otherField: String? {
+        guard how.comparesFields else { return nil }
+        return value.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init)
+    }
+}
+
+extension EncodedQuery {
+    /// The one escape there is.
+    static func escaped(_ value: String) -> String {
+        value.utf8.contains(UInt8(ascii: "^")) ? value.replacing("^", with: "^^") : value
+    }
+}
