@@ -15,6 +15,7 @@ let house: [SwiftSetting] =
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
@@ -78,7 +79,8 @@ let package = Package(
         .target(
             name: "BellhopConnectors",
             dependencies: [
-                "BellhopCore", asyncHTTPClient, crypto, nioCore, nioFoundation, nioHTTP1, nioHTTPCompression, nioPosix, nioSSL,
+                "BellhopCore", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioFoundation, nioHTTP1, nioHTTPCompression,
+                nioPosix, nioSSL,
             ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),
@@ -99,7 +101,8 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(
-            name: "Simulator", dependencies: [httpTypes, hummingbird, hummingbirdCore, logging, nioCore], swiftSettings: house),
+            name: "Simulator", dependencies: [crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, logging, nioCore],
+            swiftSettings: house),
 
         // Virtual time and other fixtures, for every test target.
         .target(name: "BellhopTesting", dependencies: ["BellhopCore"], swiftSettings: house),
@@ -127,7 +130,8 @@ let package = Package(
         .testTarget(
             name: "BellhopConnectorsTests",
             dependencies: [
-                "BellhopConnectors", "BellhopCore", "BellhopTesting", "Simulator", crypto, nioCore, nioHTTP1, nioPosix, nioSSL,
+                "BellhopConnectors", "BellhopCore", "BellhopTesting", "Simulator", crypto, cryptoExtras, nioCore, nioHTTP1,
+                nioPosix, nioSSL,
             ],
             swiftSettings: house),
         .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore", "BellhopTesting"], swiftSettings: house),

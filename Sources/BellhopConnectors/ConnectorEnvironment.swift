@@ -10,6 +10,8 @@ public struct ConnectorEnvironment: Sendable {
     public var login: @Sendable (_ connection: String) async throws -> (username: String, password: String)?
     /// What tells one storing of a connection's login from the next, even of the same password; nil where nothing does.
     public var loginMark: @Sendable (_ connection: String) async throws -> String?
+    /// Where tokens are kept between runs.
+    public var tokens: any TokenKeeper
     /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current one.
     public var baseFolder: String
     /// Gets the lines of `log` actions that have no file.
@@ -22,7 +24,8 @@ public struct ConnectorEnvironment: Sendable {
         clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         login: @escaping @Sendable (_ connection: String) async throws -> (username: String, password: String)?,
         loginMark: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
-        baseFolder: String, output: @escaping LogSink, logRotation: LogRotation = LogRotation(),
+        tokens: any TokenKeeper = NoTokenKeeper(), baseFolder: String, output: @escaping LogSink,
+        logRotation: LogRotation = LogRotation(),
         random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     ) {
         self.clock = clock
@@ -30,6 +33,7 @@ public struct ConnectorEnvironment: Sendable {
         self.notebook = notebook
         self.login = login
         self.loginMark = loginMark
+        self.tokens = tokens
         self.baseFolder = baseFolder
         self.output = output
         self.logRotation = logRotation

@@ -30,7 +30,15 @@ struct AdminAPI: Sendable {
                                               users: allowed, hidden or forbidden; work_notes, comments, updates: allowed,
                                               ignored or refused; hidden_fields: ["column"]
         DELETE /simulator/sessions[?user=…]   ends them
-        PATCH  /simulator/settings            session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker
+        PATCH  /simulator/settings            session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker,
+                                              sessions_end_with_token, missing_user_token: ignored, told or intercepted
+        POST   /simulator/clients             client_id, client_secret (none: a public client), grants: password, refresh_token,
+                                              client_credentials, jwt, authorization_code (default: all); user (whom
+                                              client_credentials act for), public_key (PEM, for jwt), redirects: ["address"],
+                                              access_seconds, refresh_seconds, next_refresh_token: same, none or other,
+                                              refresh_brings_another
+        POST   /simulator/api_keys            {"key": "…", "user": "user name", "paths": ["/api/now/"]}
+        DELETE /simulator/tokens[?which=…]    ends access tokens; or refresh, or all
         GET    /simulator/received            what /hooks/{name} and /webhook/{name} were sent; ?receiver=name
         DELETE /simulator/received
         PUT    /simulator/receivers/{name}    {"status": 500, "body": "…"}: what it answers from now on
@@ -60,6 +68,7 @@ struct AdminAPI: Sendable {
             simulation.instance.expireSessions(of: request.parameter("user"))
             return Reply(204)
         case ("PATCH", "settings", 1): return try settings(request)
+        case (_, "clients", 1), (_, "api_keys", 1), (_, "tokens", 1): return try clients(path, request)
         case (_, "received", 1), (_, "receivers", 2): return try receivers(path, request)
         case ("GET", "requests", 1): return .json(200, .array(simulation.requests.all.map { $0.json(withBody: true) }))
         case ("DELETE", "requests", 1):
@@ -81,7 +90,8 @@ struct AdminAPI: Sendable {
             "counts": [
                 "requests": .int(simulation.requests.total), "logins": .int(counts.logins),
                 "failed_logins": .int(counts.failedLogins),
-                "logged_out": .int(counts.loggedOut), "queued": .int(counts.queued), "dropped": .int(counts.dropped),
+                "logged_out": .int(counts.loggedOut), "token_requests": .int(counts.tokenRequests),
+                "tokens_refused": .int(counts.tokensRefused), "queued": .int(counts.queued), "dropped": .int(counts.dropped),
                 "lists": .int(counts.lists), "tracker_comments": .int(counts.trackerComments),
                 "open_sessions": .int(instance.openSessions), "faults_struck": .int(simulation.faults.struck),
                 "received": .int(simulation.receivers.received.count),
@@ -99,6 +109,10 @@ struct AdminAPI: Sendable {
         if let value = try form.int("session_queue") { settings.sessionQueue = value }
         if form.has("lock_out_after") { settings.lockOutAfter = try form.int("lock_out_after") }
         if let value = try form.bool("has_tracker") { settings.hasTracker = value }
+        if let value = try form.bool("sessions_end_with_token") { settings.sessionsEndWithToken = value }
+        if let value = try form.choice("missing_user_token", InstanceSettings.MissingUserToken.self) {
+            settings.missingUserToken = value
+        }
         try form.end()
         simulation.instance.settings = settings
         return Reply(204)

@@ -28,7 +28,7 @@ extension JournalEntry {
 }
 
 extension ReceivedRequest {
-    private static let secret: Set<String> = ["authorization", "cookie", "proxy-authorization"]
+    private static let secret: Set<String> = ["authorization", "cookie", "proxy-authorization", "x-sn-apikey"]
 
     func json(withBody: Bool) -> JSON {
         let shown = headers.map { header in
@@ -40,7 +40,7 @@ extension ReceivedRequest {
             .init(name: "query", value: .string(query)), .init(name: "at", value: .string(CivilTime.text(time))),
             .init(name: "micros", value: .int(time)), .init(name: "headers", value: .object(shown)),
         ]
-        if withBody { members.append(.init(name: "body", value: .string(text))) }
+        if withBody { members.append(.init(name: "body", value: .string(path == "/oauth_token.do" ? "(left out)" : text))) }
         return .object(members)
     }
 }

@@ -2,7 +2,7 @@ extension Fault {
     /// The faults that need nothing more than their name.
     private static let plain: [Fault] = [
         .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin, .cutBody, .truncatedJSON,
-        .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sloppyQueries, .blankTaskOnBadID,
+        .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries, .blankTaskOnBadID,
         .nothingWritten, .commentRefused,
     ]
 
@@ -29,6 +29,7 @@ extension Fault {
         case .transactionCancelled: "transaction_cancelled"
         case .emptyList: "empty_list"
         case .sessionLost: "session_lost"
+        case .sameToken: "same_token"
         case .sloppyQueries: "sloppy_queries"
         case .blankTaskOnBadID: "blank_task_on_bad_id"
         case .nothingWritten: "nothing_written"
@@ -48,7 +49,7 @@ extension Fault {
             [.init(name: "status", value: .int(status)), .init(name: "body", value: .string(body))]
         case .tooManyRequests(.unsaid), .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
-            .sessionLost,
+            .sessionLost, .sameToken,
             .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused:
             []
         }

@@ -21,7 +21,7 @@ extension Fault {
         case .redirect(let address): return Reply(302).with("Location", address)
         case .status(let status, let body): return .text(status, body)
         case .slow, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost,
-            .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused:
+            .sameToken, .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused:
             return nil
         }
     }
@@ -35,7 +35,7 @@ extension Fault {
             return reply
         case .transactionCancelled: return cancelled(reply)
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
-            .redirect, .status, .slow, .cutBody, .resetBefore, .resetAfter, .emptyList, .sessionLost, .sloppyQueries,
+            .redirect, .status, .slow, .cutBody, .resetBefore, .resetAfter, .emptyList, .sessionLost, .sameToken, .sloppyQueries,
             .blankTaskOnBadID, .nothingWritten, .commentRefused:
             return reply
         }

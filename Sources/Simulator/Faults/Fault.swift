@@ -50,6 +50,8 @@ public enum Fault: Sendable, Hashable {
     case emptyList
     /// The session is gone before the request is looked at.
     case sessionLost
+    /// A refresh token brings the token that is still good, instead of another.
+    case sameToken
     /// What the query or `sysparm_fields` name wrongly is ignored, as the real server does, instead of refused.
     case sloppyQueries
     /// A comment on an unknown task makes a blank task and says 201.
@@ -65,7 +67,7 @@ public enum Fault: Sendable, Hashable {
     var role: Role {
         switch self {
         case .slow: .delay
-        case .emptyList, .sessionLost, .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused: .quirk
+        case .emptyList, .sessionLost, .sameToken, .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused: .quirk
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
             .redirect, .status, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled:
             .ending

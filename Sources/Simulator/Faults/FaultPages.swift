@@ -23,6 +23,15 @@ enum FaultPages {
 
         """
 
+    static let invalidAgreement = """
+        <!DOCTYPE html>
+        <html>
+        <head><title>OAuth</title></head>
+        <body><h1>Invalid request: client, redirect address or response type</h1></body>
+        </html>
+
+        """
+
     static let login = """
         <!DOCTYPE html>
         <html>

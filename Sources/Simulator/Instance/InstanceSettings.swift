@@ -14,6 +14,19 @@ public struct InstanceSettings: Sendable, Hashable {
     public var lockOutAfter: Int?
     /// Whether the Task Tracker API is installed (the "My Work" update set).
     public var hasTracker = true
+    /// `glide.authenticate.oauth.post.token.expiration.cookie_auth.disabled`: a session that a token opened ends with it.
+    public var sessionsEndWithToken = true
+    /// What a write meets that has a session, but neither credentials nor the session's `X-UserToken`.
+    public var missingUserToken = MissingUserToken.ignored
+
+    /// How strict the instance is about forged requests.
+    public enum MissingUserToken: String, Sendable, Hashable {
+        case ignored
+        /// 401 with the right one in `X-UserToken-Response`.
+        case told
+        /// 302 to `security_interceptor.do`.
+        case intercepted
+    }
 
     public init() {}
 }

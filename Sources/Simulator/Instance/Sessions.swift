@@ -10,6 +10,10 @@ struct Sessions: Sendable {
         /// When it ends unless used: microseconds since 1970 UTC.
         var ends: Int64
         var responses = 0
+        /// `g_ck`: what a write has to carry besides the cookies.
+        let userToken: String
+        /// When the token ends that opened it; nil when none did, or the instance does not mind.
+        var tokenEnds: Int64?
     }
 
     private(set) var open: [Int: Session] = [:]
@@ -26,7 +30,7 @@ struct Sessions: Sendable {
         guard let number = cookies["JSESSIONID"].flatMap({ numberOfJavaSession[$0] }), let session = open[number] else {
             return nil
         }
-        if session.ends <= now {
+        if session.ends <= now || session.tokenEnds.map({ $0 <= now }) ?? false {
             close(number)
             return nil
         }
@@ -34,11 +38,11 @@ struct Sessions: Sendable {
         return session
     }
 
-    mutating func open(for user: String, at now: Int64) -> Session {
+    mutating func open(for user: String, tokenEnds: Int64? = nil, at now: Int64) -> Session {
         opened += 1
         let session = Session(
             number: opened, user: user, javaSession: random.hex().uppercased(), route: "glide." + random.hex(),
-            store: random.hex().uppercased(), ends: now)
+            store: random.hex().uppercased(), ends: now, userToken: random.hex(72), tokenEnds: tokenEnds)
         open[session.number] = session
         numberOfJavaSession[session.javaSession] = session.number
         return session
@@ -51,6 +55,10 @@ struct Sessions: Sendable {
     mutating func closeAll() {
         open = [:]
         numberOfJavaSession = [:]
+    }
+
+    mutating func closeThoseOfTokens() {
+        for session in open.values where session.tokenEnds != nil { close(session.number) }
     }
 
     mutating func closeAll(of user: String) {

@@ -27,32 +27,60 @@ extension SimulatedInstance.State {
             sessions.close(lost.number)
             session = nil
         }
+        if request.segments == ["oauth_token.do"] { return giveToken(request, quirks: quirks, at: now) }
         let user: SimulatedUser
-        switch identify(request, session: session) {
-        case .success(let known): user = known
+        let tokenEnds: Int64?
+        switch identify(request, session: session, at: now) {
+        case .success(let known): (user, tokenEnds) = known
         case .failure(let refusal): return refusal.reply
         }
         let number = session?.user == user.id ? session?.number : nil
-        let own = number ?? openSession(for: user, at: now)
-        var reply = route(request, user: user, quirks: quirks, at: now)
+        let own = number ?? openSession(for: user, tokenEnds: settings.sessionsEndWithToken ? tokenEnds : nil, at: now)
+        var reply =
+            forged(request, in: session) ?? route(request, user: user, quirks: quirks, at: now)
         for cookie in sessions.cookies(for: own, at: now, settings: settings) { reply.add("Set-Cookie", cookie) }
         reply.set("X-Is-Logged-In", "true")
         reply.set("X-Is-Visitor", "false")
         return reply
     }
 
-    private mutating func openSession(for user: SimulatedUser, at now: Int64) -> Int {
+    private mutating func openSession(for user: SimulatedUser, tokenEnds: Int64?, at now: Int64) -> Int {
         counts.logins += 1
-        return sessions.open(for: user.id, at: now).number
+        return sessions.open(for: user.id, tokenEnds: tokenEnds, at: now).number
+    }
+
+    /// The refusal of a write that has only cookies, where the instance wants more.
+    private func forged(_ request: ReceivedRequest, in session: Sessions.Session?) -> Reply? {
+        guard let session, settings.missingUserToken != .ignored, !["GET", "HEAD"].contains(request.method),
+            request.header("Authorization") == nil, request.header("x-sn-apikey") == nil,
+            request.header("X-UserToken") != session.userToken
+        else { return nil }
+        if settings.missingUserToken == .intercepted { return Reply(302).with("Location", "/security_interceptor.do") }
+        return .error(401, "User Not Authenticated", detail: "Required to provide Auth information")
+            .with("X-UserToken-Response", session.userToken)
     }
 
     private struct Refusal: Error { var reply: Reply }
 
     private mutating func identify(
-        _ request: ReceivedRequest, session: Sessions.Session?
-    ) -> Result<SimulatedUser, Refusal> {
+        _ request: ReceivedRequest, session: Sessions.Session?, at now: Int64
+    ) -> Result<(SimulatedUser, tokenEnds: Int64?), Refusal> {
+        if let text = request.header("x-sn-apikey") {
+            guard let key = tokens.keys[text], key.covers(request.path), let user = world.user(named: key.user), user.isActive
+            else {
+                return .failure(refusal(loginTried: true))
+            }
+            return .success((user, nil))
+        }
         if let header = request.header("Authorization") {
             let parts = header.split(separator: " ", maxSplits: 1)
+            if parts.count == 2, parts[0].lowercased() == "bearer" {
+                guard let token = tokens.access(String(parts[1]), at: now), let user = world.users[token.user], user.isActive
+                else {
+                    return .failure(refusal(loginTried: true))
+                }
+                return .success((user, token.ends))
+            }
             guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = PercentCoding.decodeBase64(parts[1]) else {
                 return .failure(refusal(loginTried: true))
             }
@@ -65,9 +93,9 @@ extension SimulatedInstance.State {
                 return .failure(refusal(loginTried: true))
             }
             failuresInARow[name] = nil
-            return .success(user)
+            return .success((user, nil))
         }
-        if let session, let user = world.users[session.user], user.isActive { return .success(user) }
+        if let session, let user = world.users[session.user], user.isActive { return .success((user, nil)) }
         return .failure(refusal(loginTried: false))
     }
 
@@ -80,6 +108,7 @@ extension SimulatedInstance.State {
 
     private mutating func route(_ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
         let path = request.segments
+        if path == ["oauth_auth.do"] { return agreement(request, by: user, at: now) }
         if let accept = request.header("Accept"), !["json", "*/*"].contains(where: accept.contains) {
             return .error(406, "Not acceptable", detail: "Simulator: it speaks application/json only")
         }

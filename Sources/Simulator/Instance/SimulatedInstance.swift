@@ -13,6 +13,10 @@ public final class SimulatedInstance: Sendable {
         public var failedLogins = 0
         /// Answers 401 because there were neither credentials nor a session.
         public var loggedOut = 0
+        /// What `/oauth_token.do` was asked.
+        public var tokenRequests = 0
+        /// Its answers 401.
+        public var tokensRefused = 0
         /// Requests that had to wait for their session.
         public var queued = 0
         /// Requests dropped with 202 because too many waited.
@@ -26,6 +30,7 @@ public final class SimulatedInstance: Sendable {
     struct State: Sendable {
         var world: World
         var sessions: Sessions
+        var tokens: TokenOffice
         var settings: InstanceSettings
         var counts = Counts()
         var failuresInARow: [String: Int] = [:]
@@ -39,7 +44,8 @@ public final class SimulatedInstance: Sendable {
     /// - Parameter now: microseconds since 1970 UTC; must not call the instance.
     public init(settings: InstanceSettings = InstanceSettings(), seed: UInt64 = 1, now: @escaping @Sendable () -> Int64) {
         let state = State(
-            world: World(seed: seed), sessions: Sessions(seed: seed &+ 1), settings: settings,
+            world: World(seed: seed), sessions: Sessions(seed: seed &+ 1),
+            tokens: TokenOffice(seed: seed &+ 4), settings: settings,
             random: SeededRandom(seed: seed &+ 2))
         self.state = Mutex(state)
         self.now = now

@@ -22,6 +22,37 @@ enum PercentCoding {
         return String(decoding: out, as: UTF8.self)
     }
 
+    /// Everything but unreserved characters.
+    static func encode(_ text: String) -> String {
+        var out = ""
+        for byte in text.utf8 {
+            let character = Character(Unicode.Scalar(byte))
+            if byte < 0x80, character.isLetter || character.isNumber || "-._~".contains(character) {
+                out.append(character)
+            } else {
+                out += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return out
+    }
+
+    /// Nil for what is not base64 (RFC 4648 §5).
+    static func decodeBase64URL(_ text: some StringProtocol) -> [UInt8]? {
+        decodeBase64(String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }))
+    }
+
+    /// Base64 for addresses (RFC 4648 §5), without padding.
+    static func base64URL(_ bytes: [UInt8]) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        var out = ""
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let part = bytes[start..<min(start + 3, bytes.count)]
+            let bits = part.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - part.count))
+            for index in 0...part.count { out.append(alphabet[bits >> (18 - 6 * index) & 63]) }
+        }
+        return out
+    }
+
     /// Nil for what is not base64 (RFC 4648 §4).
     static func decodeBase64(_ text: some StringProtocol) -> [UInt8]? {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)

@@ -25,8 +25,13 @@ public struct ReceivedRequest: Sendable, Hashable {
     }
 
     /// The decoded pairs of the query, in order; a plus sign is a blank.
-    public var parameters: [(name: String, value: String)] {
-        query.split(separator: "&").map { pair in
+    public var parameters: [(name: String, value: String)] { Self.pairs(query) }
+
+    /// The decoded pairs of a body that is a form.
+    public var form: [(name: String, value: String)] { Self.pairs(text) }
+
+    private static func pairs(_ text: String) -> [(name: String, value: String)] {
+        text.split(separator: "&").map { pair in
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return (PercentCoding.decodeForm(halves[0]), halves.count == 2 ? PercentCoding.decodeForm(halves[1]) : "")
         }

@@ -2,10 +2,10 @@ import BellhopCore
 import Crypto
 import Synchronization
 
-/// Remembers that a password was refused, so that nobody tries it again until it is another one, or stored again. Outlives a restart.
+/// Remembers that credentials were refused, so that nobody tries them again until they are others, or stored again. Outlives a restart.
 ///
 /// The sessions of a connection share one, and log in one after the other through its gate: a wrong password is tried once, not once
-/// a session. What it keeps of the password is a salted hash, stretched and cut to 64 bits.
+/// a session. What it keeps of them is a salted hash, stretched and cut to 64 bits.
 /// A class over a lock, because of that sharing, and because it must remember even where the notebook cannot be written.
 final class RefusalMemory: Sendable {
     /// That credentials were refused.

@@ -1,0 +1,76 @@
+import Crypto
+
+/// One asking of a person to agree in a browser (RFC 6749, section 4.1) with its proof (RFC 7636). Never prints what it keeps back.
+public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomReflectable {
+    /// Why what came back is not the agreement that was asked for.
+    public struct Problem: Error, Sendable, Hashable {
+        public var message: String
+    }
+
+    /// The page that the person opens.
+    public let page: String
+    public let redirect: HTTPAddress
+    let state: String
+    let verifier: String
+
+    init(_ settings: OAuthSettings, page: HTTPAddress, redirect: HTTPAddress, random: () -> UInt64) {
+        self.redirect = redirect
+        state = Self.secret(16, random)
+        verifier = Self.secret(32, random)
+        var query = [
+            ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", redirect.text), ("state", state),
+            ("code_challenge", Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))),
+            ("code_challenge_method", "S256"),
+        ]
+        if let scope = settings.scope { query.append(("scope", scope)) }
+        self.page = page.text + (page.target.contains("?") ? "&" : "?") + PercentEncoding.query(query)
+    }
+
+    /// The code in what came back: the whole address that the browser was led to, its query, or the code alone.
+    ///
+    /// An address must carry the state of this asking, so that nobody slips us the agreement of another person. A bare code was pasted
+    /// by the person who asked.
+    public func code(in text: String) throws(Problem) -> String {
+        let text = String(ASCII.trimmed(text))
+        guard !text.isEmpty else { throw Problem(message: "Nothing came back.") }
+        guard text.contains("?") || text.contains("state=") || text.contains("error=") else { return text }
+        let query = text.split(separator: "?", maxSplits: 1).last ?? ""
+        var values: [String: String] = [:]
+        for pair in query.prefix(while: { $0 != "#" }).split(separator: "&") {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard halves.count == 2 else { continue }
+            let name = PercentEncoding.decode(halves[0])
+            guard values[name] == nil else { throw Problem(message: "What came back names `\(Redaction.excerpt(name))` twice.") }
+            values[name] = PercentEncoding.decode(halves[1])
+        }
+        guard let state = values["state"], Self.same(state, self.state) else {
+            throw Problem(
+                message:
+                    "What came back belongs to another login: its state is not ours. Open the address of this login, and only that."
+            )
+        }
+        if let error = values["error"] {
+            let words = [error, values["error_description"] ?? ""].filter { !$0.isEmpty }.joined(separator: ": ")
+            throw Problem(
+                message: "The login was not agreed to: \(Redaction.excerpt(words.replacing("+", with: " "), length: 120)).")
+        }
+        guard let code = values["code"], !code.isEmpty else { throw Problem(message: "What came back has no code.") }
+        return code
+    }
+
+    public var description: String { "AuthorizationRequest" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// So many random bytes, written out.
+    static func secret(_ count: Int, _ random: () -> UInt64) -> String {
+        var bytes: [UInt8] = []
+        while bytes.count < count { withUnsafeBytes(of: random()) { bytes += $0 } }
+        return Base64URL.encode(bytes.prefix(count))
+    }
+
+    /// Compares all of both, so that the time it takes tells nothing.
+    private static func same(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        return left.count == right.count && zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

@@ -1,0 +1,14 @@
+/// Base64 of RFC 4648, section 5, without padding: what tokens and proofs of OAuth are written in.
+enum Base64URL {
+    static func encode(_ bytes: some Collection<UInt8>) -> String {
+        String(
+            Base64.encode(bytes).compactMap { character in
+                switch character {
+                case "+": "-"
+                case "/": "_"
+                case "=": nil
+                default: character
+                }
+            })
+    }
+}

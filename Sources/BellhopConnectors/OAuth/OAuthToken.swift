@@ -1,0 +1,45 @@
+public import BellhopCore
+
+/// A token that says who we are, as a token endpoint gave it. Never prints itself.
+public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The token itself.
+    public var text: String
+    /// When it ends, by the server's word; nil where it says nothing.
+    public var expires: Timestamp?
+    /// From when on another one is asked for; nil when only a refusal is a reason to.
+    var renewal: Timestamp?
+
+    /// How long before its end a token is renewed.
+    static let margin = Duration.seconds(60)
+
+    public init(_ text: String, expires: Timestamp? = nil, renewal: Timestamp? = nil) {
+        self.text = text
+        self.expires = expires
+        self.renewal = renewal
+    }
+
+    /// A token that was given now.
+    ///
+    /// A server may hand out the same token until it ends, with what is left of its time. Then asking early gains nothing, so the token
+    /// is used to its end; a new one is renewed a margin before, or after half its time where it lives shorter than that.
+    init(_ text: String, expiresIn: Duration?, instead old: OAuthToken?, at now: Timestamp) {
+        self.text = text
+        guard let expiresIn else { return }
+        let life = max(expiresIn, .seconds(1))
+        expires = now + life
+        let margin = old?.text == text ? .zero : min(Self.margin, life / 2)
+        renewal = now + (life - margin)
+    }
+
+    /// The value of the `Authorization` field.
+    public var authorization: String { "Bearer " + text }
+
+    /// Whether it is time to ask for another one.
+    public func isDue(at now: Timestamp) -> Bool { renewal.map { $0 <= now } ?? false }
+
+    func hasEnded(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }
+
+    public var description: String { "OAuthToken(\(Redaction.mark))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,104 @@
+import Crypto
+import CryptoExtras
+import Glibc
+
+/// A private key that signs assertions. Never prints itself.
+public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
+    public enum Algorithm: String, Sendable, Hashable, CaseIterable {
+        case rs256 = "RS256"
+        case rs384 = "RS384"
+        case rs512 = "RS512"
+        case es256 = "ES256"
+        case es384 = "ES384"
+        case es512 = "ES512"
+    }
+
+    /// Why a file is no key to sign with.
+    struct Problem: Error, Sendable, Hashable {
+        /// One sentence without anything of the file.
+        var message: String
+    }
+
+    private enum Key: Sendable {
+        case rsa(_RSA.Signing.PrivateKey)
+        case p256(P256.Signing.PrivateKey)
+        case p384(P384.Signing.PrivateKey)
+        case p521(P521.Signing.PrivateKey)
+    }
+
+    public let algorithm: Algorithm
+    private let key: Key
+    /// Tells one key from another.
+    let fingerprint: String
+
+    init(pemFile path: String, algorithm: Algorithm) throws(Problem) {
+        guard let bytes = Self.contents(of: path) else {
+            throw Problem(message: "The key \(path) cannot be read: \(String(cString: strerror(errno))).")
+        }
+        try self.init(pem: String(decoding: bytes, as: UTF8.self), algorithm: algorithm, from: path)
+    }
+
+    init(pem: String, algorithm: Algorithm, from path: String) throws(Problem) {
+        if pem.contains("ENCRYPTED") {
+            throw Problem(message: "The key \(path) has a password; Bellhop needs one without, in a file that only it can read.")
+        }
+        self.algorithm = algorithm
+        fingerprint = Base64URL.encode(Array(SHA256.hash(data: Array(pem.utf8))))
+        do {
+            switch algorithm {
+            case .rs256, .rs384, .rs512: key = .rsa(try _RSA.Signing.PrivateKey(pemRepresentation: pem))
+            case .es256: key = .p256(try P256.Signing.PrivateKey(pemRepresentation: pem))
+            case .es384: key = .p384(try P384.Signing.PrivateKey(pemRepresentation: pem))
+            case .es512: key = .p521(try P521.Signing.PrivateKey(pemRepresentation: pem))
+            }
+        } catch {
+            let wanted =
+                switch algorithm {
+                case .rs256, .rs384, .rs512: "an RSA key of at least 2048 bits"
+                case .es256: "a key on the curve P-256"
+                case .es384: "a key on the curve P-384"
+                case .es512: "a key on the curve P-521"
+                }
+            throw Problem(message: "\(path) is no private key for \(algorithm.rawValue): that wants \(wanted), in a PEM file.")
+        }
+    }
+
+    /// The signature as RFC 7518 has it.
+    func sign(_ text: String) throws -> [UInt8] {
+        let data = Array(text.utf8)
+        switch key {
+        case .p256(let key): return Array(try key.signature(for: SHA256.hash(data: data)).rawRepresentation)
+        case .p384(let key): return Array(try key.signature(for: SHA384.hash(data: data)).rawRepresentation)
+        case .p521(let key): return Array(try key.signature(for: SHA512.hash(data: data)).rawRepresentation)
+        case .rsa(let key):
+            let padding = _RSA.Signing.Padding.insecurePKCS1v1_5
+            let signature =
+                switch algorithm {
+                case .rs384: try key.signature(for: SHA384.hash(data: data), padding: padding)
+                case .rs512: try key.signature(for: SHA512.hash(data: data), padding: padding)
+                case .rs256, .es256, .es384, .es512: try key.signature(for: SHA256.hash(data: data), padding: padding)
+                }
+            return Array(signature.rawRepresentation)
+        }
+    }
+
+    public var description: String { "SigningKey(\(algorithm.rawValue))" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// The first 64 KB of a file, which is more than a key has; nil with `errno` when it cannot be read.
+    private static func contents(of path: String) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        var count = 0
+        while count < bytes.count {
+            let read = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress! + count, $0.count - count) }
+            if read < 0, errno == EINTR { continue }
+            guard read >= 0 else { return nil }
+            if read == 0 { break }
+            count += read
+        }
+        return Array(bytes.prefix(count))
+    }
+}

@@ -1,0 +1,85 @@
+import BellhopCore
+
+/// What a token endpoint answered.
+enum TokenAnswer: Sendable, Hashable {
+    struct Grant: Sendable, Hashable {
+        var access: String
+        var refresh: String?
+        /// Nil where the server does not say.
+        var expiresIn: Duration?
+    }
+
+    case granted(Grant)
+    /// It does not take what it was shown, and will not as long as that stays as it is.
+    case refused(status: Int, String)
+    /// Anything else; asking again may help.
+    case failed(Failure)
+
+    /// Reads an answer. Servers differ: ServiceNow refuses with 401 and `server_error` whatever the reason is, others with 400 and
+    /// `invalid_grant` or `invalid_client`.
+    init(_ response: HTTPResponse, from address: HTTPAddress, hiding secrets: [String], at now: Timestamp) {
+        let place = address.place
+        let body = try? JSON.parse(response.body)
+        func failed(_ reason: Failure.Reason, after wait: Duration? = nil, _ message: String) -> TokenAnswer {
+            .failed(Failure(reason, .retry(after: wait), message))
+        }
+        switch response.status {
+        case 200..<300:
+            guard let body, body.asObject != nil else {
+                self = failed(
+                    .badAnswer,
+                    "The token endpoint of \(place) answered with something that is no JSON: is \(address) its address?")
+                return
+            }
+            self = Self.success(body, place)
+        case 300..<400: self = failed(.badAnswer, "The token endpoint of \(place) sends us elsewhere: is \(address) its address?")
+        case 401: self = .refused(status: 401, Self.reason(body, hiding: secrets))
+        case 400, 403:
+            // Only a server that says what is wrong has looked at it: a firewall answers so too.
+            if body?["error"]?.asString != nil {
+                self = .refused(status: response.status, Self.reason(body, hiding: secrets))
+            } else {
+                self = failed(.refused, "The token endpoint of \(place) refuses the request (\(response.status)).")
+            }
+        case 404: self = failed(.refused, "There is no token endpoint at \(address) (404).")
+        case 429:
+            self = failed(
+                .throttled, after: RetryAfter.read(response.headers, at: now),
+                "The token endpoint of \(place) takes no more requests for now (429).")
+        case 502, 503, 504: self = failed(.gateway, "A gateway before \(place) answered \(response.status) in its place.")
+        case 500...: self = failed(.serverError, "The token endpoint of \(place) failed (\(response.status)).")
+        default: self = failed(.refused, "The token endpoint of \(place) refuses the request (\(response.status)).")
+        }
+    }
+
+    private static func success(_ body: JSON, _ place: String) -> TokenAnswer {
+        guard let access = body["access_token"]?.asString, !access.isEmpty, HeaderFields.isValue(access) else {
+            return .failed(
+                Failure(.badAnswer, .retry(after: nil), "The token endpoint of \(place) answered without an access_token."))
+        }
+        if let type = body["token_type"]?.asString, !ASCII.equalIgnoringCase(type, "bearer") {
+            return .failed(
+                Failure(
+                    .badAnswer, .giveUp,
+                    "The token endpoint of \(place) gives tokens of another type than Bearer: \(Redaction.excerpt(type, length: 20))."
+                ))
+        }
+        let seconds: Int64? =
+            switch body["expires_in"] {
+            case .int(let number)?: number
+            case .double(let number)?: Int64(exactly: number.rounded(.down))
+            case .string(let text)?: Int64(text)
+            default: nil
+            }
+        let refresh = body["refresh_token"]?.asString.flatMap { $0.isEmpty ? nil : $0 }
+        // No token lives longer than a hundred years, whatever a server says.
+        return .granted(
+            Grant(access: access, refresh: refresh, expiresIn: seconds.map { .seconds(min(max($0, 0), 3_155_760_000)) }))
+    }
+
+    /// What the server said, in brackets' words: `server_error: access_denied`.
+    private static func reason(_ body: JSON?, hiding secrets: [String]) -> String {
+        let parts = [body?["error"]?.asString, body?["error_description"]?.asString].compactMap(\.self).filter { !$0.isEmpty }
+        return Redaction.excerpt(Redaction.scrub(parts.joined(separator: ": "), of: secrets), length: 120)
+    }
+}

@@ -1,0 +1,49 @@
+extension SimulatedInstance {
+    /// Puts a client into the OAuth registry, in the place of one with that id.
+    @discardableResult
+    public func addClient(
+        _ id: String, secret: String? = "client-secret", _ edit: (inout SimulatedClient) -> Void = { _ in }
+    ) -> SimulatedClient {
+        var client = SimulatedClient(id: id, secret: secret)
+        edit(&client)
+        let made = client
+        change { state, _ in state.tokens.clients[id] = made }
+        return made
+    }
+
+    /// Changes a client; nothing without such a one.
+    public func changeClient(_ id: String, _ edit: (inout SimulatedClient) -> Void) {
+        change { state, _ in if state.tokens.clients[id] != nil { edit(&state.tokens.clients[id]!) } }
+    }
+
+    /// Gives a user an API key.
+    public func addAPIKey(_ key: String, of user: String, paths: [String] = []) {
+        change { state, _ in state.tokens.keys[key] = SimulatedAPIKey(key: key, user: user, paths: paths) }
+    }
+
+    public func removeAPIKey(_ key: String) { change { state, _ in state.tokens.keys[key] = nil } }
+
+    /// Ends tokens before their time; the sessions that they opened end with access tokens, where the instance is set so.
+    public func revokeTokens(access: Bool = true, refresh: Bool = false) {
+        change { state, _ in
+            state.tokens.revoke(access: access, refresh: refresh)
+            if access, state.settings.sessionsEndWithToken { state.sessions.closeThoseOfTokens() }
+        }
+    }
+
+    /// A refresh token of that user, as an earlier login would have left it with the client.
+    public func refreshToken(of user: String, client id: String) -> String? {
+        change { state, now in
+            guard let client = state.tokens.clients[id], let user = state.world.user(named: user) else { return nil }
+            return state.tokens.refreshToken(for: user.id, of: client, at: now)
+        }
+    }
+
+    /// A token of that user, as somebody else would have got it.
+    public func accessToken(of user: String, client id: String) -> String? {
+        change { state, now in
+            guard let client = state.tokens.clients[id], let user = state.world.user(named: user) else { return nil }
+            return state.tokens.accessToken(for: user.id, of: client, another: false, at: now).text
+        }
+    }
+}

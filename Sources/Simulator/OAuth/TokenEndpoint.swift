@@ -1,0 +1,132 @@
+import Crypto
+
+/// `/oauth_token.do` and `/oauth_auth.do`.
+extension SimulatedInstance.State {
+    /// What the platform says to every wrong thing alike.
+    private static let denied = Reply.json(401, ["error_description": "access_denied", "error": "server_error"])
+
+    private static let fields: Set<String> = [
+        "grant_type", "client_id", "client_secret", "username", "password", "refresh_token", "scope", "code", "redirect_uri",
+        "code_verifier", "assertion",
+    ]
+
+    mutating func giveToken(_ request: ReceivedRequest, quirks: Set<Fault>, at now: Int64) -> Reply {
+        counts.tokenRequests += 1
+        guard request.method == "POST" else { return .error(405, "Method not supported", detail: nil) }
+        guard request.header("Content-Type")?.hasPrefix("application/x-www-form-urlencoded") == true else {
+            return .json(400, ["error": "invalid_request", "error_description": "Simulator: the body must be a form"])
+        }
+        guard request.query.isEmpty else {
+            return .json(400, ["error": "invalid_request", "error_description": "Simulator: parameters belong into the body"])
+        }
+        var form: [String: String] = [:]
+        for (name, value) in request.form {
+            guard TokenOffice.known(name, in: Self.fields, sloppy: quirks.contains(.sloppyQueries)), form[name] == nil else {
+                return .json(
+                    400, ["error": "invalid_request", "error_description": .string("Simulator: unknown field '\(name)'")])
+            }
+            form[name] = value
+        }
+        let reply = token(form, request, quirks: quirks, at: now)
+        if reply.status == 401 { counts.tokensRefused += 1 }
+        return reply
+    }
+
+    private mutating func token(
+        _ form: [String: String], _ request: ReceivedRequest, quirks: Set<Fault>, at now: Int64
+    ) -> Reply {
+        guard let client = client(form, request) else { return Self.denied }
+        let user: SimulatedUser?
+        var next = true
+        var another = false
+        switch form["grant_type"] ?? "" {
+        case "password" where client.grants.contains(.password):
+            user = world.user(named: form["username"] ?? "").flatMap { $0.password == form["password"] ? $0 : nil }
+        case "client_credentials" where client.grants.contains(.clientCredentials) && client.secret != nil:
+            user = client.user.flatMap { world.user(named: $0) }
+            next = false
+        case "urn:ietf:params:oauth:grant-type:jwt-bearer" where client.grants.contains(.jwt):
+            user = asserted(form["assertion"] ?? "", by: client, at: now)
+        case "refresh_token" where client.grants.contains(.refreshToken):
+            let old = form["refresh_token"] ?? ""
+            guard let known = tokens.refresh[old], known.ends > now, known.client == client.id else { return Self.denied }
+            user = world.users[known.user]
+            another = client.refreshBringsAnother && !quirks.contains(.sameToken)
+            if client.next == .other { tokens.endRefreshToken(old) }
+            next = client.next != .none
+        case "authorization_code" where client.grants.contains(.authorizationCode):
+            user = agreed(form, by: client, at: now)
+        default: user = nil
+        }
+        guard let user, user.isActive else { return Self.denied }
+        let access = tokens.accessToken(for: user.id, of: client, another: another, at: now)
+        var members: [JSON.Member] = [
+            .init(name: "access_token", value: .string(access.text)), .init(name: "scope", value: "useraccount"),
+            .init(name: "token_type", value: "Bearer"),
+            .init(name: "expires_in", value: .int(max(0, (access.ends - now - 1) / CivilTime.second))),
+        ]
+        if next {
+            let refresh = tokens.refreshToken(for: user.id, of: client, at: now)
+            members.append(.init(name: "refresh_token", value: .string(refresh)))
+        }
+        return .json(200, .object(members))
+    }
+
+    /// The client, by the form or by a Basic header; nil when its secret is wrong.
+    private func client(_ form: [String: String], _ request: ReceivedRequest) -> SimulatedClient? {
+        var (id, secret) = (form["client_id"], form["client_secret"])
+        if let header = request.header("Authorization"), header.hasPrefix("Basic "),
+            let bytes = PercentCoding.decodeBase64(header.dropFirst(6))
+        {
+            let pair = String(decoding: bytes, as: UTF8.self).split(separator: ":", maxSplits: 1)
+            guard pair.count == 2, secret == nil else { return nil }
+            (id, secret) = (PercentCoding.decodeForm(pair[0]), PercentCoding.decodeForm(pair[1]))
+        }
+        guard let client = id.flatMap({ tokens.clients[$0] }), client.secret == secret else { return nil }
+        return client
+    }
+
+    private mutating func asserted(_ assertion: String, by client: SimulatedClient, at now: Int64) -> SimulatedUser? {
+        guard let key = client.publicKey, let claims = Assertion(assertion, publicKey: key) else { return nil }
+        let seconds = now / CivilTime.second
+        guard claims.issuer == client.id, claims.audience == client.id, claims.expires > seconds - 300,
+            claims.expires <= seconds + 3600, !claims.id.isEmpty, tokens.noteAssertion(claims.id)
+        else { return nil }
+        return world.user(named: claims.subject)
+    }
+
+    private mutating func agreed(_ form: [String: String], by client: SimulatedClient, at now: Int64) -> SimulatedUser? {
+        guard let code = tokens.takeCode(form["code"] ?? "", at: now), code.client == client.id,
+            code.redirect == form["redirect_uri"]
+        else { return nil }
+        if let challenge = code.challenge {
+            let digest = Array(SHA256.hash(data: Array((form["code_verifier"] ?? "").utf8)))
+            guard PercentCoding.base64URL(digest) == challenge else { return nil }
+        } else if client.secret == nil {
+            return nil
+        }
+        return world.users[code.user]
+    }
+
+    /// The page on which a person agrees. Whoever is logged in agrees at once; a browser is asked for name and password.
+    mutating func agreement(_ request: ReceivedRequest, by user: SimulatedUser, at now: Int64) -> Reply {
+        let given = Dictionary(request.parameters.map { ($0.name, $0.value) }) { first, _ in first }
+        guard request.method == "GET", given["response_type"] == "code",
+            let client = given["client_id"].flatMap({ tokens.clients[$0] }), client.grants.contains(.authorizationCode),
+            let redirect = given["redirect_uri"], client.redirects.contains(redirect),
+            given["code_challenge"] == nil || given["code_challenge_method"] == "S256"
+        else { return .html(400, FaultPages.invalidAgreement) }
+        let code = tokens.addCode(
+            TokenOffice.Code(
+                client: client.id, user: user.id, redirect: redirect, challenge: given["code_challenge"],
+                ends: now + 60 * CivilTime.second))
+        let state = given["state"].map { "&state=" + PercentCoding.encode($0) } ?? ""
+        return Reply(302).with("Location", "\(redirect)?code=\(code)\(state)")
+    }
+}
+
+extension TokenOffice {
+    fileprivate static func known(_ name: String, in fields: Set<String>, sloppy: Bool) -> Bool {
+        sloppy || fields.contains(name)
+    }
+}

@@ -1,0 +1,76 @@
+/// What the instance knows of clients, tokens and keys.
+struct TokenOffice: Sendable {
+    struct Access: Sendable {
+        var text: String
+        var client: String
+        /// sys_id.
+        var user: String
+        var ends: Int64
+    }
+
+    struct Refresh: Sendable {
+        var client: String
+        var user: String
+        var ends: Int64
+    }
+
+    struct Code: Sendable {
+        var client: String
+        var user: String
+        var redirect: String
+        var challenge: String?
+        var ends: Int64
+    }
+
+    var clients: [String: SimulatedClient] = [:]
+    var keys: [String: SimulatedAPIKey] = [:]
+    private(set) var access: [String: Access] = [:]
+    private(set) var refresh: [String: Refresh] = [:]
+    private var codes: [String: Code] = [:]
+    private var seenAssertions: Set<String> = []
+    private var random: SeededRandom
+
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+    /// The token that a client has for a user: the same one while it is good, unless another is wanted.
+    mutating func accessToken(for user: String, of client: SimulatedClient, another: Bool, at now: Int64) -> Access {
+        let known = access.values.first { $0.user == user && $0.client == client.id && $0.ends > now }
+        if !another, let known { return known }
+        let token = Access(
+            text: random.hex(86), client: client.id, user: user, ends: now + Int64(client.accessSeconds) * CivilTime.second)
+        access[token.text] = token
+        return token
+    }
+
+    mutating func refreshToken(for user: String, of client: SimulatedClient, at now: Int64) -> String {
+        let known = refresh.first { $0.value.user == user && $0.value.client == client.id && $0.value.ends > now }
+        if let known { return known.key }
+        let text = random.hex(86)
+        refresh[text] = Refresh(client: client.id, user: user, ends: now + Int64(client.refreshSeconds) * CivilTime.second)
+        return text
+    }
+
+    mutating func endRefreshToken(_ text: String) { refresh[text] = nil }
+
+    /// Ends tokens before their time.
+    mutating func revoke(access: Bool, refresh: Bool) {
+        if access { self.access = [:] }
+        if refresh { self.refresh = [:] }
+    }
+
+    func access(_ text: String, at now: Int64) -> Access? { access[text].flatMap { $0.ends > now ? $0 : nil } }
+
+    mutating func addCode(_ code: Code) -> String {
+        let text = random.hex(40)
+        codes[text] = code
+        return text
+    }
+
+    /// The code, which is good once.
+    mutating func takeCode(_ text: String, at now: Int64) -> Code? {
+        codes.removeValue(forKey: text).flatMap { $0.ends > now ? $0 : nil }
+    }
+
+    /// False when an assertion of that name was seen before.
+    mutating func noteAssertion(_ id: String) -> Bool { seenAssertions.insert(id).inserted }
+}

@@ -1,0 +1,84 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct AuthorizationRequestTests {
+    let practice = Practice()
+    let keeper = MemoryKeeper()
+
+    /// A browser whose user is logged in: where the page leads it.
+    private func agree(_ page: String) async throws -> String {
+        let http = try HTTPConnection(.init(name: "browser"), clock: practice.clock)
+        let login = Base64.basic(username: "john.doe", password: "correct horse")
+        let answer = try await http.send(HTTPRequest(HTTPAddress(page), headers: ["Authorization": login]))
+        try await http.shutdown()
+        return answer.headers["Location"] ?? ""
+    }
+
+    @Test(arguments: [Practice.clientSecret, nil])
+    func `an agreement brings tokens, with proof of who asked`(_ secret: String?) async throws {
+        var settings = practice.oauth("authorization_code") { $0.secret = secret }
+        settings["client_secret"] = secret.map(JSON.string)
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings, keeper: keeper)
+            let before = await failure { _ = try await client.authorization() }
+            #expect(before?.message == "No tokens are stored for connection snow: run `bellhop login snow`.")
+            let request = try #require(await client.askPerson())
+            #expect(request.page.contains("code_challenge_method=S256"))
+            let back = try await agree(request.page)
+            #expect(back.hasPrefix(OAuthSettings.defaultRedirect + "?code="))
+            try await client.redeem(try request.code(in: back), of: request)
+            let token = try await client.authorization()
+            // After a restart the token that is kept is used, and renewed when it is time.
+            let later = try practice.client(address, settings, keeper: keeper)
+            #expect(try await later.authorization().text == token.text)
+            await practice.clock.advance(by: .seconds(1750))
+            #expect(try await later.authorization().text != token.text)
+        }
+        #expect(practice.instance.counts.tokenRequests == 2)
+        #expect(practice.instance.counts.tokensRefused == 0)
+    }
+
+    @Test func `a code that somebody else asked for is worth nothing`() async throws {
+        let settings = practice.oauth("authorization_code")
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings, keeper: keeper)
+            let (mine, theirs) = (try #require(await client.askPerson()), try #require(await client.askPerson()))
+            let back = try await agree(theirs.page)
+            #expect(throws: AuthorizationRequest.Problem.self) { try mine.code(in: back) }
+            let code = try theirs.code(in: back)
+            let failure = await failure { try await client.redeem(try mine.code(in: code), of: mine) }
+            #expect(failure?.reason == .unauthenticated)
+            #expect(failure?.message.contains(code) == false)
+        }
+        #expect(keeper.all.isEmpty)
+    }
+
+    @Test func `what comes back is read as address, query or bare code, and must have our state`() async throws {
+        let settings = practice.oauth("authorization_code")
+        let request = try #require(await practice.client("http://127.0.0.1:1", settings).askPerson())
+        let good = "code=a%2Fb%3D&state=\(request.state)"
+        for text in [good, "?\(good)", "http://127.0.0.1:8912/callback?\(good)", "  http://127.0.0.1:8912/callback?\(good)#x "] {
+            #expect(try request.code(in: text) == "a/b=")
+        }
+        #expect(try request.code(in: "a/b==") == "a/b==")
+        let bad: [(String, String)] = [
+            ("", "Nothing came back."),
+            ("http://127.0.0.1:8912/callback?code=x", "its state is not ours"),
+            ("code=x&state=other", "its state is not ours"),
+            ("state=\(request.state)", "has no code"),
+            ("code=x&code=y&state=\(request.state)", "twice"),
+            ("error=access_denied&error_description=No+thanks&state=\(request.state)", "access_denied: No thanks"),
+        ]
+        for (text, message) in bad {
+            #expect {
+                try request.code(in: text)
+            } throws: {
+                ($0 as? AuthorizationRequest.Problem)?.message.contains(message) == true
+            }
+        }
+    }
+}

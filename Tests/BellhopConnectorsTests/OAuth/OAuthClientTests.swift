@@ -1,0 +1,267 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct OAuthClientTests {
+    let practice = Practice()
+    let keeper = MemoryKeeper()
+
+    private func asked(_ grant: String? = nil) -> Int {
+        practice.simulation.requests.matching("POST", path: "/oauth_token.do").count { request in
+            grant == nil || request.form.contains { $0.name == "grant_type" && $0.value == grant }
+        }
+    }
+
+    @Test func `a token is asked for once, however many want one, and all in the body`() async throws {
+        let settings = practice.oauth("password")
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings)
+            let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 1...20 { group.addTask { try await client.authorization().text } }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(tokens.count == 1)
+        }
+        #expect(asked() == 1)
+        let request = try #require(practice.simulation.requests.all.first)
+        #expect(request.query.isEmpty)
+        #expect(request.header("Content-Type") == "application/x-www-form-urlencoded")
+        #expect(Set(request.form.map(\.name)) == ["grant_type", "client_id", "client_secret", "username", "password"])
+    }
+
+    @Test func `a token is renewed a margin before its end, with the refresh token`() async throws {
+        let settings = practice.oauth("password")
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings)
+            let first = try await client.authorization()
+            await practice.clock.advance(by: .seconds(1738))
+            #expect(try await client.authorization() == first)
+            await practice.clock.advance(by: .seconds(2))
+            #expect(try await client.authorization().text != first.text)
+        }
+        #expect(asked("password") == 1)
+        #expect(asked("refresh_token") == 1)
+    }
+
+    @Test func `the same token handed out again is used to its end, and asked about no more than that`() async throws {
+        let settings = practice.oauth("client_credentials")
+        try await practice.simulation.serve { address in
+            // Somebody else of this client asked long ago: three seconds are left.
+            let old = try #require(practice.instance.accessToken(of: "john.doe", client: "bellhop"))
+            await practice.clock.advance(by: .milliseconds(1_796_500))
+            let client = try practice.client(address, settings)
+            for _ in 1...10 { #expect(try await client.authorization().text == old) }
+            #expect(asked() == 1)
+            await practice.clock.advance(by: .seconds(2))
+            for _ in 1...10 { #expect(try await client.authorization().text == old) }
+            #expect(asked() == 2)
+            await practice.clock.advance(by: .seconds(2))
+            #expect(try await client.authorization().text != old)
+            #expect(asked() == 3)
+        }
+    }
+
+    @Test func `a token that was refused is renewed once for all who met the refusal`() async throws {
+        let settings = practice.oauth("password")
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings)
+            let old = try await client.authorization()
+            let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 1...20 { group.addTask { try await client.authorization(renewing: old).text } }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(tokens.count == 1 && !tokens.contains(old.text))
+            #expect(try await client.authorization(renewing: old).text == tokens.first)
+        }
+        #expect(asked() == 2)
+    }
+
+    @Test func `no refresh token in the answer leaves the old one good`() async throws {
+        let settings = practice.oauth("password") { $0.next = .none }
+        practice.instance.changeClient("bellhop") { $0.next = .same }
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings)
+            _ = try await client.authorization()
+            practice.instance.changeClient("bellhop") { $0.next = .none }
+            for _ in 1...3 {
+                await practice.clock.advance(by: .seconds(1750))
+                _ = try await client.authorization()
+            }
+        }
+        #expect(asked("password") == 1)
+        #expect(asked("refresh_token") == 3)
+    }
+
+    @Test func `a refresh token that has run out is followed by the grant itself`() async throws {
+        let settings = practice.oauth("password") { $0.refreshSeconds = 3600 }
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings)
+            _ = try await client.authorization()
+            await practice.clock.advance(by: .seconds(7200))
+            _ = try await client.authorization()
+        }
+        #expect(asked("password") == 2)
+        #expect(asked("refresh_token") == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a replaced refresh token is kept before the token is used, over a restart too`() async throws {
+        _ = practice.oauth("refresh_token") { $0.next = .other }
+        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
+        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
+        try await practice.simulation.serve { address in
+            for restart in 1...3 {
+                let client = try practice.client(address, settings, keeper: keeper)
+                let before = keeper.all["snow"]?.refresh
+                let token = try await client.authorization()
+                #expect(keeper.all["snow"]?.refresh != before)
+                #expect(keeper.all["snow"]?.access == token.text)
+                await practice.clock.advance(by: .seconds(3600 * restart))
+            }
+        }
+        #expect(practice.instance.counts.tokensRefused == 0)
+        #expect(asked() == 3)
+    }
+
+    @Test func `a refresh token that cannot be kept is told of, not lost, and kept as soon as it can be`() async throws {
+        _ = practice.oauth("refresh_token") { $0.next = .other }
+        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
+        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings, keeper: keeper)
+            keeper.refuseWriting()
+            for _ in 1...2 {
+                let failure = await failure { _ = try await client.authorization() }
+                #expect(failure?.reason == .fileSystem)
+                #expect(failure?.remedy == .retry(after: nil))
+            }
+            keeper.refuseWriting(false)
+            _ = try await client.authorization()
+        }
+        #expect(asked() == 1)
+        #expect(keeper.all["snow"]?.refresh != nil)
+    }
+
+    @Test func `a token that another program got meanwhile is taken from the keychain`() async throws {
+        _ = practice.oauth("refresh_token") { $0.next = .other }
+        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
+        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
+        try await practice.simulation.serve { address in
+            let (one, other) = (
+                try practice.client(address, settings, keeper: keeper), try practice.client(address, settings, keeper: keeper)
+            )
+            _ = try await one.authorization()
+            await practice.clock.advance(by: .seconds(1750))
+            _ = try await other.authorization()
+            _ = try await one.authorization()
+        }
+        #expect(asked() == 2)
+        #expect(practice.instance.counts.tokensRefused == 0)
+    }
+
+    @Test func `tokens of another client or another first refresh token are not used`() async throws {
+        _ = practice.oauth("refresh_token")
+        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
+        try await keeper.keep(KeptTokens(refresh: "of-another", origin: "another"), of: "snow")
+        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)])
+        try await practice.simulation.serve { address in
+            _ = try await practice.client(address, settings, keeper: keeper).authorization()
+        }
+        #expect(practice.instance.counts.tokensRefused == 0)
+    }
+
+    @Test func `a refusal is final, for all who wait and over a restart, until what is shown changes`() async throws {
+        let wrong = practice.oauth("client_credentials", ["client_secret": "canary-wrong-secret"])
+        try await practice.simulation.serve { address in
+            for _ in 1...2 {
+                let client = try practice.client(address, wrong)
+                await withTaskGroup(of: Failure?.self) { group in
+                    for _ in 1...5 { group.addTask { await failure { _ = try await client.authorization() } } }
+                    for await failure in group {
+                        #expect(failure?.reason == .unauthenticated)
+                        #expect(failure?.remedy == .pauseConnection)
+                        #expect(failure?.message.contains("401, server_error: access_denied") == true)
+                        #expect(failure?.message.contains("canary") == false)
+                    }
+                }
+            }
+            #expect(practice.instance.counts.tokensRefused == 1)
+            #expect(!practice.notebook.all.values.contains { $0.text.contains("canary") })
+            let right = practice.oauth("client_credentials")
+            _ = try await practice.client(address, right).authorization()
+        }
+        #expect(practice.instance.counts.tokensRefused == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `somebody who calls for it asks again in spite of a refusal`() async throws {
+        let settings = practice.oauth("client_credentials") { $0.grants = [] }
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings)
+            #expect(await failure { _ = try await client.authorization() }?.reason == .unauthenticated)
+            _ = practice.oauth("client_credentials")
+            #expect(await failure { _ = try await client.authorization() }?.reason == .unauthenticated)
+            _ = try await client.authorization(force: true)
+        }
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test(arguments: [
+        Fault.badGateway, .internalError, .hibernating, .loginPage, .resetBefore, .tooManyRequests(.seconds(7)), .redirectToLogin,
+    ])
+    func `an outage of the token endpoint is no refusal, and what is still good is used meanwhile`(_ fault: Fault) async throws {
+        let settings = practice.oauth("password")
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings)
+            let first = try await client.authorization()
+            practice.simulation.faults.add(fault, path: "/oauth_token.do", times: 2)
+            await practice.clock.advance(by: .seconds(1750))
+            for _ in 1...5 { #expect(try await client.authorization().text == first.text) }
+            #expect(practice.simulation.faults.struck == 1)
+            await practice.clock.advance(by: .seconds(60))
+            let failure = await failure { _ = try await client.authorization() }
+            #expect(failure?.reason != .unauthenticated)
+            if case .tooManyRequests = fault { #expect(failure?.remedy == .retry(after: .seconds(7))) }
+            _ = try await client.authorization()
+        }
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `who is called off while a token is on its way does not lose it`() async throws {
+        _ = practice.oauth("refresh_token") { $0.next = .other }
+        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
+        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
+        practice.simulation.faults.add(.slow(milliseconds: 200), path: "/oauth_token.do")
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings, keeper: keeper)
+            let task = Task { try? await client.authorization() }
+            while practice.simulation.requests.total == 0 { await Task.yield() }
+            task.cancel()
+            _ = await task.value
+            #expect(keeper.all["snow"]?.refresh != nil)
+        }
+    }
+
+    @Test func `a client may show its secret in the header`() async throws {
+        let settings = practice.oauth("client_credentials", ["client_auth": "header"])
+        try await practice.simulation.serve { address in _ = try await practice.client(address, settings).authorization() }
+        let request = try #require(practice.simulation.requests.all.first)
+        #expect(request.form.map(\.name) == ["grant_type"])
+        #expect(request.header("Authorization")?.hasPrefix("Basic ") == true)
+    }
+
+    @Test func `neither a token nor a setting prints itself`() async throws {
+        let settings = practice.oauth("password")
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings)
+            let token = try await client.authorization()
+            var text = "\(token) \(client.settings) \(String(reflecting: client.settings)) \(String(reflecting: token))"
+            dump(token, to: &text)
+            dump(client.settings, to: &text)
+            for secret in [token.text, "correct horse", Practice.clientSecret] { #expect(!text.contains(secret)) }
+        }
+    }
+}
