@@ -67,7 +67,24 @@ public struct Environment: Sendable {
 }
 
 extension Environment {
-    /// Parses and checks an expression.
+    /// Reads a text by its grammar alone; names and types may be anything.
+    public func parse(_ text: String) throws(Issues) -> Node {
+        do throws(Issue) {
+            return try Parser.parse(text, macros: libraries, limits: limits)
+        } catch {
+            throw Issues(all: [error])
+        }
+    }
+
+    /// Parses and checks an expression that is not to run.
+    ///
+    /// - Returns: the type of its value.
+    public func check(_ text: String, expecting expected: CELType? = nil) throws(Issues) -> CELType {
+        let root = try parse(text)
+        return try Checker.check(root, of: text, in: self, expecting: expected, isStrict: true).type
+    }
+
+    /// Parses and checks an expression, and plans how it runs.
     ///
     /// - Parameter expected: the type that the expression must have, such as `.bool` for a condition.
     /// - Throws: everything that is wrong with the text.

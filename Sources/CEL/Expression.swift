@@ -28,19 +28,14 @@ public struct Expression: Sendable {
     public var root: Node { checked.root }
 
     init(_ text: String, in environment: Environment, expecting expected: CELType?, checked isStrict: Bool) throws(Issues) {
-        let root: Node
-        do throws(Issue) {
-            root = try Parser.parse(text, macros: environment.libraries, limits: environment.limits)
-        } catch {
-            throw Issues(all: [error])
-        }
+        let root = try environment.parse(text)
         let checked = try Checker.check(root, of: text, in: environment, expecting: expected, isStrict: isStrict)
         var planner = Planner(checked, in: environment)
         program = planner.program()
         self.text = text
         self.checked = checked
         self.environment = environment
-        type = checked.types[root.id] ?? .dyn
+        type = checked.type
         let table = environment.slots.all
         references = References(of: checked, slots: planner.slots, table)
         equalities = Expression.equalities(in: root, planner, table)

@@ -20,11 +20,14 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CMalloc"),
+        .target(name: "CAllocations"),
         .executableTarget(
             name: "bench",
             dependencies: [
+                "CAllocations",
                 "CMalloc",
                 .product(name: "BellhopKit", package: "bellhop"),
+                .product(name: "CEL", package: "bellhop"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),

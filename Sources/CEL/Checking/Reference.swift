@@ -18,4 +18,7 @@ struct Checked: Sendable {
     var references: [Int: Reference]
     /// The most macro variables that are alive at once.
     var locals: Int
+
+    /// The type of the whole.
+    var type: CELType { types[root.id] ?? .dyn }
 }

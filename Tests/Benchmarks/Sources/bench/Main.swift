@@ -6,7 +6,7 @@ import Glibc
 enum Main {
     static let benchmarks: [Benchmark] =
         PollBenchmarks.all + StoreBenchmarks.all + StoreTrials.all + RoutingBenchmarks.all
-        + WebhookBenchmarks.all + ProgramBenchmarks.all
+        + ExpressionBenchmarks.all + WebhookBenchmarks.all + ProgramBenchmarks.all
 
     static func main() async {
         do {

@@ -10,10 +10,14 @@ enum Quantity: Sendable, Hashable {
     case memory(Double, per: String?)
     /// So many times as much.
     case factor(Double)
+    /// So many of something: `allocations`.
+    case count(Double, of: String)
 
     var value: Double {
         switch self {
-        case .rate(let value, _), .throughput(let value), .time(let value), .memory(let value, _), .factor(let value): value
+        case .rate(let value, _), .throughput(let value), .time(let value), .memory(let value, _), .factor(let value),
+            .count(let value, _):
+            value
         }
     }
 
@@ -25,6 +29,7 @@ enum Quantity: Sendable, Hashable {
         case .time: "s"
         case .memory(_, let thing): thing.map { "B/\($0)" } ?? "B"
         case .factor: "times"
+        case .count(_, let things): things
         }
     }
 
@@ -36,6 +41,7 @@ enum Quantity: Sendable, Hashable {
         case .time: .time(value)
         case .memory(_, let thing): .memory(value, per: thing)
         case .factor: .factor(value)
+        case .count(_, let things): .count(value, of: things)
         }
     }
 }
@@ -52,6 +58,7 @@ extension Quantity: CustomStringConvertible {
         case .memory(let value, let thing):
             if let thing { "\(Self.figures(value)) B/\(thing)" } else { "\(Self.figures(value / 1_048_576)) MB" }
         case .factor(let value): "\(Self.figures(value)) ×"
+        case .count(let value, let things): "\(Self.grouped(value)) \(things)"
         }
     }
 

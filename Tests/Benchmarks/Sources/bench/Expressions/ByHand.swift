@@ -1,0 +1,49 @@
+import Glibc
+
+/// What the expressions say, written in Swift.
+enum ByHand {
+    /// The condition as one would write it.
+    @inline(never)
+    static func matches(_ event: ExpressionMaterial.Event) -> Bool {
+        event.type == "task_created" && event.task.priority <= 2 && event.task.title.contains("disk")
+    }
+
+    @inline(never)
+    static func count(_ events: [ExpressionMaterial.Event]) -> Int {
+        var found = 0
+        for event in events where matches(event) { found += 1 }
+        return found
+    }
+
+    /// The condition as one would write it who wants the last of the machine: texts are bytes.
+    @inline(never)
+    static func matchesBytes(_ event: ExpressionMaterial.Event) -> Bool {
+        isSame(event.type, "task_created") && event.task.priority <= 2 && contains(event.task.title, "disk")
+    }
+
+    @inline(never)
+    static func countBytes(_ events: [ExpressionMaterial.Event]) -> Int {
+        var found = 0
+        for event in events where matchesBytes(event) { found += 1 }
+        return found
+    }
+
+    private static func isSame(_ text: String, _ other: StaticString) -> Bool {
+        let bytes = text.utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.count == other.utf8CodeUnitCount && memcmp(bytes.baseAddress!, other.utf8Start, bytes.count) == 0
+        }
+        return bytes ?? false
+    }
+
+    private static func contains(_ text: String, _ needle: StaticString) -> Bool {
+        let found = text.utf8.withContiguousStorageIfAvailable { bytes in
+            memmem(bytes.baseAddress!, bytes.count, needle.utf8Start, needle.utf8CodeUnitCount) != nil
+        }
+        return found ?? false
+    }
+
+    @inline(never)
+    static func digest(_ events: [ExpressionMaterial.Event]) -> String {
+        events.lazy.map(\.task).filter { $0.priority <= 2 }.map { $0.number + ": " + $0.title }.joined(separator: ", ")
+    }
+}
