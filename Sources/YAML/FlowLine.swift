@@ -47,13 +47,22 @@ struct FlowLine {
             default:
                 if isMapping, let behind = entry(index, &last) {
                     index = behind
-                } else if !isMapping, let behind = value(index)?.behind {
+                } else if !isMapping, let behind = value(valueOfPair(index) ?? index)?.behind {
                     index = behind
                 } else {
                     return nil
                 }
             }
         }
+    }
+
+    /// Where the value begins of a list's element that is a pair, as in `[log: text]`; nil where the element is a value.
+    private func valueOfPair(_ start: Int) -> Int? {
+        var colon = start
+        while let byte = excerpt[colon], ASCII.isWord(byte) || byte == ASCII.dash { colon += 1 }
+        guard colon > start, excerpt[colon] == ASCII.colon, excerpt[colon + 1].isBlankOrEnd else { return nil }
+        let begin = excerpt.skipBlanks(colon + 1)
+        return excerpt[begin] == nil || isEnd(begin) ? nil : begin
     }
 
     /// Goes over `key: value`. What has no colon belongs to the value before it: its comma was meant as text.

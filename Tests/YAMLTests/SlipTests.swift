@@ -47,6 +47,10 @@ import YAML
         Case("log: {text: ${{ task.number }}}", .templateInFlow, #"log: {text: "${{ task.number }}"}"#),
         Case(
             "log: {a: ${{ b }}, c: [${{ d.e(1, 2) }}, f]}", .templateInFlow, #"log: {a: "${{ b }}", c: ["${{ d.e(1, 2) }}", f]}"#),
+        Case(
+            "do: [log: {text: hi ${{ task.number }}, level: info}]", .templateInFlow,
+            #"do: [log: {text: "hi ${{ task.number }}", level: info}]"#),
+        Case("do: [log: ${{ task.number }}, b]", .templateInFlow, #"do: [log: "${{ task.number }}", b]"#),
         Case("log: {a: ${{ {\"x\": {}} }}}", .templateInFlow, #"log: {a: '${{ {"x": {}} }}'}"#),
         Case("log: {to: ops, text: Hello, world}", .commaInFlow, #"log: {to: ops, text: "Hello, world"}"#),
         Case("log: {if: a ? b : c, to: ops}", .colonInValue, #"log: {if: "a ? b : c", to: ops}"#),
