@@ -32,6 +32,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `asked to stop twice, it ends at once and says so`(_ signal: Int32) async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.simulation.faults.add(.slow(milliseconds: 60_000), path: "/webhook", times: nil)
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
+            agent.send(signal)
+            try await eventually("it finishes what is in flight") { agent.errorsSoFar.contains("Stopping; what is in flight") }
+            agent.send(signal)
+            let ended = await agent.end(within: .seconds(5))
+            #expect(ended.code == 128 + signal, "\(ended.errors)")
+            #expect(ended.errors.contains("Asked twice, it ends at once"))
+        }
+    }
+
+    @Test func `a demonstration that is interrupted gives no verdict`() async throws {
+        let folder = try TemporaryFolder()
+        let demo = try Program(["demo"], in: folder.path)
+        try await eventually("it runs") { demo.outputSoFar.contains("baseline") }
+        demo.send(SIGINT)
+        let ended = await demo.end()
+        #expect(ended.code == 130, "\(ended.errors)")
+        #expect(ended.output.contains("Interrupted: the morning was not over, so there is no verdict."))
+        #expect(!ended.output.contains("really received"))
+    }
+
     @Test func `asked to stop while nothing is in flight, it ends at once`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let agent = try stage.start(["run"])

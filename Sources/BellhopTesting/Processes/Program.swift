@@ -17,9 +17,10 @@ public final class Program: Sendable {
     private let errors = Gathered()
 
     /// Starts it. The environment is a bare one, with what is given on top.
+    /// - Parameter terminal: its standard input, in place of `input`.
     public init(
         _ arguments: [String], program: String = Repository.program, in folder: String, environment: [String: String] = [:],
-        input: String = ""
+        input: String = "", terminal: PseudoTerminal? = nil
     ) throws {
         process = Process()
         process.executableURL = URL(filePath: program)
@@ -32,7 +33,11 @@ public final class Program: Sendable {
         process.standardOutput = out
         process.standardError = err
         let stdin = input.isEmpty ? nil : Pipe()
-        process.standardInput = stdin ?? FileHandle.nullDevice
+        if let terminal {
+            process.standardInput = terminal.input
+        } else {
+            process.standardInput = stdin ?? FileHandle.nullDevice
+        }
         try process.run()
         output.read(out.fileHandleForReading)
         errors.read(err.fileHandleForReading)

@@ -9,7 +9,9 @@ import NIOCore
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Watch, and act: poll the sources, run the rules, make the deliveries.",
-        discussion: "Runs until SIGTERM or SIGINT, then finishes what is in flight. SIGHUP reads the rules again.")
+        discussion:
+            "Runs until SIGTERM or SIGINT, then finishes what is in flight; asked a second time, it ends at once. SIGHUP reads the rules again."
+    )
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var log: LogOptions
@@ -37,6 +39,8 @@ struct Run: AsyncParsableCommand {
             throw Trouble(error)
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
+        let haste = Haste()
+        defer { withExtendedLifetime(haste) {} }
         if once {
             try await Stopping.finishing { try await runOnce(assembly) }
         } else {

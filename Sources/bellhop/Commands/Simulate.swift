@@ -2,7 +2,6 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 import Simulator
-import UnixSignals
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -58,33 +57,6 @@ struct Simulate: AsyncParsableCommand {
                 guard case .cannotListen = problem else { return }
                 throw Trouble(.unreachable, "The port \(port) of 127.0.0.1 cannot be used: choose another with --port.")
             }
-        }
-    }
-}
-
-/// Runs something until it ends or a signal asks to.
-enum Stopping {
-    /// Lets work that ends by itself go on for a while after a signal, so that what is in flight is finished.
-    static func finishing(within grace: Duration = .seconds(20), _ work: @escaping @Sendable () async throws -> Void) async throws
-    {
-        try await onSignal(work, grace: grace)
-    }
-
-    static func onSignal(
-        _ work: @escaping @Sendable () async throws -> Void, grace: Duration = .zero
-    ) async throws {
-        try await withThrowingTaskGroup { group in
-            group.addTask {
-                do { try await work() } catch is CancellationError {}
-            }
-            group.addTask {
-                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
-                    try? await ContinuousClock().sleep(for: grace)  // throws only when cancelled
-                    return
-                }
-            }
-            try await group.next()
-            group.cancelAll()
         }
     }
 }

@@ -6,6 +6,7 @@ import Glibc
 import Logging
 import ServiceLifecycle
 import Simulator
+import Synchronization
 import UnixSignals
 
 struct Demo: AsyncParsableCommand {
@@ -43,20 +44,26 @@ struct Demo: AsyncParsableCommand {
         for happening in scenario.tick(to: Self.start.microseconds) { simulation.instance.apply(happening) }
         let script = scenario
         let story = DemoStory(clock: clock)
-        let verdict = try await SimulatorServer(simulation).serve { address in
+        let haste = Haste()
+        defer { withExtendedLifetime(haste) {} }
+        let verdict = try await SimulatorServer(simulation).serve { address -> DemoVerdict? in
             try folder.write(address: address)
             story.open(address: address, speed: speed)
-            try await watch(folder, simulation, script, clock, story)
-            return DemoVerdict(simulation)
+            let isOver = try await watch(folder, simulation, script, clock, story)
+            return isOver ? DemoVerdict(simulation) : nil
+        }
+        guard let verdict else {
+            story.interrupted(folder: keep ? folder.path : nil)
+            throw ExitCode(128 + SIGINT)
         }
         story.close(verdict, folder: keep ? folder.path : nil)
         if !verdict.isGood { throw ExitCode(Trouble.Code.problem.rawValue) }
     }
 
-    /// Runs the agent until the morning is over.
+    /// Runs the agent until the morning is over; false where it was interrupted.
     private func watch(
         _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: SystemClock, _ story: DemoStory
-    ) async throws {
+    ) async throws -> Bool {
         let keychain = Keychain(path: folder.path + "/keychain.json")
         let loader = ConfigurationLoader(environment: [:], keychain: keychain)
         let assembly: Assembly
@@ -73,22 +80,35 @@ struct Demo: AsyncParsableCommand {
             throw Trouble(error)
         }
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
-        try await Agent(assembly, logger: quiet, environment: [:]).run(
-            with: [Morning(simulation: simulation, script: script, clock: clock)], signals: [.sigterm, .sigint])
+        let morning = Morning(simulation: simulation, script: script, clock: clock)
+        try await Agent(assembly, logger: quiet, environment: [:]).run(with: [morning], signals: [.sigterm, .sigint])
+        return morning.isOver
     }
 }
 
 /// Lets the scenario happen, and ends the demonstration a little after its end.
-private struct Morning: Service {
-    let simulation: Simulation
-    let script: Scenario
-    let clock: SystemClock
+///
+/// A class over a mutex, because it is asked afterwards whether it came to its end.
+private final class Morning: Service {
+    private let simulation: Simulation
+    private let script: Scenario
+    private let clock: SystemClock
+    private let ended = Mutex(false)
+
+    init(simulation: Simulation, script: Scenario, clock: SystemClock) {
+        self.simulation = simulation
+        self.script = script
+        self.clock = clock
+    }
+
+    var isOver: Bool { ended.withLock { $0 } }
 
     func run() async throws {
         try await cancelWhenGracefulShutdown {
             do {
-                try await simulation.play(script)
-                try await clock.sleep(for: .seconds(120))
+                try await self.simulation.play(self.script)
+                try await self.clock.sleep(for: .seconds(120))
+                self.ended.withLock { $0 = true }
             } catch is CancellationError {
                 // Interrupted: the demonstration ends where it is.
             }

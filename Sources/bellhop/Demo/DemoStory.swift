@@ -64,6 +64,13 @@ final class DemoStory: Sendable {
         }
     }
 
+    /// The demonstration was ended before its end, so nothing can be said of what was still to come.
+    func interrupted(folder: String?) {
+        Console.data("")
+        Console.data("Interrupted: the morning was not over, so there is no verdict.")
+        if let folder { Console.data("Everything is in \(folder): try `bellhop events -c \(folder)/bellhop.yaml`.") }
+    }
+
     func close(_ verdict: DemoVerdict, folder: String?) {
         Console.data("")
         Console.data("What the simulated instance and the chat really received:")

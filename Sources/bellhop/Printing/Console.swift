@@ -1,5 +1,4 @@
 import BellhopCore
-import Dispatch
 import Glibc
 
 /// The terminal, or whatever stands in its place: data on standard output, everything else on standard error.
@@ -51,29 +50,9 @@ enum Console {
     static func askSecret(_ question: String) -> String? {
         guard isatty(STDIN_FILENO) == 1 else { return allInput() }
         prompt(question)
-        var before = termios()
-        tcgetattr(STDIN_FILENO, &before)
-        // A signal that ends the program would leave the terminal without echo.
-        let shown = before
-        let watches = [SIGINT, SIGTERM, SIGHUP].map { number in
-            signal(number, SIG_IGN)
-            let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            watch.setEventHandler {
-                var shown = shown
-                tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)
-                note("")
-                exit(128 + number)
-            }
-            watch.activate()
-            return watch
-        }
-        var silent = before
-        silent.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        let silence = TerminalMode(flushing: true) { $0.c_lflag &= ~tcflag_t(ECHO) }
         defer {
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-            for watch in watches { watch.cancel() }
-            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+            silence?.restore(flushing: true)
             note("")
         }
         return readLine()

@@ -81,22 +81,19 @@ struct LinePrompt {
 
 /// The terminal on standard input with keys as they are pressed, until it is restored.
 struct RawTerminal {
-    private let before: termios
+    private let mode: TerminalMode
 
     /// Nil where standard input is no terminal.
     init?() {
-        var mode = termios()
-        guard tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
-        before = mode
-        mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
-        mode.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR)
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &mode)
+        let mode = TerminalMode { mode in
+            mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
+            mode.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR)
+        }
+        guard let mode else { return nil }
+        self.mode = mode
     }
 
-    func restore() {
-        var mode = before
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &mode)
-    }
+    func restore() { mode.restore() }
 
     /// The next byte; nil at the end.
     func read() -> UInt8? {

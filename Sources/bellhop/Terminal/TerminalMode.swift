@@ -1,0 +1,42 @@
+import Dispatch
+import Glibc
+
+/// A change of how the terminal on standard input behaves, taken back by ``restore()`` and by every signal that ends the program.
+struct TerminalMode {
+    private let before: termios
+    private let watches: [any DispatchSourceSignal]
+
+    private static let signals = [SIGINT, SIGTERM, SIGHUP]
+
+    /// Nil where standard input is no terminal.
+    init?(flushing: Bool = false, _ change: (inout termios) -> Void) {
+        var mode = termios()
+        guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
+        let before = mode
+        self.before = before
+        watches = Self.signals.map { number in
+            signal(number, SIG_IGN)
+            let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            watch.setEventHandler {
+                Self.set(before)
+                Console.note("")
+                exit(128 + number)
+            }
+            watch.activate()
+            return watch
+        }
+        change(&mode)
+        tcsetattr(STDIN_FILENO, flushing ? TCSAFLUSH : TCSADRAIN, &mode)
+    }
+
+    func restore(flushing: Bool = false) {
+        Self.set(before, flushing ? TCSAFLUSH : TCSADRAIN)
+        for watch in watches { watch.cancel() }
+        for number in Self.signals { signal(number, SIG_DFL) }
+    }
+
+    private static func set(_ mode: termios, _ when: Int32 = TCSAFLUSH) {
+        var mode = mode
+        tcsetattr(STDIN_FILENO, when, &mode)
+    }
+}
