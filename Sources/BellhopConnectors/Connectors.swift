@@ -34,7 +34,9 @@ public struct Connectors: Sendable {
             do throws(ConnectorError) {
                 sources.append(try Self.source(name, kind, settings, on: connections[connection], called: connection))
             } catch {
-                problems.append(error)
+                var problem = error
+                problem.isOfSource = true
+                problems.append(problem)
             }
         }
         var direct: HTTPConnection?

@@ -104,8 +104,12 @@ extension SQLiteStore: Store {
         try await write { try $0.wake(receiver: receiver, at: now) }
     }
 
-    public func nextDue() async throws(StoreError) -> Timestamp? {
-        try await read { try $0.nextDue() }
+    public func bringForward(at now: Timestamp) async throws(StoreError) {
+        try await write { try $0.bringForward(at: now) }
+    }
+
+    public func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {
+        try await read { try $0.nextDue(excluding: receivers) }
     }
 
     /// A retry makes what is dead or held available again with all its attempts, and lets what waits go at once; it ignores when
@@ -124,7 +128,7 @@ extension SQLiteStore: Store {
         try await read { try $0.status() }
     }
 
-    public func events(_ query: EventQuery) async throws(StoreError) -> [StoredEvent] {
+    public func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
         try await read { try $0.events(query) }
     }
 

@@ -12,6 +12,8 @@ public final class SQLiteStore: Sendable {
     let writing: GroupCommit
     private let lock: StoreLock?
     private let isReadOnly: Bool
+    /// The file that was opened; nil for a store in memory.
+    private let file: StoreFile.Identity?
     /// Held while a read is handed over: a connection that is closed must not be touched any more.
     private let isClosed = Mutex(false)
     /// The scopes that this process polls, however far its clock jumps.
@@ -22,6 +24,7 @@ public final class SQLiteStore: Sendable {
         self.database = database
         self.lock = lock
         self.isReadOnly = isReadOnly
+        file = lock == nil ? nil : StoreFile.identity(of: path)
         writing = GroupCommit(database, faults: faults)
     }
 
@@ -102,7 +105,19 @@ public final class SQLiteStore: Sendable {
     /// Runs work in a transaction of the writer; on disk when this returns.
     func write<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
         if isReadOnly { throw StoreError(.other, "The store \(path) was opened to look at it, not to change it.") }
-        return try Self.get(await writing.write(work), path)
+        try requirePlace()
+        let result = await writing.write(work)
+        if case .failure = result { try requirePlace() }
+        return try Self.get(result, path)
+    }
+
+    /// That the file is still the one that was opened: what is written to one that was deleted is on no disk.
+    private func requirePlace() throws(StoreError) {
+        guard let file, StoreFile.identity(of: path) != file else { return }
+        throw StoreError(
+            .lost,
+            "The store \(path) was deleted or replaced while it was in use, so nothing that happens now could be kept: put it back, "
+                + "or start the agent again, which begins anew where there is none.")
     }
 
     /// Runs work on a reader. A caller's cancellation does not reach it: an answer is quick, and half a read is no answer.

@@ -30,7 +30,10 @@ struct Workplace {
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
                 needed, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in },
-                login: { connection in try config.keychain.login(connection) ?? .init(username: "nobody", password: "none") })
+                login: { connection in
+                    try config.keychain.login(connection) ?? .init(username: "nobody-\(connection)", password: "none")
+                },
+                hasPlaceholders: focus == .shape)
         } catch {
             throw Trouble(error)
         }

@@ -121,6 +121,18 @@ import Testing
         }
     }
 
+    @Test func `a secret that is a common word hides none of Bellhop's own words`() async throws {
+        try keychain.setSecret("pace", to: "such")
+        let found = await problems(
+            "version: 1\nconnections:\n  ops: {kind: slack, url: \"https://example.com\", timeout: \"${{ secret.pace }}\"}\n"
+                + "  web: {kind: webhook, url: \"https://example.com\", timeout: soon}\n")
+        #expect(
+            found == [
+                "3:59: what `${{ secret.pace }}` gives is not a duration such as `15m` [wrong-value]",
+                "4:61: a duration begins with a number [bad-duration] (for example 1h30m)",
+            ])
+    }
+
     @Test func `a password written out is not shown when its line is wrong`() async throws {
         let text = """
             version: 1

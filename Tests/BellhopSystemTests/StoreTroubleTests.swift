@@ -58,6 +58,8 @@ import Testing
                 return agent.errorsSoFar.contains("is full")
             }
             #expect(agent.isRunning)
+            let status = try await stage.bellhop("status")
+            #expect(status.output.contains("The store failed") && status.output.contains("is full"), "\(status.output)")
             disk.empty()
             try await eventually("all tasks are acknowledged") {
                 stage.instance.tasks.allSatisfy { stage.notes(on: $0.id).count == 1 }
@@ -103,6 +105,21 @@ import Testing
             let ended = try await stage.bellhop("run", "--once")
             #expect(ended.code == 73)
             #expect(sentence(ended)?.contains("does not exist") ?? false, "\(ended.errors)")
+        }
+    }
+
+    @Test func `an agent whose store is deleted says so and ends`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            try await eventually("the first task is acknowledged") { stage.instance.journal.count == 1 }
+            for end in ["", "-wal", "-shm"] { unlink(stage.folder.path + "/bellhop.db" + end) }
+            stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+            let ended = await agent.end()
+            #expect(ended.code == 73, "\(ended.errors)")
+            #expect(sentence(ended)?.contains("was deleted or replaced while it was in use") ?? false, "\(ended.errors)")
+            // What could not be written down was not done.
+            #expect(stage.instance.journal.count == 1)
         }
     }
 

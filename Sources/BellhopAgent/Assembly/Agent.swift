@@ -26,7 +26,7 @@ public struct Agent: Sendable {
         let server = ControlServer(
             path: ControlSocket.path(store: assembly.configuration.store, environment: environment),
             inquirer: inquirer)
-        var services: [any Service] = further + [assembly.engine, reloader, server]
+        var services: [any Service] = further + [assembly.engine, assembly.storeWatch, reloader, server]
         services.append(ServiceManager(environment: environment))
         var group = ServiceGroupConfiguration(
             services: services.map {
@@ -61,6 +61,7 @@ public struct Agent: Sendable {
                         "pid": .int(Int64(getpid())), "started": .string(started.rfc3339),
                         "in_flight": .int(Int64(assembly.engine.inFlight)),
                         "rules": .int(Int64(assembly.shelf.book?.rules.count ?? 0)),
+                        "store_trouble": assembly.storeWatch.last?.json ?? .null,
                     ]
                 }, wake: { assembly.surroundings.bells.dispatcher.ring() }))
     }

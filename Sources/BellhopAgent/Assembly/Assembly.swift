@@ -16,6 +16,7 @@ public struct Assembly: Sendable {
     /// The fingerprint of the rule files that were put in force at the start.
     let rulesAtStart: Fingerprint
     private let store: SQLiteStore
+    let storeWatch: StoreWatch
     /// What is to be said of the rule files that is no error.
     public let warnings: [Diagnostic]
 
@@ -55,8 +56,15 @@ public struct Assembly: Sendable {
         } catch {
             throw .store(error)
         }
+        let watch = StoreWatch(clock: options.clock)
+        storeWatch = watch
+        let observer = options.observer
+        let signals = Signals(logger: options.logger) { signal in
+            watch.hear(signal)
+            observer?(signal)
+        }
         surroundings = Surroundings(
-            store: store, clock: options.clock, signals: Signals(logger: options.logger, observer: options.observer),
+            store: store, clock: options.clock, signals: signals,
             checkpoint: options.checkpoint)
         connectors = try await Self.connectors(
             configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
@@ -87,14 +95,9 @@ public struct Assembly: Sendable {
         } catch {
             throw .diagnostics(error)
         }
-        // A folder that is moved away for a moment, or a file that an editor has just emptied, ends no rule.
-        if loaded.book.rules.isEmpty, let before = shelf.book, !before.rules.isEmpty {
-            throw .diagnostics(
-                Diagnostics([
-                    Diagnostic(
-                        code: "no-rules", "there are no rules any more where there were \(before.rules.count)",
-                        help: "to run without rules, stop the agent and start it again")
-                ]))
+        if let before = shelf.book {
+            let losses = losses(of: before, loaded)
+            if losses.hasErrors { throw .diagnostics(losses) }
         }
         do throws(StoreError) {
             try await shelf.install(loaded.book, in: surroundings)
@@ -105,17 +108,45 @@ public struct Assembly: Sendable {
         return loaded
     }
 
+    /// Rules that a change would end without anybody's saying so: a folder may be moved away for a moment, an editor may have just
+    /// emptied a file, a copy may have been cut off. A file that is gone says so.
+    private static func losses(of before: RuleBook, _ loaded: RuleLoading.Loaded) -> Diagnostics {
+        var found = Diagnostics()
+        if loaded.book.rules.isEmpty, !before.rules.isEmpty {
+            found.report(
+                Diagnostic(
+                    code: "no-rules", "there are no rules any more where there were \(before.rules.count)",
+                    help: "to run without rules, stop the agent and start it again"))
+            return found
+        }
+        let left = Set(loaded.book.rules.map(\.file))
+        var rules: [String: [String]] = [:]
+        for rule in before.rules where !left.contains(rule.file) { rules[rule.file, default: []].append(rule.name) }
+        for file in loaded.found.rules {
+            guard let names = rules[file.path] else { continue }
+            found.report(
+                Diagnostic(
+                    code: "no-rules", "this file has no rules any more; it had \(names.listed)",
+                    at: Diagnostic.Place(file: file.path, line: 1, column: 1), help: "to end its rules, delete the file"))
+        }
+        return found
+    }
+
     /// The connectors of a configuration, for those who need them without an agent.
+    ///
+    /// - Parameter hasPlaceholders: true where addresses may stand for others, so that two may be alike that are not.
     public static func connectors(
         _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
-        output: @escaping @Sendable (String) throws -> Void, login: @escaping @Sendable (String) throws -> Keychain.Login?
+        output: @escaping @Sendable (String) throws -> Void, login: @escaping @Sendable (String) throws -> Keychain.Login?,
+        hasPlaceholders: Bool = false
     ) async throws(AssemblyError) -> Connectors {
+        let connectors: Connectors
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook,
             login: { connection in try login(connection).map { ($0.username, $0.password) } },
             loginMark: { connection in try login(connection)?.nonce }, baseFolder: configuration.folder, output: output)
         do throws(ConnectorErrors) {
-            return try await Connectors(
+            connectors = try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },
                 sources: configuration.sources.map { ($0.name, $0.kind, $0.connection, $0.settings) }, environment: environment)
         } catch {
@@ -123,9 +154,39 @@ public struct Assembly: Sendable {
                 Diagnostics(
                     error.all.map { problem in
                         let setting = problem.setting.map { "`\($0)` of " } ?? ""
-                        return Diagnostic(code: "bad-connection", "\(setting)`\(problem.connection)`: \(problem.message)")
+                        return Diagnostic(
+                            code: "bad-connection", "\(setting)`\(problem.connection)`: \(problem.message)",
+                            at: configuration.places.place(
+                                of: problem.connection, in: problem.isOfSource ? "sources" : "connections",
+                                setting: problem.setting))
                     }))
         }
+        let doubles = hasPlaceholders ? Diagnostics() : doubles(among: connectors.sources, configuration)
+        if doubles.hasErrors {
+            await connectors.shutdown()
+            throw .diagnostics(doubles)
+        }
+        return connectors
+    }
+
+    /// Sources that see the same tasks: what one has seen, the other would take for its own.
+    private static func doubles(among sources: [any Source], _ configuration: Configuration) -> Diagnostics {
+        var first: [Scope.ID: String] = [:]
+        var found = Diagnostics()
+        for source in sources {
+            guard let other = first[source.scope.id] else {
+                first[source.scope.id] = source.name
+                continue
+            }
+            let line = configuration.places.place(of: other, in: "sources", setting: nil)?.line
+            let place = line.map { " (line \($0))" } ?? ""
+            found.report(
+                Diagnostic(
+                    code: "same-scope", "source `\(source.name)` would read the very tasks of source `\(other)`\(place)",
+                    at: configuration.places.place(of: source.name, in: "sources", setting: nil),
+                    help: "keep one of them; rules name sources with `from`"))
+        }
+        return found
     }
 
     /// Ends what the assembly holds open.

@@ -20,19 +20,9 @@ public struct ServiceManager: Service {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return }
         defer { close(socket) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        var bytes = Array(socketPath.utf8)
-        if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 }  // an abstract socket
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+        guard let address = UnixAddress(socketPath) else { return }
         let text = Array(state.utf8)
         // Nobody is there to be told when this fails; the manager's own timeout then speaks.
-        _ = withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(socket, text, text.count, Int32(MSG_NOSIGNAL), $0, length)
-            }
-        }
+        _ = address.withPointer { sendto(socket, text, text.count, Int32(MSG_NOSIGNAL), $0, $1) }
     }
 }

@@ -17,6 +17,8 @@ public struct Configuration: Sendable {
     public var connections: [ConnectionEntry]
     public var sources: [SourceEntry]
     public var retention: Retention
+    /// Where its connections and sources stand in the file.
+    var places = SettingPlaces()
 
     public struct ConnectionEntry: Sendable {
         public var name: String

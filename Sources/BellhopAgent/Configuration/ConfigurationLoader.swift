@@ -7,10 +7,13 @@ import YAML
 public struct ConfigurationLoader: Sendable {
     private let environment: [String: String]
     private let keychain: Keychain
+    private let patience: Duration
 
-    public init(environment: [String: String], keychain: Keychain) {
+    /// - Parameter patience: how long a command may take to print a secret.
+    public init(environment: [String: String], keychain: Keychain, patience: Duration = .seconds(30)) {
         self.environment = environment
         self.keychain = keychain
+        self.patience = patience
     }
 
     /// How much of the file must be in order.
@@ -42,8 +45,8 @@ public struct ConfigurationLoader: Sendable {
         let root = try Self.root(of: bytes, file: file)
         var problems = Diagnostics()
         let stores = Self.secretStores(root["secrets"], file: file, folder: Self.folder(of: file), &problems)
-        let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain)
-        let values: [Interpolation.Reference: String]
+        let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain, patience: patience)
+        let values: SecretResolver.Found
         do throws(SecretError) {
             values = try await resolver.resolve(Self.references(in: root, for: focus))
         } catch {
@@ -56,7 +59,7 @@ public struct ConfigurationLoader: Sendable {
         problems.report(reading.diagnostics)
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
         if case .connection(let name) = focus { problems.excuseMissing(outside: root["connections"]?[name]) }
-        if problems.hasErrors { throw .diagnostics(problems.masking(values)) }
+        if problems.hasErrors { throw .diagnostics(problems) }
         return configuration
     }
 
@@ -145,23 +148,10 @@ extension Diagnostics {
     /// Leaves out what is missing elsewhere than in a node.
     mutating func excuseMissing(outside node: Node?) {
         all.removeAll { problem in
-            guard problem.code == "missing-secret" || problem.code == "missing-variable" else { return false }
+            guard ["missing-secret", "failed-secret", "missing-variable"].contains(problem.code) else { return false }
             guard let node, let line = problem.place?.line else { return true }
             return !(node.range.start.line...node.range.end.line).contains(line)
         }
-    }
-
-    /// The same problems without the values that were looked up for `${{ secret.NAME }}`.
-    func masking(_ values: [Interpolation.Reference: String]) -> Diagnostics {
-        let secrets = values.filter { $0.key.space == .secret && $0.value.count > 3 }.map(\.value)
-        func masked(_ text: String) -> String { secrets.reduce(text) { $0.replacing($1, with: "[secret]") } }
-        return Diagnostics(
-            all.map { problem in
-                var problem = problem
-                problem.message = masked(problem.message)
-                problem.help = problem.help.map(masked)
-                return problem
-            })
     }
 }
 

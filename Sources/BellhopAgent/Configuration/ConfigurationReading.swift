@@ -14,13 +14,20 @@ struct ConfigurationReading {
     private var zoneName = "UTC"
 
     init(
-        file: String, folder: String, values: [Interpolation.Reference: String], resolver: SecretResolver, hasPlaceholders: Bool
+        file: String, folder: String, values: SecretResolver.Found, resolver: SecretResolver, hasPlaceholders: Bool
     ) {
         self.file = file
         self.folder = folder
         self.resolver = resolver
-        reader = SettingsReader(file: file) { node, text, _ throws(Diagnostics) in
-            try Self.interpolate(text, in: node, file: file, values: values, resolver: resolver, hasPlaceholders: hasPlaceholders)
+        reader = SettingsReader(file: file) { node, text, _ in
+            let interpolated: String
+            do throws(Diagnostics) {
+                interpolated = try Self.interpolate(
+                    text, in: node, file: file, values: values, resolver: resolver, hasPlaceholders: hasPlaceholders)
+            } catch {
+                return .refused(error.all)
+            }
+            return Self.givers(in: text).map { .hidden(interpolated, name: $0) } ?? .text(interpolated)
         }
     }
 
@@ -36,13 +43,34 @@ struct ConfigurationReading {
         let sources = sources(
             root["sources"], connections: connections, named: root["connections"]?.mapping?.names ?? [])
         let retention = settings.record("retention")
+        var places = SettingPlaces()
+        for section in ["connections", "sources"] {
+            guard let mapping = root[section]?.mapping else { continue }
+            for pair in mapping {
+                places.add(pair.value, key: pair.key, at: [section, pair.name]) { reader.place(of: $0) }
+            }
+        }
         return Configuration(
             file: file, folder: folder, store: store(settings, root), rules: settings.texts("rules").map(path),
             timeZoneName: zoneName, timeZone: zone(zoneName, root["timezone"]), secretStores: secretStores,
             connections: connections, sources: sources,
             retention: Retention(
                 events: retention?.duration("events") ?? .days(30), deliveries: retention?.duration("deliveries") ?? .days(30),
-                forgotten: retention?.duration("forgotten") ?? .days(400)))
+                forgotten: retention?.duration("forgotten") ?? .days(400)), places: places)
+    }
+
+    /// What gives a text its value, in words; nil where it stands as it is written.
+    private static func givers(in text: String) -> String? {
+        let names = Interpolation.parts(of: text).compactMap { part in
+            if case .reference(let reference, _) = part { "${{ \(reference.space.rawValue).\(reference.name) }}" } else { nil }
+        }
+        return names.isEmpty ? nil : names.listed
+    }
+
+    /// A value as messages may show it: where something was inserted, as the node has it written.
+    private static func shown(_ value: String, of node: Node) -> String {
+        guard let written = node.scalarText, givers(in: written) != nil else { return "`\(value)`" }
+        return "`\(written)`"
     }
 
     private func path(_ path: String) -> String { path.hasPrefix("/") ? path : folder + path }
@@ -66,7 +94,7 @@ struct ConfigurationReading {
         if let zone = ZoneFiles.zone(name) { return zone }
         if let node {
             reader.report(
-                code: "unknown-time-zone", "there is no time zone `\(name)`", at: node,
+                code: "unknown-time-zone", "there is no time zone \(Self.shown(name, of: node))", at: node,
                 help: "write a name as `Europe/Berlin`; the package tzdata has them")
         }
         return .utc
@@ -158,7 +186,7 @@ struct ConfigurationReading {
             // One that is there and has mistakes of its own is told about those.
             if names.contains(connection) { return }
             reader.report(
-                code: "unknown-connection", "there is no connection `\(connection)`", at: place,
+                code: "unknown-connection", "there is no connection \(Self.shown(connection, of: place))", at: place,
                 help: Suggestion.didYouMean(connection, among: names) ?? (names.isEmpty ? nil : "there is \(names.listed)"))
             return
         }
@@ -182,8 +210,12 @@ struct ConfigurationReading {
                 let zone = ZoneFiles.zone(zoneName) ?? .utc
                 return .cron(try CronSchedule(text), zone)
             } catch {
-                let place = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
-                reader.report(Diagnostic(code: "bad-schedule", error.message, at: place, help: error.help))
+                if let name = Self.givers(in: place.scalarText ?? "") {
+                    reader.report(code: "bad-schedule", "what \(name) gives is no schedule", at: place)
+                } else {
+                    let place = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
+                    reader.report(Diagnostic(code: "bad-schedule", error.message, at: place, help: error.help))
+                }
             }
         }
         if let paces = settings.record("every"), let busy = paces.duration("busy"), let idle = paces.duration("idle") {
@@ -202,7 +234,7 @@ struct ConfigurationReading {
     // MARK: - Interpolation
 
     private static func interpolate(
-        _ text: String, in node: Node, file: String, values: [Interpolation.Reference: String], resolver: SecretResolver,
+        _ text: String, in node: Node, file: String, values: SecretResolver.Found, resolver: SecretResolver,
         hasPlaceholders: Bool
     ) throws(Diagnostics) -> String {
         var out = ""
@@ -216,11 +248,13 @@ struct ConfigurationReading {
             switch part {
             case .text(let text): out += text
             case .reference(let reference, let range):
-                if let value = values[reference] {
+                if let value = values.values[reference] {
                     out += value
                 } else if hasPlaceholders {
                     // As good as a password as it is as an address.
                     out += parts.count == 1 ? "https://placeholder.invalid" : "placeholder"
+                } else if let refusal = values.refusals[reference] {
+                    report("failed-secret", refusal.message, range, help: refusal.help)
                 } else {
                     let what = reference.space == .env ? "environment variable" : "secret"
                     report(

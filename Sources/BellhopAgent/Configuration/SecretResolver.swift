@@ -5,22 +5,39 @@ struct SecretResolver: Sendable {
     var environment: [String: String]
     var stores: [SecretStore]
     var keychain: Keychain
+    /// How long a command may take.
+    var patience: Duration
 
-    /// The values there are. Names that nobody knows are missing from the result.
-    func resolve(_ references: Set<Interpolation.Reference>) async throws(SecretError) -> [Interpolation.Reference: String] {
+    /// What the names stand for. One that nobody knows is in neither.
+    struct Found: Sendable {
         var values: [Interpolation.Reference: String] = [:]
+        /// Why a store that may have a secret did not give it; only of those that no other store gave.
+        var refusals: [Interpolation.Reference: SecretStore.Refusal] = [:]
+    }
+
+    func resolve(_ references: Set<Interpolation.Reference>) async throws(SecretError) -> Found {
+        var found = Found()
         for reference in references {
             switch reference.space {
-            case .env: values[reference] = environment[reference.name]
-            case .secret:
-                for store in stores {
-                    guard let value = try await store.secret(reference.name, keychain: keychain) else { continue }
-                    values[reference] = value
-                    break
-                }
+            case .env: found.values[reference] = environment[reference.name]
+            case .secret: try await look(for: reference, &found)
             }
         }
-        return values
+        return found
+    }
+
+    private func look(for reference: Interpolation.Reference, _ found: inout Found) async throws(SecretError) {
+        var refusal: SecretStore.Refusal?
+        for store in stores {
+            switch try await store.secret(reference.name, keychain: keychain, patience: patience) {
+            case .value(let value):
+                found.values[reference] = value
+                return
+            case .absent: continue
+            case .refused(let reason): refusal = refusal ?? reason
+            }
+        }
+        found.refusals[reference] = refusal
     }
 
     /// What to do when a name is missing.

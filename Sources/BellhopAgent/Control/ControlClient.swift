@@ -27,16 +27,8 @@ public struct ControlClient: Sendable {
     }
 
     private func connect(_ socket: Int32) -> Bool {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        return withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
+        guard let address = UnixAddress(path) else { return false }
+        return address.withPointer { Glibc.connect(socket, $0, $1) == 0 }
     }
 
     private func send(_ bytes: [UInt8], on socket: Int32) -> Bool {

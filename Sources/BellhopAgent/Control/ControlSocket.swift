@@ -47,7 +47,7 @@ extension InquiryError {
 extension StoreError.Kind {
     static let words: [(StoreError.Kind, String)] = [
         (.full, "full"), (.busy, "busy"), (.damaged, "damaged"), (.newer, "newer"), (.cannotOpen, "cannot_open"),
-        (.other, "other"),
+        (.lost, "lost"), (.other, "other"),
     ]
 
     var word: String { Self.words.first { $0.0 == self }?.1 ?? "other" }

@@ -33,7 +33,7 @@ public struct Inquirer: Sendable {
                 status["agent"] = agent.map { .object($0.facts()) } ?? .null
                 return status
             case .events(let query):
-                return .array(try await store.events(query).map(\.json))
+                return try await store.events(query).json
             case .deliveries(let query):
                 return .array(try await store.deliveries(query).map(\.json))
             case .tasks(let task):

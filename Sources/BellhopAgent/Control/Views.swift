@@ -9,6 +9,16 @@ extension StoredEvent {
     }
 }
 
+extension EventPage {
+    /// The events, how many were passed over, and where the next look begins.
+    public var json: JSON {
+        [
+            "events": .array(events.map(\.json)), "unreadable": .int(Int64(unreadable)),
+            "end": end.map(JSON.int) ?? .null,
+        ]
+    }
+}
+
 extension DeliveryRecord {
     /// The delivery with its history. Arguments are what was rendered; they hold no secrets.
     public var json: JSON {
@@ -68,6 +78,15 @@ extension StoreStatus.RuleStatus {
         [
             "rule": .string(rule), "runs": .int(Int64(runs)), "errors": .int(Int64(errors)),
             "error": lastError.map(JSON.string) ?? .null, "last_run": lastRun.json, "next": nextDue.json,
+        ]
+    }
+}
+
+extension StoreWatch.Trouble {
+    var json: JSON {
+        [
+            "doing": .string(doing), "message": .string(error.message), "time": .string(time.rfc3339),
+            "times": .int(Int64(times)),
         ]
     }
 }

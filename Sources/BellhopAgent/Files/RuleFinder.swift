@@ -55,7 +55,7 @@ public enum RuleFinder {
         guard seen.insert("\(facts.st_dev)/\(facts.st_ino)").inserted else { return }
         if facts.st_mode & S_IFMT == S_IFDIR {
             found.folders.append(path)
-            guard let names = names(in: path) else {
+            guard let names = Folder.names(in: path) else {
                 found.problems.report(
                     Diagnostic(
                         code: "unreadable", "the folder \(path) cannot be read: \(String(cString: strerror(errno)))",
@@ -110,19 +110,5 @@ public enum RuleFinder {
         defer { globfree(&result) }
         guard glob(pattern, 0, nil, &result) == 0 else { return [] }
         return (0..<Int(result.gl_pathc)).compactMap { index in result.gl_pathv[index].map { String(cString: $0) } }
-    }
-
-    /// Nil when the folder cannot be read.
-    private static func names(in folder: String) -> [String]? {
-        guard let stream = opendir(folder) else { return nil }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
     }
 }

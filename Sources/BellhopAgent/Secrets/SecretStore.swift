@@ -9,12 +9,26 @@ public enum SecretStore: Sendable, Hashable {
     /// Prints the secret whose name is appended.
     case command([String])
 
-    /// The secret; nil when this store does not have it.
-    func secret(_ name: String, keychain: Keychain) async throws(SecretError) -> String? {
+    /// What a store answers.
+    enum Answer: Sendable, Hashable {
+        case value(String)
+        /// The store does not have it.
+        case absent
+        /// A command ended with an error: it does not have the secret, or cannot give it now.
+        case refused(Refusal)
+    }
+
+    /// Why a command gave no secret. Holds nothing that it printed, which may be the secret.
+    struct Refusal: Sendable, Hashable {
+        var message: String
+        var help: String
+    }
+
+    func secret(_ name: String, keychain: Keychain, patience: Duration) async throws(SecretError) -> Answer {
         switch self {
-        case .keychain: return try keychain.secret(name)
-        case .folder(let folder): return try Self.file("\(folder)/\(name)")
-        case .command(let words): return try await Self.output(of: words, name)
+        case .keychain: return try keychain.secret(name).map(Answer.value) ?? .absent
+        case .folder(let folder): return try Self.file("\(folder)/\(name)").map(Answer.value) ?? .absent
+        case .command(let words): return try await Self.output(of: words, name, patience: patience)
         }
     }
 
@@ -28,19 +42,45 @@ public enum SecretStore: Sendable, Hashable {
         }
     }
 
-    /// A command that exits otherwise than with 0 does not have the secret; one that cannot be run is an error.
-    private static func output(of words: [String], _ name: String) async throws(SecretError) -> String? {
-        guard let program = words.first else { return nil }
-        let executable: Executable = program.contains("/") ? .path(FilePath(program)) : .name(program)
+    /// Only the command's first word is ever shown: others may hold a token.
+    private static func output(of words: [String], _ name: String, patience: Duration) async throws(SecretError) -> Answer {
+        guard let program = words.first else { return .absent }
+        typealias Ended = ExecutionResult<Void, BytesOutput, DiscardedOutput>
+        let ended: Ended?
         do {
-            let result = try await run(
-                executable, arguments: Arguments(Array(words.dropFirst()) + [name]), output: .bytes(limit: 1 << 16),
-                error: .discarded)
-            guard result.terminationStatus.isSuccess else { return nil }
-            return text(result.standardOutput)
+            ended = try await withThrowingTaskGroup(of: Ended?.self) { group in
+                group.addTask {
+                    try await run(
+                        program.contains("/") ? .path(FilePath(program)) : .name(program),
+                        arguments: Arguments(Array(words.dropFirst()) + [name]), output: .bytes(limit: 1 << 16), error: .discarded
+                    )
+                }
+                group.addTask {
+                    try await Task.sleep(for: patience)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? nil
+            }
         } catch {
-            throw SecretError("The command `\(words.joined(separator: " "))` of `secrets:` could not be run: is it installed?")
+            throw SecretError("The command `\(program)` of `secrets:` could not be run: is it installed?")
         }
+        guard let ended else {
+            throw SecretError(
+                "The command `\(program)` of `secrets:` was ended: it had not printed the secret `\(name)` after "
+                    + "\(patience.components.seconds) seconds. Does it wait for a passphrase?")
+        }
+        switch ended.terminationStatus {
+        case .exited(0): return .value(text(ended.standardOutput))
+        case .exited(let code): return .refused(refusal(program, name, "exit status \(code)"))
+        case .signaled(let signal): return .refused(refusal(program, name, "signal \(signal)"))
+        }
+    }
+
+    private static func refusal(_ program: String, _ name: String, _ end: String) -> Refusal {
+        Refusal(
+            message: "the command `\(program)` did not give the secret `\(name)`: it ended with \(end)",
+            help: "run the command yourself to see why; what it says is not shown here, because it may hold the secret")
     }
 
     private static func text(_ bytes: [UInt8]) -> String {

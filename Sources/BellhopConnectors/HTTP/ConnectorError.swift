@@ -4,6 +4,8 @@ public struct ConnectorError: Error, Sendable, Hashable {
     public var connection: String
     /// The setting at fault, as a path with dots; nil when it is none in particular.
     public var setting: String?
+    /// Whether it is a source's setting.
+    public var isOfSource = false
     /// One sentence that says what to do; holds no secret.
     public var message: String
 

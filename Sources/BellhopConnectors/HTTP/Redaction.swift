@@ -3,19 +3,6 @@ public enum Redaction {
     /// What stands in a secret's place.
     public static let mark = "•••"
 
-    /// Header fields whose values are never shown.
-    public static let secretHeaders: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "x-usertoken", "x-usertoken-response", "x-sn-apikey",
-    ]
-
-    /// The fields as they may be shown.
-    public static func shown(_ headers: HeaderFields) -> HeaderFields {
-        HeaderFields(
-            headers.fields.map { field in
-                secretHeaders.contains(ASCII.lowercased(field.name)) ? .init(field.name, mark) : field
-            })
-    }
-
     /// The text with each of these secrets replaced, and each in the form it has in an address. Secrets of fewer than four
     /// characters are left: replacing them would tell more than it hides.
     public static func scrub(_ text: String, of secrets: [String]) -> String {

@@ -25,5 +25,5 @@ struct CommentNote: Sendable, Hashable {
         return .object(members)
     }
 
-    static func key(_ delivery: Delivery) -> String { "unproved-comment/\(delivery.id.text)" }
+    static func key(_ delivery: Delivery) -> String { Delivery.notePrefix + delivery.id.text }
 }

@@ -33,7 +33,7 @@ public struct TrackerSource: Source {
             throw Failure(
                 .badAnswer, .retry(after: nil), "The task list of \(connection.base.place) cannot be read: \(error.description).")
         }
-        if let odd = listing.entries.first(where: { !ServiceNowConnection.isSysID($0.key.text) }) {
+        if let odd = listing.entries.first(where: { !$0.key.isDigits }) {
             throw Failure(
                 .badAnswer, .retry(after: nil),
                 "The task list of \(connection.base.place) has a task whose sys_id is none: '\(Redaction.excerpt(odd.key.text, length: 40))'."

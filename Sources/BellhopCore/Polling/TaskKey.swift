@@ -28,6 +28,14 @@ public struct TaskKey: Sendable {
         storage = .digits(high: words.high, low: words.low)
     }
 
+    /// Whether it is made of 32 lowercase hexadecimal digits, as a `sys_id` is; asked without making a text.
+    public var isDigits: Bool {
+        switch storage {
+        case .digits: true
+        case .text: false
+        }
+    }
+
     /// The key as it stands in the source.
     public var text: String {
         switch storage {

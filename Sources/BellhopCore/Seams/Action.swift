@@ -10,8 +10,15 @@ public protocol EventSink: Sendable {
 }
 
 /// Small facts that must outlive a restart: that a password was refused, say. Values hold no secrets.
+///
+/// A note whose name begins with ``Delivery/notePrefix`` and goes on with a delivery's id is forgotten with that delivery.
 public protocol Notebook: Sendable {
     func note(_ key: String) async throws -> JSON?
     /// Nil forgets it.
     func setNote(_ key: String, to value: JSON?) async throws
+}
+
+extension Delivery {
+    /// What the name of a note about a delivery begins with, before the delivery's id.
+    public static let notePrefix = "unproved-comment/"
 }

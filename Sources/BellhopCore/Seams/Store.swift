@@ -50,8 +50,10 @@ public protocol Store: Notebook {
     func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int
     /// Wakes deliveries of this receiver that rest because its connection could not be used.
     func wake(receiver: String, at now: Timestamp) async throws(StoreError)
-    /// The next moment at which a delivery or a lease needs attention.
-    func nextDue() async throws(StoreError) -> Timestamp?
+    /// Makes due what was put off while the clock was ahead of `now`.
+    func bringForward(at now: Timestamp) async throws(StoreError)
+    /// The next moment at which a delivery that is for none of these receivers, or a lease, needs attention.
+    func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp?
     /// A person's word on deliveries: how many it changed. What comes after a delivery that is dropped is dropped with it; what was
     /// dropped because one died waits again when that one is retried.
     @discardableResult
@@ -60,7 +62,7 @@ public protocol Store: Notebook {
     // Looking.
 
     func status() async throws(StoreError) -> StoreStatus
-    func events(_ query: EventQuery) async throws(StoreError) -> [StoredEvent]
+    func events(_ query: EventQuery) async throws(StoreError) -> EventPage
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord]
 
     /// Forgets what is older than it need be. How many rows went.
@@ -113,6 +115,25 @@ public struct EventQuery: Sendable, Hashable {
         self.since = since
         self.limit = limit
     }
+}
+
+/// The events that a query found, newest last, without those that cannot be read.
+public struct EventPage: Sendable, Hashable, RandomAccessCollection {
+    public var events: [StoredEvent]
+    /// How many were passed over because what was stored of them cannot be read.
+    public var unreadable: Int
+    /// The place on the bus of the last that was found, readable or not.
+    public var end: Int64?
+
+    public init(events: [StoredEvent], unreadable: Int = 0, end: Int64? = nil) {
+        self.events = events
+        self.unreadable = unreadable
+        self.end = end
+    }
+
+    public var startIndex: Int { events.startIndex }
+    public var endIndex: Int { events.endIndex }
+    public subscript(position: Int) -> StoredEvent { events[position] }
 }
 
 /// Which deliveries to show, newest last.
@@ -209,6 +230,8 @@ public struct StoreError: Error, Sendable, Hashable {
         case newer
         /// It cannot be made or opened where it should be (exit 73).
         case cannotOpen
+        /// Its file was deleted or replaced while it was open: what is written is gone (exit 73).
+        case lost
         /// Anything else the database says.
         case other
     }

@@ -46,13 +46,18 @@ public struct Dispatcher: Sendable {
     /// Claims and performs until the sign goes up or the task is cancelled; returns when the last attempt has ended.
     public func run(until stop: StopSign = StopSign()) async {
         await withDiscardingTaskGroup { group in
+            var latest = surroundings.clock.now
             while !Task.isCancelled, !stop.isUp {
                 do throws(StoreError) {
+                    if surroundings.clock.now < latest { try await surroundings.store.bringForward(at: surroundings.clock.now) }
+                    latest = surroundings.clock.now
                     let claims = try await claim()
                     for claim in claims { group.addTask { await attempt(claim) } }
                     if claims.isEmpty {
-                        let next = flight.total < limits.inFlight ? try await surroundings.store.nextDue() : nil
-                        await surroundings.bells.dispatcher.wait(until: nextLook(next), on: surroundings.clock)
+                        let next =
+                            flight.total < limits.inFlight ? try await surroundings.store.nextDue(excluding: busy) : nil
+                        await surroundings.bells.dispatcher.wait(
+                            until: next.map(nextLook), on: surroundings.clock, stride: Self.stride)
                     }
                 } catch {
                     surroundings.signals.emit(.storeFailed(doing: "claiming deliveries", error))
@@ -78,20 +83,24 @@ public struct Dispatcher: Sendable {
         return attempts
     }
 
-    /// What is due and was not claimed waits for its receiver, whose attempts ring when they end. It hides when the next one of
-    /// another receiver comes due, so the next look is soon.
-    private func nextLook(_ due: Timestamp?) -> Timestamp? {
-        guard let due else { return nil }
+    /// A lease that ran out while its attempt goes on is due already; it is looked at again soon, not at once.
+    private func nextLook(_ due: Timestamp) -> Timestamp {
         let now = surroundings.clock.now
         return due > now ? due : now + .seconds(1)
     }
 
+    /// How often it looks at the clock while it waits, so that a clock that was put back is noticed.
+    private static let stride = Duration.seconds(60)
+
+    /// Attempts that one claim takes at most; all may be for one receiver, so one that has no room for that much takes none.
+    private var most: Int { max(limits.perReceiver / 4, 1) }
+
+    /// Receivers that have enough in flight; what waits for them waits for the bell that rings when an attempt ends.
+    private var busy: Set<String> { flight.receivers(above: limits.perReceiver - most) }
+
     private func claim() async throws(StoreError) -> [Claim] {
         let room = limits.inFlight - flight.total
         guard room > 0 else { return [] }
-        // All that one claim takes may be for one receiver, so one that has no room for that much takes none.
-        let most = max(limits.perReceiver / 4, 1)
-        let busy = flight.receivers(above: limits.perReceiver - most)
         let now = surroundings.clock.now
         surroundings.checkpoint(.beforeClaim)
         let claims = try await surroundings.store.claim(

@@ -10,6 +10,8 @@ public struct SettingsReader<Deferred: Sendable> {
     public enum Reading {
         /// This text counts.
         case text(String)
+        /// This text counts, and no message may show it. `name` says in one what gave it: `` `${{ secret.NAME }}` ``.
+        case hidden(String, name: String)
         case deferred(Deferred)
         case refused([Diagnostic])
     }
@@ -48,6 +50,13 @@ public struct SettingsReader<Deferred: Sendable> {
 
     /// Adds a problem found elsewhere, so that all are told together.
     public mutating func report(_ diagnostic: Diagnostic) { diagnostics.report(diagnostic) }
+
+    /// The place of a node, without its line where that holds a secret.
+    public func place(of node: Node) -> Diagnostic.Place {
+        var place = Diagnostic.Place(node, file: file)
+        if secretLines.contains(place.line) { place.excerpt = nil }
+        return place
+    }
 
     /// Reports a problem of a node.
     public mutating func report(code: String, _ message: String, at node: Node, help: String? = nil) {
@@ -160,6 +169,12 @@ public struct SettingsReader<Deferred: Sendable> {
         case .refused(let problems):
             diagnostics.all += problems
             return nil
+        case .hidden(let text, let name):
+            guard let value = try? type.value(of: text) else {
+                report(code: "wrong-value", "what \(name) gives is not \(type.wanted)", at: node)
+                return nil
+            }
+            return .value(value)
         case .text(let text):
             do throws(SettingProblem) {
                 return .value(try type.value(of: text))
@@ -199,17 +214,6 @@ public struct SettingsReader<Deferred: Sendable> {
 }
 
 extension SettingsReader where Deferred == Never {
-    /// A reader that puts nothing off: `text` gives each scalar's text as it counts, or what is wrong with it.
-    public init(file: String, text: @escaping (_ node: Node, _ text: String, _ setting: Setting) throws(Diagnostics) -> String) {
-        self.init(file: file) { node, written, setting in
-            do throws(Diagnostics) {
-                return .text(try text(node, written, setting))
-            } catch {
-                return .refused(error.all)
-            }
-        }
-    }
-
     /// A reader that takes every scalar as it is written.
     public init(file: String) { self.init(file: file) { _, text, _ in .text(text) } }
 

@@ -31,6 +31,19 @@ enum StoreFile {
         return stat(path, &facts) == 0 && facts.st_size == 0
     }
 
+    /// What tells a file from every other.
+    struct Identity: Sendable, Hashable {
+        var device: UInt
+        var number: UInt
+    }
+
+    /// The file that a path names now; nil when it names none.
+    static func identity(of path: String) -> Identity? {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return nil }
+        return Identity(device: UInt(facts.st_dev), number: UInt(facts.st_ino))
+    }
+
     /// What opening `path` failed with, for people.
     static func cannotOpen(_ path: String, _ code: Int32) -> StoreError {
         switch code {

@@ -107,10 +107,10 @@ extension SQL {
             WHERE state = 'running' AND state <> 'done' AND (:everything OR lease_until <= :now)
             """
 
-        /// What was made while the clock was ahead waits for the time it was made no longer.
+        /// What was made or last tried while the clock was ahead waits for that time no longer.
         static let advance = """
             UPDATE delivery SET run_at = :now
-            WHERE state = 'available' AND state <> 'done' AND created > :now AND run_at > :now
+            WHERE state = 'available' AND state <> 'done' AND run_at > :now AND (created > :now OR started > :now)
             """
 
         static let wake = """
@@ -132,6 +132,7 @@ extension SQL {
                     SELECT min(run_at) FROM delivery
                     WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = waiting.receiver) AS moment
                 FROM waiting
+                WHERE receiver NOT IN (SELECT value FROM json_each(:receivers))
                 UNION ALL
                 SELECT min(lease_until) FROM delivery WHERE state = 'running' AND state <> 'done')
             """

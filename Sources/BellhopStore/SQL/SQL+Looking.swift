@@ -63,6 +63,8 @@ extension SQL {
     /// Pruning walks a table from its oldest row in steps, and stops at the first step with nothing old in it. A row that is newer
     /// than those after it (somebody set the clock) is left for later.
     enum Pruning {
+        static let delivery = "SELECT 1 FROM delivery WHERE name = :name"
+
         static let events = """
             SELECT count(*), max(sequence), coalesce(sum(time < :before), 0)
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)

@@ -17,5 +17,6 @@ enum SQL {
         static let set =
             "INSERT INTO note (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         static let forget = "DELETE FROM note WHERE key = :key"
+        static let startingWith = "SELECT key FROM note WHERE key >= :first AND key < :end"
     }
 }

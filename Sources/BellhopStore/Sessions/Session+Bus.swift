@@ -58,12 +58,6 @@ extension Session {
 
     private static let damagedNote = "store/damaged-events"
 
-    func events(_ statement: inout Prepared) throws -> [StoredEvent] {
-        var events: [StoredEvent] = []
-        while try statement.next() { events.append(try StoredEvent(statement)) }
-        return events
-    }
-
     func state(for keys: [StateKey]) throws -> [StateKey: JSON] {
         var values: [StateKey: JSON] = [:]
         var statement = try prepare(SQL.Bus.state)

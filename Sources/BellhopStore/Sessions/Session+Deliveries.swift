@@ -39,17 +39,19 @@ extension Session {
     }
 
     func rescue(everything: Bool, at now: Timestamp) throws -> Int {
-        if everything {
-            var advance = try prepare(SQL.Deliveries.advance)
-            try advance.bind(":now", now)
-            try advance.run()
-        }
+        if everything { try bringForward(at: now) }
         let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
         var statement = try prepare(SQL.Deliveries.rescue)
         try statement.bind(":now", now)
         try statement.bind(":failure", text: failure.stored.encoded())
         try statement.bind(":everything", everything)
         return try statement.run()
+    }
+
+    func bringForward(at now: Timestamp) throws {
+        var statement = try prepare(SQL.Deliveries.advance)
+        try statement.bind(":now", now)
+        try statement.run()
     }
 
     func wake(receiver: String, at now: Timestamp) throws {
@@ -72,8 +74,9 @@ extension Session {
         return hops
     }
 
-    func nextDue() throws -> Timestamp? {
+    func nextDue(excluding receivers: Set<String>) throws -> Timestamp? {
         var statement = try prepare(SQL.Deliveries.nextDue)
+        try statement.bind(":receivers", text: JSON.array(receivers.sorted().map(JSON.string)).encoded())
         return try statement.next() ? statement.optionalTime(0) : nil
     }
 

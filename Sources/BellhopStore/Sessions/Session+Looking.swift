@@ -12,7 +12,7 @@ extension Session {
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
     }
 
-    func events(_ query: EventQuery) throws -> [StoredEvent] {
+    func events(_ query: EventQuery) throws -> EventPage {
         var statement = try prepare(query.after == nil ? SQL.Looking.events : SQL.Looking.eventsAfter)
         if let after = query.after { try statement.bind(":after", after) }
         try statement.bind(":types", text: Self.list(query.types.map(\.name)))
@@ -21,8 +21,13 @@ extension Session {
         try statement.bind(":task", query.task)
         try statement.bind(":id", query.id.map(Self.prefix))
         try statement.bind(":limit", query.limit)
-        let found = try events(&statement)
-        return query.after == nil ? found.reversed() : found
+        var page = EventPage(events: [])
+        while try statement.next() {
+            page.end = max(page.end ?? 0, statement.int(0))
+            do { page.events.append(try StoredEvent(statement)) } catch is DamagedValue { page.unreadable += 1 }
+        }
+        if query.after == nil { page.events.reverse() }
+        return page
     }
 
     func deliveries(_ query: DeliveryQuery) throws -> [DeliveryRecord] {

@@ -26,7 +26,7 @@ extension Session {
         case .rest:
             // A task that is forgotten counts its changes anew: its new events must not meet old ones of the same identity.
             let limit = now - max(retention.forgotten, retention.events)
-            return (try forget(before: limit, keeping: scopes) + expire(at: now), nil)
+            return (try forget(before: limit, keeping: scopes) + expire(at: now) + forgetNotes(), nil)
         }
     }
 
@@ -73,6 +73,27 @@ extension Session {
                 try statement.bind(":scope", scope)
                 count += try statement.run()
             }
+        }
+        return count
+    }
+
+    /// Forgets what was noted of deliveries that are gone.
+    private func forgetNotes() throws -> Int {
+        var looking = try prepare(SQL.Notes.startingWith)
+        try looking.bind(":first", Delivery.notePrefix)
+        // What comes after every text that begins so: `0` follows `/`.
+        try looking.bind(":end", Delivery.notePrefix.dropLast() + "0")
+        var keys: [String] = []
+        while try looking.next() { keys.append(looking.text(0)) }
+        var finding = try prepare(SQL.Pruning.delivery)
+        var count = 0
+        for key in keys {
+            try finding.bind(":name", key: String(key.dropFirst(Delivery.notePrefix.count)))
+            let isThere = try finding.next()
+            finding.stop()
+            if isThere { continue }
+            try setNote(key, to: nil)
+            count += 1
         }
         return count
     }

@@ -27,7 +27,7 @@ struct EvalSession: Sendable {
     }
 
     mutating func look(atEvent id: String) async throws(Trouble) {
-        let found = try await config.answer(.events(EventQuery(id: id, limit: 2))).asArray ?? []
+        let found = try await config.answer(.events(EventQuery(id: id, limit: 2)))["events"]?.asArray ?? []
         let exact = found.first { $0["id"]?.asString == id }
         guard let json = exact ?? found.first else {
             throw Trouble(.problem, "There is no event \(id.visible): `bellhop events` lists them.")

@@ -42,11 +42,18 @@ struct Events: AsyncParsableCommand {
             since: since.flatMap { try? DurationText.parse($0) }.map { SystemClock().now - $0 }, limit: limit)
         let link = try await config.storeLink()
         while true {
-            let events = try await link.answer(.events(query)).asArray ?? []
+            let page = try await link.answer(.events(query))
+            let events = page["events"]?.asArray ?? []
             for event in events { show(event) }
+            if let count = page["unreadable"]?.asInt, count > 0 {
+                Console.note(
+                    count == 1
+                        ? "1 event was passed over: what the store has of it cannot be read."
+                        : "\(count) events were passed over: what the store has of them cannot be read.")
+            }
             if let id, events.isEmpty, !follow { throw Trouble(.problem, "There is no event \(id).") }
             guard follow else { return }
-            if let last = events.last?["sequence"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }
+            if let last = page["end"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }
             query.limit = 1000
             try await Task.sleep(for: .milliseconds(300))
         }

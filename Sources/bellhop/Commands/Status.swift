@@ -20,6 +20,12 @@ struct Status: AsyncParsableCommand {
         } else {
             Console.data("No agent is running; this is what its store holds.")
         }
+        if let trouble = status["agent"]?["store_trouble"], trouble != .null {
+            let times = trouble["times"]?.asInt ?? 1
+            Console.data(
+                "The store failed \(times == 1 ? "once" : "\(times) times") since then, the last time at \(trouble["time"].words) "
+                    + "(\(trouble["doing"].words)): \(trouble["message"].words)")
+        }
         printSources(status["sources"]?.asArray ?? [])
         printRules(status["rules"]?.asArray ?? [])
         let deliveries = status["deliveries"]?.asObject ?? [:]

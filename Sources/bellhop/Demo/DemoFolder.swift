@@ -1,3 +1,4 @@
+import BellhopAgent
 import BellhopCore
 import Glibc
 
@@ -37,14 +38,7 @@ struct DemoFolder {
 
     func remove() {
         for folder in [path + "/rules", path + "/logs", path] {
-            guard let stream = opendir(folder) else { continue }
-            while let entry = readdir(stream) {
-                let name = withUnsafePointer(to: entry.pointee.d_name) { pointer in
-                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if name != ".", name != ".." { unlink("\(folder)/\(name)") }
-            }
-            closedir(stream)
+            for name in Folder.names(in: folder) ?? [] { unlink("\(folder)/\(name)") }
             rmdir(folder)
         }
     }

@@ -34,7 +34,7 @@ struct Trouble: Error {
             switch error.kind {
             case .full: .inputOutput
             case .busy: .tryLater
-            case .damaged, .newer, .cannotOpen: .cannotCreate
+            case .damaged, .newer, .cannotOpen, .lost: .cannotCreate
             case .other: .problem
             }
         message = error.message

@@ -59,7 +59,6 @@ import Testing
     @Test func `secrets are taken out of texts, as they are and as addresses have them`() {
         let text = Redaction.scrub("GET /x?k=s%26cret and s&cret, not abc", of: ["s&cret", "abc"])
         #expect(text == "GET /x?k=••• and •••, not abc")
-        #expect(Redaction.shown(["Authorization": "Basic x", "Accept": "*/*"]) == ["Authorization": "•••", "Accept": "*/*"])
         #expect(Redaction.excerpt("one\n two\u{7}  three", length: 9) == "one two t…")
     }
 }

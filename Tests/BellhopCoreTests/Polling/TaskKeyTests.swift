@@ -13,6 +13,15 @@ struct TaskKeyTests {
         #expect(TaskKey(text) == TaskKey(text))
     }
 
+    @Test func `a key says whether it is one of 32 digits`() {
+        #expect(TaskKey("0123456789abcdef0123456789abcdef").isDigits)
+        for text in [
+            "", "0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcdeF", "0123456789abcdef0123456789abcdefg",
+        ] {
+            #expect(!TaskKey(text).isDigits)
+        }
+    }
+
     @Test func `keys are in the order of their texts`() {
         var random = SeededRandom(seed: 5)
         let texts =

@@ -9,7 +9,7 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, commit, setHealth, append, unrouted, state, route, register, nextTimer, dueTimers,
             fire
-        case claim, finish, rescue, wake, nextDue, decide, status, events, deliveries, prune, note
+        case claim, finish, rescue, wake, bringForward, nextDue, decide, status, events, deliveries, prune, note
     }
 
     enum Moment: Sendable {
@@ -119,8 +119,11 @@ final class FaultyStore: Store {
     func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
         try await through(.wake) { () throws(StoreError) in try await base.wake(receiver: receiver, at: now) }
     }
-    func nextDue() async throws(StoreError) -> Timestamp? {
-        try await through(.nextDue) { () throws(StoreError) in try await base.nextDue() }
+    func bringForward(at now: Timestamp) async throws(StoreError) {
+        try await through(.bringForward) { () throws(StoreError) in try await base.bringForward(at: now) }
+    }
+    func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {
+        try await through(.nextDue) { () throws(StoreError) in try await base.nextDue(excluding: receivers) }
     }
     @discardableResult
     func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int {
@@ -129,7 +132,7 @@ final class FaultyStore: Store {
     func status() async throws(StoreError) -> StoreStatus {
         try await through(.status) { () throws(StoreError) in try await base.status() }
     }
-    func events(_ query: EventQuery) async throws(StoreError) -> [StoredEvent] {
+    func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
         try await through(.events) { () throws(StoreError) in try await base.events(query) }
     }
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {

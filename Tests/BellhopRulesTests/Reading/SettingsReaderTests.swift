@@ -19,10 +19,10 @@ import YAML
 
     private static func read(
         _ text: String,
-        hook: @escaping (Node, String, Setting) throws(Diagnostics) -> String = { _, text, _ throws(Diagnostics) in text }
+        hook: @escaping SettingsReader<Never>.Hook = { _, text, _ in .text(text) }
     ) throws -> (Settings, String) {
         let root = try #require(try YAML.parse(text).first?.root)
-        var reader = SettingsReader<Never>(file: "bellhop.yaml", text: hook)
+        var reader = SettingsReader<Never>(file: "bellhop.yaml", hook: hook)
         let settings = reader.settings(root, as: settings, of: "source `x`")
         return (settings, reader.diagnostics.all.map { $0.rendered() }.joined(separator: "\n"))
     }
@@ -121,17 +121,31 @@ import YAML
 
     @Test func `a hook gives the text that counts, or refuses it`() throws {
         let (settings, said) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") {
-            node, text, _ throws(Diagnostics) in
+            node, text, _ in
             switch text {
-            case "$A": return "replaced"
-            case "$B": return "7"
-            case "$C":
-                throw Diagnostics([Diagnostic(code: "missing", "there is no C", at: Diagnostic.Place(node, file: "bellhop.yaml"))]
-                )
-            default: return text
+            case "$A": .text("replaced")
+            case "$B": .text("7")
+            case "$C": .refused([Diagnostic(code: "missing", "there is no C", at: Diagnostic.Place(node, file: "bellhop.yaml"))])
+            default: .text(text)
             }
         }
         #expect(settings.values == ["name": "replaced", "count": 7, "list": ["replaced", "b"], "every": 60_000_000])
         #expect(said == "bellhop.yaml:4:7: error: there is no C [missing]\n  4 | kind: $C\n    |       ^~")
+    }
+
+    @Test func `what a hook hides is in no message, and hides no word of one`() throws {
+        let (settings, said) = try Self.read("name: $A\ncount: $A\nkind: c") { _, text, _ in
+            text == "$A" ? .hidden("number", name: "`A`") : .text(text)
+        }
+        #expect(settings.text("name") == "number")
+        #expect(
+            said == """
+                bellhop.yaml:2:8: error: what `A` gives is not a whole number from 1 to 9 [wrong-value]
+                  2 | count: $A
+                    |        ^~
+                bellhop.yaml:3:7: error: `c` is not `a` or `b` [wrong-value]
+                  3 | kind: c
+                    |       ^ did you mean `a`?
+                """)
     }
 }

@@ -4,21 +4,34 @@ import Testing
 
 @Suite struct `Claiming deliveries` {
     @Test(arguments: StoreUnderTest.allCases)
+    func `what comes next is asked without the receivers that are busy`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var deliveries = (1...2).map { Sample.delivery($0) }
+        deliveries[0].id.receiver = "busy"
+        deliveries[1].id.receiver = "free"
+        deliveries[1].runAt = bench.after(60)
+        try await bench.store.route(Routing(deliveries: deliveries))
+        #expect(try await bench.store.nextDue(excluding: []) == bench.now)
+        #expect(try await bench.store.nextDue(excluding: ["busy"]) == bench.after(60))
+        #expect(try await bench.store.nextDue(excluding: ["busy", "free"]) == nil)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a claim takes what is due, once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var later = Sample.delivery(2)
         later.runAt = bench.after(30)
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), later]))
-        #expect(try await bench.store.nextDue() == bench.now)
+        #expect(try await bench.store.nextDue(excluding: []) == bench.now)
         let claims = try await bench.claim()
         #expect(claims.map(\.delivery) == [Sample.delivery(1)])
         #expect(claims.map(\.lease.until) == [bench.after(60)])
         #expect(claims.map(\.attempt) == [Attempt(number: 1, now: bench.now)])
         #expect(try await bench.claim().isEmpty)
-        #expect(try await bench.store.nextDue() == bench.after(30))
+        #expect(try await bench.store.nextDue(excluding: []) == bench.after(30))
         await bench.clock.pass(30)
         #expect(try await bench.claim().map(\.delivery) == [later])
-        #expect(try await bench.store.nextDue() == bench.after(30))  // the first lease's end
+        #expect(try await bench.store.nextDue(excluding: []) == bench.after(30))  // the first lease's end
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -40,7 +53,7 @@ import Testing
         try await bench.finish(first[0], .retry(at: bench.after(20), Sample.failure))
         try await bench.finish(first[1], .done(Sample.receipt))
         #expect(try await bench.claim().isEmpty)
-        #expect(try await bench.store.nextDue() == bench.after(20))
+        #expect(try await bench.store.nextDue(excluding: []) == bench.after(20))
         await bench.clock.pass(20)
         let again = try await bench.claim()
         #expect(again.map(\.delivery.id) == [Sample.delivery(1, lane: "a").id])

@@ -1,8 +1,22 @@
 import BellhopCore
-import BellhopStore
 import Testing
 
+@testable import BellhopStore
+
 @Suite struct `Looking into the store` {
+    @Test(arguments: StoreUnderTest.allCases)
+    func `events that cannot be read are passed over and counted`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.append((1...5).map { Sample.event($0) })
+        try await bench.store.write { try $0.run("UPDATE event SET data = '{\"task\":' WHERE sequence IN (2, 5)") }
+        let page = try await bench.store.events(EventQuery())
+        #expect(page.map(\.sequence) == [1, 3, 4])
+        #expect(page.unreadable == 2)
+        #expect(page.end == 5)
+        let rest = try await bench.store.events(EventQuery(after: 4))
+        #expect(rest.isEmpty && rest.unreadable == 1 && rest.end == 5)
+    }
+
     @Test(arguments: StoreUnderTest.allCases)
     func `status counts`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()

@@ -58,7 +58,7 @@ import Testing
         let failure = Failure(.unauthenticated, .pauseConnection, "The password was refused.")
         for claim in try await bench.claim() { try await bench.finish(claim, .paused(failure, until: bench.after(300))) }
         #expect(try await bench.claim().isEmpty)
-        #expect(try await bench.store.nextDue() == bench.after(300))
+        #expect(try await bench.store.nextDue(excluding: []) == bench.after(300))
         let record = try await bench.store.deliveries(DeliveryQuery())[0]
         #expect(record.attempts == 0)
         #expect(record.failure == failure)
@@ -82,7 +82,7 @@ import Testing
         #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [death])
         let record = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))[0]
         #expect(record.failure == Sample.failure)
-        #expect(try await bench.store.nextDue() == nil)
+        #expect(try await bench.store.nextDue(excluding: []) == nil)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -131,6 +131,29 @@ import Testing
         #expect(next.map(\.delivery.id) == [deliveries[1].id])
         try await bench.finish(next[0], .done(Sample.receipt))
         #expect(try await bench.claim().map(\.delivery.id) == [deliveries[0].id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a person's retry takes what waits for its next try`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        try await bench.finish(bench.claim()[0], .retry(at: bench.after(600), Sample.failure))
+        #expect(try await bench.claim().isEmpty)
+        #expect(try await bench.store.decide(.retry, on: [Sample.delivery(1).id], at: bench.now) == 1)
+        #expect(try await bench.claim().map(\.attempt.number) == [1])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what was last tried while the clock was ahead is due once it is put back`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...2).map { Sample.delivery($0) }))
+        try await bench.finish(bench.claim(1)[0], .retry(at: bench.after(600), Sample.failure))
+        await bench.clock.pass(3600)
+        try await bench.finish(bench.claim(1, for: 60)[0], .retry(at: bench.after(600), Sample.failure))
+        try await bench.store.bringForward(at: bench.after(-3300))
+        // The one that was tried before that moment keeps its own time.
+        let due = try await bench.store.claim(limit: 9, excluding: [], until: bench.now, at: bench.after(-3300))
+        #expect(due.map(\.attempt.number) == [2])
     }
 
     @Test(arguments: StoreUnderTest.allCases)

@@ -37,6 +37,20 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `what was noted of a delivery goes with it, other notes stay`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let deliveries = (1...2).map { Sample.delivery($0) }
+        try await bench.store.route(Routing(deliveries: deliveries))
+        for delivery in deliveries { try await bench.store.setNote(Delivery.notePrefix + delivery.id.text, to: ["refusals": 1]) }
+        try await bench.store.setNote("unproved", to: 1)
+        try await bench.finish(bench.claim(1)[0], .done(Sample.receipt))
+        #expect(try await bench.store.prune(retention, at: bench.after(101)) == 2)
+        #expect(try await bench.store.note(Delivery.notePrefix + deliveries[0].id.text) == nil)
+        #expect(try await bench.store.note(Delivery.notePrefix + deliveries[1].id.text) == ["refusals": 1])
+        #expect(try await bench.store.note("unproved") == 1)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `removed tasks, expired state and scopes nobody opens are forgotten in their time`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)

@@ -96,7 +96,7 @@ enum StoreTrials {
             times.append(
                 try await Stopwatch.seconds {
                     _ = try await store.claim(limit: 10, excluding: ["busy"], until: now + .seconds(60), at: now)
-                    _ = try await store.nextDue()
+                    _ = try await store.nextDue(excluding: ["busy"])
                 })
         }
         try await store.close()

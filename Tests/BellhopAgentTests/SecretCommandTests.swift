@@ -1,0 +1,79 @@
+import BellhopAgent
+import BellhopCore
+import BellhopTesting
+import Testing
+
+/// Secrets that a command prints.
+@Suite struct SecretCommandTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// What bellhop.yaml gives with such a script as its store of secrets, and where the script finds nothing, with what else.
+    private func problem(_ script: String, besides others: String = "", patience: Duration = .seconds(30)) async throws -> String
+    {
+        try folder.write("vault", "#!/bin/sh\n" + script, mode: 0o700)
+        let text = """
+            version: 1
+            secrets: [command: ["\(folder.path)/vault", --token=hunter1]\(others)]
+            connections:
+              ops: {kind: slack, url: "https://example.com/${{ secret.chat }}"}
+            """
+        let loader = ConfigurationLoader(
+            environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: patience)
+        let told: String
+        do throws(ConfigurationError) {
+            let configuration = try await loader.load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+            told = "url " + (configuration.connection("ops")?.settings.text("url") ?? "-")
+        } catch {
+            told = Self.words(error)
+        }
+        return told.replacing(folder.path, with: "FOLDER")
+    }
+
+    private static func words(_ error: ConfigurationError) -> String {
+        switch error {
+        case .diagnostics(let problems): problems.all.map { $0.rendered() }.joined(separator: "\n")
+        case .unreadable(let message): message
+        case .secret(let error): error.message
+        }
+    }
+
+    @Test func `a command prints the secret whose name it is given`() async throws {
+        #expect(try await problem("echo \"$2-1\"") == "url https://example.com/chat-1")
+    }
+
+    @Test func `a command that fails is told with its status, and nothing that it said`() async throws {
+        let told = try await problem("echo hunter2; echo hunter3 >&2; exit 3")
+        #expect(
+            told.contains(
+                "the command `FOLDER/vault` did not give the secret `chat`: it ended with exit status 3 [failed-secret]"))
+        #expect(told.hasPrefix("FOLDER/bellhop.yaml:4:"))
+        #expect(!told.contains("hunter"))
+        #expect(try await problem("kill -9 $$").contains("it ended with signal 9"))
+    }
+
+    @Test func `where a command fails, the next store is asked`() async throws {
+        try folder.write("secrets/chat", "abc\n")
+        #expect(try await problem("exit 1", besides: ", folder: secrets") == "url https://example.com/abc")
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["exec sleep 600", "sleep 600; echo late"])
+    func `a command that hangs is ended and told`(_ script: String) async throws {
+        #expect(
+            try await problem(script, patience: .seconds(1))
+                == "The command `FOLDER/vault` of `secrets:` was ended: it had not printed the secret `chat` after 1 seconds. Does it wait for a passphrase?"
+        )
+    }
+
+    @Test func `a command that is not there is told by its name alone`() async throws {
+        let text = "version: 1\nsecrets: [command: [no-such-vault, --token=hunter1]]\nrules: \"${{ secret.a }}\"\n"
+        let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
+        do throws(ConfigurationError) {
+            _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
+            Issue.record("it was taken")
+        } catch {
+            #expect(Self.words(error) == "The command `no-such-vault` of `secrets:` could not be run: is it installed?")
+        }
+    }
+}
