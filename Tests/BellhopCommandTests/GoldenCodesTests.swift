@@ -1,0 +1,59 @@
+import BellhopTesting
+import Foundation
+import Testing
+
+/// Every code that the sources give a diagnostic or a failed evaluation stands on a golden page.
+@Suite struct GoldenCodesTests {
+    /// Codes that no command can be made to show, each with the reason.
+    static let unreachable = [
+        "out-of-memory": "said when libyaml cannot allocate, which ends other parts of a process first",
+        "yaml-syntax": "stands ready for messages of a libyaml to come; those of 0.2.5 all have words of their own",
+        "optional-syntax":
+            "for environments without optional values, of which Bellhop has none; Tests/CELTests/LibraryTests shows it",
+        "host": "checking a rule refuses beforehand every call of a function that would find no event or no time",
+    ]
+
+    @Test func `each code has a page`() throws {
+        let pages = try Self.texts(in: ["Tests/BellhopCommandTests/Golden", "Tests/BellhopRulesTests/Golden"], ending: ".txt")
+            .joined(separator: "\n")
+        let codes = try Self.codes()
+        #expect(codes.count > 110, "the codes are not found any more")
+        let missing = codes.filter { !pages.contains("[\($0)]") && Self.unreachable[$0] == nil }.sorted()
+        #expect(missing.isEmpty, "add a command that shows it to a page in Tests/BellhopCommandTests/Golden, and record it")
+    }
+
+    @Test func `no exception is one any more`() throws {
+        let pages = try Self.texts(in: ["Tests/BellhopCommandTests/Golden"], ending: ".txt").joined(separator: "\n")
+        let codes = try Self.codes()
+        for code in Self.unreachable.keys {
+            #expect(codes.contains(code), "\(code) is no code")
+            #expect(!pages.contains("[\(code)]"), "\(code) has a page")
+        }
+    }
+
+    /// The codes as the sources write them: behind `code:`, as the first argument of `report`, and as raw values of enums of codes.
+    private static func codes() throws -> Set<String> {
+        var codes: Set<String> = []
+        for text in try texts(in: ["Sources"], ending: ".swift") {
+            for found in text.matches(of: /\bcode:\s*([^,\n]*)/) {
+                for word in found.1.matches(of: /"([a-z0-9]+(?:-[a-z0-9]+)*)"/) { codes.insert(String(word.1)) }
+            }
+            for found in text.matches(of: /\breport\(\s*"([a-z0-9]+(?:-[a-z0-9]+)*)"/) { codes.insert(String(found.1)) }
+            guard text.contains(/enum Code: String/) else { continue }
+            for found in text.matches(of: /\bcase \w+ = "([a-z0-9]+(?:-[a-z0-9]+)*)"/) { codes.insert(String(found.1)) }
+        }
+        return codes.union(["missing-secret", "missing-variable"])
+    }
+
+    private static func texts(in folders: [String], ending: String) throws -> [String] {
+        var texts: [String] = []
+        for folder in folders {
+            let root = Repository.root.appending(path: folder)
+            let found = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
+            while let file = found?.nextObject() as? URL {
+                if file.lastPathComponent.hasSuffix(ending) { texts.append(try String(contentsOf: file, encoding: .utf8)) }
+            }
+        }
+        return texts
+    }
+}
