@@ -55,7 +55,8 @@ public struct Engine: Service {
     /// Everything but the dispatcher: these loops may be cancelled between two turns, and inside of a poll.
     private func begin() async {
         let router = Router(surroundings, shelf: shelf)
-        let timers = TimerLoop(surroundings, shelf: shelf)
+        let firstLook = FirstLook(sources.map(\.0.name))
+        let timers = TimerLoop(surroundings, shelf: shelf, after: firstLook)
         let maintenance = Maintenance(
             surroundings, retention: retention, firstLeaseEnd: { [dispatcher] in dispatcher.firstLeaseEnd })
         await withDiscardingTaskGroup { group in
@@ -65,7 +66,7 @@ public struct Engine: Service {
             for (source, plan) in sources {
                 group.addTask {
                     var poller = Poller(source, plan: plan, in: surroundings)
-                    await poller.run()
+                    await poller.run { firstLook.happened(at: source.name, in: surroundings) }
                 }
             }
         }

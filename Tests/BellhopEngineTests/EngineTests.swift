@@ -35,6 +35,63 @@ import Testing
         #expect(try await bench.store.status().unrouted == 0)
     }
 
+    @Test func `a digest that came due while nobody was there tells of the tasks there are now`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<3))
+        let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
+        let action = ScriptedAction()
+        func engine(_ shelf: RuleShelf) -> Engine {
+            Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        }
+        _ = try await engine(try await bench.shelf(rules, sources: [source])).runOnce()
+        await bench.clock.advance(by: .days(3))
+        source.remove("t0")
+        let (group, running) = start(engine(try await bench.shelf(rules, sources: [source])))
+        try await until { action.count > 0 }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(action.texts == ["2 open"])
+    }
+
+    @Test func `a source that hangs keeps what came due back for a minute`() async throws {
+        let bench = try Bench()
+        let source = ScriptedSource(clock: bench.clock, delay: .days(1))
+        let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: due}]"
+        _ = try await bench.shelf(rules, sources: [source])
+        await bench.clock.advance(by: .days(3))
+        let shelf = try await bench.shelf(rules, sources: [source])
+        let action = ScriptedAction()
+        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let (group, running) = start(engine)
+        await bench.run(until: bench.now + .seconds(59))
+        #expect(action.count == 0)
+        await bench.run(until: bench.now + .seconds(2))
+        try await until { action.count == 1 }
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
+
+    @Test func `a source that was never read has no known number of tasks`() async throws {
+        let bench = try Bench()
+        let source = bench.source()
+        source.edit { $0.lists = [.failure(Failure(.unreachable, .retry(after: nil), "nobody there"))] }
+        let rules = "rule: digest\non: {every: 1h}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
+        let shelf = try await bench.shelf(rules, sources: [source])
+        let engine = Engine(
+            bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        await bench.clock.advance(by: .seconds(3600))
+        _ = try await engine.runOnce()
+        guard case .dead(let failure)? = try await bench.deliveries().first?.delivery.initial else {
+            Issue.record("the digest is not dead")
+            return
+        }
+        #expect(failure.message.contains("the tasks of `my-work` are not known: no poll has succeeded yet"))
+        _ = try await engine.runOnce()
+        await bench.clock.advance(by: .seconds(3600))
+        _ = try await engine.runOnce()
+        #expect(try await bench.deliveries(.done).map(\.delivery.text) == ["0 open"])
+    }
+
     @Test func `asked to stop, it ends at once though everybody sleeps`() async throws {
         let bench = try Bench()
         let sources = (0..<5).map { ScriptedSource("s\($0)", instance: "https://s\($0).example", clock: bench.clock) }

@@ -64,6 +64,16 @@ struct CheckerTests {
             "incomparable-types: `>` cannot compare a timestamp with a string at task.created > '2026-01-05T09:00:00Z' (write `task.created > timestamp('2026-01-05T09:00:00Z')`)"
         ),
         Line(
+            "task.created > '2026-01-05'",
+            "incomparable-types: `>` cannot compare a timestamp with a string at task.created > '2026-01-05' (write `task.created > timestamp(\"2026-01-05T00:00:00Z\")`)"
+        ),
+        Line(
+            "task.created > 'yesterday'",
+            "incomparable-types: `>` cannot compare a timestamp with a string at task.created > 'yesterday'"),
+        Line(
+            "task.priority == 'high'",
+            "incomparable-types: `==` cannot compare an int with a string at task.priority == 'high'"),
+        Line(
             "task.active == 'true'",
             "incomparable-types: `==` cannot compare a bool with a string at task.active == 'true' (write `task.active == true`)"),
         Line(

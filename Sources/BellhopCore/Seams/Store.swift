@@ -6,7 +6,8 @@ public protocol Store: Notebook {
     func open(_ scope: Scope, source: String, at now: Timestamp) async throws(StoreError) -> SourceMemory
     /// The tasks of these keys that the store has, removed ones included.
     func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask]
-    /// All tasks that are there now, per scope in the order of the listing that showed them first.
+    /// All tasks that are there now, per scope in the order of the listing that showed them first; nothing of a scope without a
+    /// baseline, of which nobody knows what is there.
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]]
     /// For each of these event subjects to which our rules wrote (a `comment`, an `update`; done, or perhaps done) since that moment:
     /// the highest hop among those deliveries. What such a task shows next may be our own doing.

@@ -19,8 +19,10 @@ public struct Poller: Sendable {
     }
 
     /// Polls on the plan's cadence until the task is cancelled.
-    public mutating func run() async {
+    /// - Parameter looked: called once, when the first poll has ended, well or not.
+    public mutating func run(looked: @Sendable () -> Void = {}) async {
         var wasBusy = true
+        var isFirst = true
         while !Task.isCancelled {
             let started = surroundings.clock.now
             var next: Timestamp
@@ -37,6 +39,8 @@ public struct Poller: Sendable {
                 next = memory == nil ? started + Surroundings.storePause : nextPoll(after: started, wasBusy: wasBusy)
                 memory = nil
             }
+            if isFirst { looked() }
+            isFirst = false
             guard await rest(until: next) else { return }
         }
     }

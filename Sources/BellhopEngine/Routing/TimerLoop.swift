@@ -5,14 +5,19 @@ import BellhopRules
 public struct TimerLoop: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
+    private let firstLook: FirstLook
 
-    public init(_ surroundings: Surroundings, shelf: RuleShelf) {
+    /// - Parameter firstLook: what came due while nobody was there waits until each source was looked at once, so that a digest tells
+    ///   of now rather than of the day the agent was stopped.
+    public init(_ surroundings: Surroundings, shelf: RuleShelf, after firstLook: FirstLook = FirstLook([])) {
         self.surroundings = surroundings
         self.shelf = shelf
+        self.firstLook = firstLook
     }
 
     /// Fires what is due, then waits for the next; returns when cancelled.
     public func run() async {
+        await firstLook.wait(in: surroundings)
         var latest = surroundings.clock.now
         while !Task.isCancelled {
             do {

@@ -49,6 +49,14 @@ final class EventFrame: Resolver {
 
     func value(of slot: Slot) -> Value? { read(facts.readers[slot.id]) }
 
+    /// Nobody knows how many tasks there are in a source that was never read: that is something else than none.
+    func reason(for slot: Slot) -> EvaluationError? {
+        guard case .tasks(let group) = facts.readers[slot.id] else { return nil }
+        let unread = group.sources.filter { snapshots[$0.scope] == nil }.map { "`\($0.name)`" }
+        let names = unread.joined(separator: " and ")
+        return unread.isEmpty ? nil : EvaluationError(.host, "the tasks of \(names) are not known: no poll has succeeded yet")
+    }
+
     func read(_ reader: SlotReader) -> Value? {
         switch reader {
         case .own(let name):
@@ -79,7 +87,7 @@ final class EventFrame: Resolver {
         case .user(let first): return .string(event.data["user"]?.asString ?? facts.users[event.source] ?? first)
         case .now: return now.map { Value($0) }
         case .rule(let name): return .string(name)
-        case .tasks(let group): return .list(Value.List(taskList(group)))
+        case .tasks(let group): return taskList(group).map { .list(Value.List($0)) }
         case .element: return element
         case .follow: return nil
         }
@@ -105,8 +113,13 @@ final class EventFrame: Resolver {
         return .object(TaskObject(snapshot, source: event.source, types: facts.types, type: facts.anyTask))
     }
 
-    private func taskList(_ group: TaskGroup) -> TaskList {
-        let tasks = group.sources.flatMap { source in (snapshots[source.scope] ?? []).map { (source.name, $0) } }
+    /// Nil when a source of the group was never read.
+    private func taskList(_ group: TaskGroup) -> TaskList? {
+        var tasks: [(String, Snapshot)] = []
+        for source in group.sources {
+            guard let known = snapshots[source.scope] else { return nil }
+            for task in known { tasks.append((source.name, task)) }
+        }
         return TaskList(tasks, types: facts.types, type: group.type)
     }
 }

@@ -20,6 +20,7 @@ struct TestRun {
     init(_ book: RuleBook, at start: Timestamp) {
         self.book = book
         now = start
+        for case .tasks(let group) in book.facts.readers { for source in group.sources { tasks[source.scope] = [] } }
         timers = book.registrations(at: start).compactMap { rule in
             rule.schedule.map { RuleTimer(rule: rule.name, due: $0.next) }
         }

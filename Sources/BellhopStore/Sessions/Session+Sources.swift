@@ -54,7 +54,7 @@ extension Session {
         var tasks: [Scope.ID: [Snapshot]] = [:]
         var statement = try prepare(SQL.Sources.snapshots)
         for id in Set(scopes) {
-            guard let row = try scope(id) else { continue }
+            guard let row = try scope(id), row.turn > 0 else { continue }
             var snapshots: [Snapshot] = []
             try statement.bind(":scope", row.id)
             while try statement.next() { snapshots.append(try snapshot(statement, 0)) }

@@ -102,12 +102,28 @@ extension Checker {
             return conversion(left, from: leftType, to: element).map { "`\($0) in \(source(right))`" }
         }
         guard symbol != "[]", symbol != "[?]" else { return nil }
+        // Where a text is written out that is no number, the number as text would never be equal to it.
+        for (node, type) in [(left, rightType), (right, leftType)] {
+            if case .literal(.string) = node.kind, Self.plain.contains(type.unwrapped) {
+                return conversion(node, from: .string, to: type).map { mended in
+                    node.id == left.id ? "`\(mended) \(symbol) \(source(right))`" : "`\(source(left)) \(symbol) \(mended)`"
+                }
+            }
+        }
         // A constant is mended before a field is.
         let newRight = { conversion(right, from: rightType, to: leftType).map { "`\(source(left)) \(symbol) \($0)`" } }
         let newLeft = { conversion(left, from: leftType, to: rightType).map { "`\($0) \(symbol) \(source(right))`" } }
         if case .literal = left.kind { return newLeft() ?? newRight() }
         if case .literal = right.kind { return newRight() ?? newLeft() }
         return leftType.unwrapped == .double ? newRight() : newLeft() ?? newRight()
+    }
+
+    /// Types whose values a text can be of, or not.
+    private static let plain: [CELType] = [.int, .uint, .double, .bool, .timestamp, .duration]
+
+    /// A time as `timestamp()` reads it: a day alone is its midnight in UTC, a blank may stand for the `T`.
+    private static func moment(_ text: String) -> String? {
+        [text, text + "T00:00:00Z", text + "Z", text.replacing(" ", with: "T") + "Z"].first { Value.Timestamp($0) != nil }
     }
 
     /// A part's text, changed so that it has another type.
@@ -117,8 +133,9 @@ extension Checker {
         case (.literal(.string(let value)), .int): return Int64(value).map(String.init)
         case (.literal(.string(let value)), .double): return Double(value).map { Numbers.text($0) }
         case (.literal(.string(let value)), .bool): return ["true", "false"].contains(value) ? value : nil
-        case (.literal(.string), .timestamp): return "timestamp(\(text))"
-        case (.literal(.string), .duration): return "duration(\(text))"
+        case (.literal(.string(let value)), .timestamp):
+            return Self.moment(value).map { $0 == value ? "timestamp(\(text))" : "timestamp(\"\($0)\")" }
+        case (.literal(.string(let value)), .duration): return Duration(cel: value) == nil ? nil : "duration(\(text))"
         case (.literal(.int(let value)), .string): return "\"\(value)\""
         case (.literal(.int(let value)), .double): return "\(value).0"
         case (.literal(.int(let value)), .uint): return value >= 0 ? "\(value)u" : nil

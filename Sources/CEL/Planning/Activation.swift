@@ -5,6 +5,13 @@ public protocol Resolver: AnyObject {
     /// For a path, nil means that the fields are to be followed from the variable's own value; a host that knows a shorter way gives
     /// the value. For a variable, nil means that it has none: an error where it is used.
     func value(of slot: Slot) -> Value?
+
+    /// Why a variable has no value now; nil where it is simply not known.
+    func reason(for slot: Slot) -> EvaluationError?
+}
+
+extension Resolver {
+    public func reason(for slot: Slot) -> EvaluationError? { nil }
 }
 
 /// What programs run on: the values of their slots, filled when first read and kept until the next event, and the storage of macros.
@@ -148,7 +155,7 @@ public final class Activation {
     /// The value of a slot that the resolver does not give.
     private func find(_ slot: Slot) throws(EvaluationError) -> Value {
         if let definition = slot.definition { return try definition.evaluate(self) }
-        guard !slot.path.isEmpty else { throw .unknownName(slot.variable) }
+        guard !slot.path.isEmpty else { throw resolver?.reason(for: slot) ?? .unknownName(slot.variable) }
         var value = try value(of: slot.root)
         for field in slot.path { value = try Fields.select(field, of: value) }
         return value

@@ -72,10 +72,15 @@ struct EvalSession: Sendable {
             })
     }
 
-    /// The tasks of all sources; none without a configuration.
+    /// The tasks of all sources that were read; none without a configuration.
     private func tasks() async throws(Trouble) -> [Scope.ID: [Snapshot]] {
         guard !surroundings.isOpen else { return [:] }
-        return Dictionary(grouping: try await seen(nil), by: \.scope).mapValues { $0.map(\.task.snapshot) }
+        var tasks: [Scope.ID: [Snapshot]] = [:]
+        for source in try await config.answer(.status)["sources"]?.asArray ?? [] where source["baseline"] == .bool(true) {
+            if let scope = source["scope"]?.asString { tasks[Scope.ID(text: scope)] = [] }
+        }
+        for (scope, task) in try await seen(nil) { tasks[scope, default: []].append(task.snapshot) }
+        return tasks
     }
 
     private func seen(_ name: String?) async throws(Trouble) -> [(scope: Scope.ID, task: (snapshot: Snapshot, source: String))] {
