@@ -37,7 +37,15 @@ enum ByHand {
 
     private static func contains(_ text: String, _ needle: StaticString) -> Bool {
         let found = text.utf8.withContiguousStorageIfAvailable { bytes in
-            memmem(bytes.baseAddress!, bytes.count, needle.utf8Start, needle.utf8CodeUnitCount) != nil
+            var rest = UnsafeRawBufferPointer(bytes)
+            let length = needle.utf8CodeUnitCount
+            // From one place where it may begin to the next.
+            while rest.count >= length, let place = memchr(rest.baseAddress!, Int32(needle.utf8Start[0]), rest.count - length + 1)
+            {
+                if memcmp(place, needle.utf8Start, length) == 0 { return true }
+                rest = UnsafeRawBufferPointer(rebasing: rest[(rest.baseAddress!.distance(to: place) + 1)...])
+            }
+            return false
         }
         return found ?? false
     }
