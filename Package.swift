@@ -130,8 +130,8 @@ let package = Package(
         .testTarget(
             name: "BellhopConnectorsTests",
             dependencies: [
-                "BellhopConnectors", "BellhopCore", "BellhopTesting", "Simulator", crypto, cryptoExtras, nioCore, nioHTTP1,
-                nioPosix, nioSSL,
+                "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopStore", "BellhopTesting", "Simulator", crypto,
+                cryptoExtras, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: house),
         .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore", "BellhopTesting"], swiftSettings: house),

@@ -13,7 +13,8 @@ public enum Catalogue {
     public static let connections: [ConnectionManifest] = kinds.map(\.manifest)
 
     public static let sources: [SourceManifest] = [
-        TrackerSource.manifest
+        TrackerSource.manifest,
+        TableSource.manifest,
     ]
 
     public static let actions: [ActionManifest] = [

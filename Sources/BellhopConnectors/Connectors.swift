@@ -55,6 +55,13 @@ public struct Connectors: Sendable {
         log = LogAction(baseFolder: environment.baseFolder, rotation: environment.logRotation, sink: environment.output)
     }
 
+    /// Lets all sources learn their schemas, at the same time; see ``BellhopCore/Source/prepare(offline:)``.
+    public func prepare(offline: Bool) async {
+        await withDiscardingTaskGroup { group in
+            for source in sources { group.addTask { await source.prepare(offline: offline) } }
+        }
+    }
+
     /// Who performs a delivery; nil when its receiver is not in the configuration any more.
     public func action(for delivery: Delivery) -> (any Action)? {
         if delivery.action == LogAction.manifest.kind { return log }

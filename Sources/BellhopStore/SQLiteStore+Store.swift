@@ -22,6 +22,13 @@ extension SQLiteStore: Store {
         return try await read { try $0.writes(to: subjects, since: since) }
     }
 
+    public func comments(
+        on subjects: [String], since: Timestamp
+    ) async throws(StoreError) -> [String: [WrittenComment]] {
+        guard !subjects.isEmpty else { return [:] }
+        return try await read { try $0.comments(on: subjects, since: since) }
+    }
+
     public func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
         try await write { try $0.commit(poll) }
     }

@@ -26,10 +26,11 @@ struct Workplace {
             // A receiver is only a name here: what it would need to be used may be missing.
             needed.connections.removeAll { connection in !configuration.sources.contains { $0.connection == connection.name } }
         }
+        let notes = StoredNotes(path: configuration.store)
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                needed, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in },
+                needed, clock: SystemClock(), events: Deaf(), notebook: notes, output: { _ in },
                 login: { connection in
                     try config.keychain.login(connection) ?? .init(username: "nobody-\(connection)", password: "none")
                 },
@@ -37,8 +38,10 @@ struct Workplace {
         } catch {
             throw Trouble(error)
         }
+        await connectors.prepare(offline: true)
         let surroundings = RuleLoading.surroundings(configuration, sources: connectors.sources)
         await connectors.shutdown()
+        await notes.close()
         return Workplace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
             surroundings: surroundings,

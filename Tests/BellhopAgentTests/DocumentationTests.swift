@@ -75,6 +75,14 @@ import Testing
         #expect(missing == [])
     }
 
+    @Test func `each capability of the five systems names a test that is there`() throws {
+        let rows = try DocumentationPage("Capabilities").text.split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let named = rows.compactMap { row in row.split(separator: "`").dropLast().last.map(String.init) }
+        #expect(named.count >= 50)
+        let tests = try Self.testSources()
+        #expect(named.filter { !tests.contains("func `\($0)`") } == [])
+    }
+
     /// The world of the configuration that the page Format begins with.
     private static func documented() async throws -> RuleSurroundings {
         let listing = try #require(try DocumentationPage("Format").listings.first { $0.text.hasPrefix("version: 1") })

@@ -76,6 +76,7 @@ public struct Assembly: Sendable {
             surroundings, shelf: shelf,
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, actions: { connectors.action(for: $0) })
+        await connectors.prepare(offline: false)
         let loaded = try await Self.installRules(configuration, connectors, shelf, surroundings)
         rulesAtStart = loaded.found.fingerprint
         warnings = loaded.found.problems.all + loaded.book.warnings

@@ -25,7 +25,7 @@ public enum ConfigurationManifest {
 
     /// What every source says besides its kind's own settings.
     public static let source: [Setting] = [
-        Setting("kind", .name, required: true, "What is watched: `tracker`."),
+        Setting("kind", .name, required: true, "What is watched: `tracker`, `table`."),
         Setting("connection", .name, required: true, "The connection it reads from."),
         Setting(
             "every", .either([.duration, .record(busyIdle)]), default: "1m",
@@ -48,5 +48,5 @@ public enum ConfigurationManifest {
         "eto", "mobilefirst", "http", "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie",
         "email",
     ]
-    public static let laterSources = ["table", "page", "touchpoints", "adapter", "rest"]
+    public static let laterSources = ["page", "touchpoints", "adapter", "rest"]
 }

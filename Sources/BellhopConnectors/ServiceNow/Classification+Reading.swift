@@ -86,6 +86,8 @@ extension Classification {
             case .listing: .ok(.null)
             case .rows: body["result"]?.asArray != nil ? .ok(body) : .badAnswer("the answer has no list in 'result'")
             case .record: body["result"]?.asObject != nil ? .ok(body) : .badAnswer("the answer has no record in 'result'")
+            case .batch:
+                body["serviced_requests"]?.asArray != nil ? .ok(body) : .badAnswer("the answer has no 'serviced_requests'")
             case .data: body["data"] != nil ? .ok(body) : .badAnswer("the answer has no 'data'")
             }
         } catch {

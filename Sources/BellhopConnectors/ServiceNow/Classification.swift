@@ -40,6 +40,8 @@ enum AnswerShape: Sendable, Hashable {
     case rows
     /// `result` with an object.
     case record
+    /// `serviced_requests`, the answers to the requests of a batch.
+    case batch
     /// `data`, as the Task Tracker answers a comment.
     case data
 }

@@ -91,16 +91,32 @@ struct Journal: Sendable {
         return isThere ? .written(nil) : .absent
     }
 
+    /// An entry of a history, under its heading.
+    struct Entry: Sendable, Hashable {
+        var heading: String
+        /// In the user's zone; nil in a format that is not the database's.
+        var time: Timestamp?
+        /// As people read the name.
+        var author: String
+        var text: String
+    }
+
     /// The entries of a history: each follows a line such as `2022-11-21 22:50:34 - System Administrator (Additional comments)`.
-    static func entries(of history: String) -> [(time: Timestamp?, text: String)] {
-        var entries: [(time: Timestamp?, lines: [Substring])] = []
+    static func entries(of history: String) -> [Entry] {
+        var entries: [(heading: Substring, lines: [Substring])] = []
         for line in history.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
             if line.last == ")", line.first?.isNumber == true, line.contains(" - "), line.contains("(") {
-                entries.append((Timestamp(serviceNow: line.prefix(19)), []))
+                entries.append((line, []))
             } else if !entries.isEmpty {
                 entries[entries.count - 1].lines.append(line)
             }
         }
-        return entries.map { ($0.time, $0.lines.joined(separator: "\n")) }
+        return entries.map { heading, lines in
+            let named = heading.firstRange(of: " - ").map { heading[$0.upperBound...] } ?? ""
+            let author = named.lastIndex(of: "(").map { ASCII.trimmed(String(named[..<$0])) } ?? ""
+            return Entry(
+                heading: String(heading), time: Timestamp(serviceNow: heading.prefix(19)), author: String(author),
+                text: lines.reversed().drop { $0.isEmpty }.reversed().joined(separator: "\n"))
+        }
     }
 }

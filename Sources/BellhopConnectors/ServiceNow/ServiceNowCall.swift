@@ -11,6 +11,8 @@ struct ServiceNowCall: Sendable {
     var notAfter: Timestamp?
     /// Nil for the connection's own.
     var timeout: Duration?
+    /// What reads by a longer address than this is sent in the body of a batch.
+    var longest = Int.max
 
     /// Reads rows or a record of the Table API. Version 2, in which a list without rows is 200.
     static func table(_ path: String, _ parameters: [(String, String)], expecting: AnswerShape) -> ServiceNowCall {

@@ -43,6 +43,15 @@ public struct ServiceNowConnection: Connection {
         name: String, settings: Settings, username: String? = nil,
         credentials: (@Sendable () async throws -> Credentials)? = nil, in surroundings: Surroundings
     ) throws(ConnectorError) {
+        try self.init(name: name, settings: settings, username: username, credentials: credentials, in: surroundings, over: nil)
+    }
+
+    /// - Parameter exchange: the way to the instance, where it is not the network.
+    init(
+        name: String, settings: Settings, username: String? = nil,
+        credentials: (@Sendable () async throws -> Credentials)? = nil, in surroundings: Surroundings,
+        over exchange: (any HTTPExchange)?
+    ) throws(ConnectorError) {
         let base = try Self.base(settings.text("instance") ?? "", connection: name)
         let auth = try Auth(settings, connection: name)
         let configuration = try HTTPConnection.Configuration(name: name, settings)
@@ -79,7 +88,7 @@ public struct ServiceNowConnection: Connection {
             connection: name, instance: base.origin, user: user, usesKeychain: auth == .keychain, sink: surroundings.events)
         func session(_ name: String) -> ServiceNowSession {
             ServiceNowSession(
-                name, base: base, exchange: http, username: user, credentials: source, memory: memory, events: events,
+                name, base: base, exchange: exchange ?? http, username: user, credentials: source, memory: memory, events: events,
                 clock: surroundings.clock)
         }
         reading = session("reading")
@@ -97,6 +106,7 @@ public struct ServiceNowConnection: Connection {
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
         switch kind {
         case TrackerSource.manifest.kind: try TrackerSource(name: name, settings: settings, connection: self)
+        case TableSource.manifest.kind: try TableSource(name: name, settings: settings, connection: self)
         default: nil
         }
     }

@@ -88,7 +88,7 @@ actor ServiceNowSession {
                     .forbidden, .giveUp,
                     "\(base.place) accepts the login of \(username), but refuses this request all the same (401).")
             default:
-                guard let failure = meaning.failure(of: base.place, changesSomething: call.method != "GET") else {
+                guard let failure = meaning.failure(of: base.place, changesSomething: call.changesSomething) else {
                     preconditionFailure("what is no good answer is a failure")
                 }
                 throw failure
@@ -98,6 +98,12 @@ actor ServiceNowSession {
 
     /// Sends a request with what this session has, and keeps the cookies of its answer.
     private func transmit(_ call: ServiceNowCall) async throws(Failure) -> (HTTPResponse, Classification) {
+        if let batch = call.inBatch {
+            let (response, meaning) = try await transmit(batch)
+            guard case .ok(let json) = meaning else { return (response, meaning) }
+            guard let inner = ServiceNowCall.reply(in: json, headers: response.headers) else { return (response, .dropped) }
+            return (inner, Classification(inner, to: base.with(target: call.target), expecting: call.expecting, at: clock.now))
+        }
         let address = base.with(target: call.target)
         var request = HTTPRequest(
             call.method, address, headers: ["Accept": "application/json"], body: call.body?.encoded(),
@@ -112,7 +118,7 @@ actor ServiceNowSession {
             jar.store(response.headers, from: address, at: now)
             return (response, Classification(response, to: address, expecting: call.expecting, at: now))
         } catch {
-            throw error.failure(changesSomething: request.changesSomething)
+            throw error.failure(changesSomething: call.changesSomething)
         }
     }
 

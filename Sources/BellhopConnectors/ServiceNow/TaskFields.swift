@@ -28,7 +28,10 @@ enum TaskFields {
     /// Reads `fields: [number, {caller_name: caller_id.name}]`; the built-in list when there is none.
     ///
     /// Where labels are wanted in the place of values, what was a number is its label's text.
-    static func schema(_ setting: JSON?, display: Display, source: String) throws(ConnectorError) -> TaskSchema {
+    /// - Parameter known: what a field is known to hold; nil where only the built-in list says.
+    static func schema(
+        _ setting: JSON?, display: Display, source: String, known: (String) -> FieldType? = { _ in nil }
+    ) throws(ConnectorError) -> TaskSchema {
         func problem(_ message: String) -> ConnectorError {
             ConnectorError(connection: source, setting: "fields", message)
         }
@@ -40,7 +43,7 @@ enum TaskFields {
                 throw problem("`\(path)` is no path to a field.")
             }
             guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is there twice.") }
-            let type = type(of: path)
+            let type = known(path) ?? type(of: path)
             fields.append(TaskSchema.Field(name, display == .labels && type == .int ? .text : type, path: path))
         }
         guard let setting else {

@@ -4,6 +4,8 @@ import BellhopCore
 struct TaskReading: Sendable {
     var schema: TaskSchema
     var display: Display
+    /// The table that is read, for rows that have no class of their own.
+    var table = "task"
     /// Where a person opens a task.
     var page: @Sendable (TaskKey) -> String
 
@@ -11,9 +13,21 @@ struct TaskReading: Sendable {
     static let own = ["sys_id", "number", "short_description", "sys_class_name", "active", "assigned_to"]
 
     /// What to ask for.
-    var paths: [String] {
+    var paths: [String] { paths { _ in true } }
+
+    /// - Parameter exists: false for fields that the table is known not to have.
+    func paths(_ exists: (String) -> Bool) -> [String] {
         var seen: Set<String> = []
-        return (Self.own + schema.fields.map(\.path)).filter { seen.insert($0).inserted }
+        return (Self.own.filter(exists) + schema.fields.map(\.path)).filter { seen.insert($0).inserted }
+    }
+
+    /// A task from its row in a table.
+    func snapshot(_ key: TaskKey, row: JSON) -> Snapshot {
+        let classOf = FieldValue(row["sys_class_name"])
+        let name = classOf.map(\.raw).flatMap { $0.isEmpty ? nil : $0 } ?? table
+        var snapshot = snapshot(key, row: row, type: classOf?.label ?? ClassNames.label(of: name))
+        snapshot.className = name
+        return snapshot
     }
 
     /// A task from its row; `type` is the group it stands in, in the user's language.

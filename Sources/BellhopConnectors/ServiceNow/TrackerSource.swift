@@ -10,6 +10,7 @@ public struct TrackerSource: Source {
     private let connection: ServiceNowConnection
     private let reading: TaskReading
     private let timeout: Duration?
+    private let journal: JournalWatch?
 
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {
@@ -17,15 +18,34 @@ public struct TrackerSource: Source {
         self.name = name
         self.connection = connection
         timeout = settings.duration("timeout")
+        let kinds = JournalKind.all.filter(settings.texts("journal").contains)
+        journal = kinds.isEmpty ? nil : JournalWatch(kinds, table: "task", connection: connection)
         schema = try TaskFields.schema(settings.values["fields"], display: display, source: name)
         scope = Scope(instance: connection.instance, user: connection.username, kind: "tracker")
         reading = TaskReading(schema: schema, display: display) { connection.page(of: $0) }
     }
 
-    public func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+    public func list(from standing: Standing) async throws(Failure) -> Answer {
         var call = ServiceNowCall.tasks
         call.timeout = timeout
         let reply = try await connection.reading.send(call)
+        let fingerprint = Fingerprint(content: reply.body)
+        let isSame = fingerprint == standing.answer
+        var answer = Answer(
+            listing: isSame ? Listing() : try listing(of: reply), coverage: isSame ? .same : .whole, fingerprint: fingerprint,
+            cursor: standing.cursor)
+        if let journal {
+            let entries = try await journal.read(
+                from: standing.cursor?.value["journal"].flatMap(JournalCursor.init(json:)), among: standing.known, answer.listing,
+                at: reply.serverTime ?? connection.clock.now, touched: nil)
+            answer.comments = entries.comments
+            answer.notices = entries.notices
+            answer.cursor = Cursor(["journal": entries.cursor.json])
+        }
+        return answer
+    }
+
+    private func listing(of reply: ServiceNowReply) throws(Failure) -> Listing {
         let listing: Listing
         do {
             listing = try Listing(reply.body, shape: .serviceNow)
@@ -39,7 +59,7 @@ public struct TrackerSource: Source {
                 "The task list of \(connection.base.place) has a task whose sys_id is none: '\(Redaction.excerpt(odd.key.text, length: 40))'."
             )
         }
-        return Answer(listing: listing, fingerprint: Fingerprint(content: reply.body))
+        return listing
     }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
@@ -104,6 +124,9 @@ extension TrackerSource {
             Setting(
                 "display", .oneOf(["values", "labels", "both"]), default: "values",
                 "Whether fields come as the database has them, as people read them, or both."),
+            Setting(
+                "journal", .list(.oneOf(["comments", "work_notes"])),
+                "The journals whose entries are told as `task_commented`."),
             Setting(
                 "initial", .oneOf(["baseline", "emit"]), default: "baseline",
                 "Whether the first poll is only remembered, or emits a task_created for each task."),

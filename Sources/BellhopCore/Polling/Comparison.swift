@@ -18,13 +18,23 @@ public struct Comparison: Sendable, Hashable {
 }
 
 extension KnownTasks {
+    /// Compares an answer with what is known: nothing is gone because of one that is not whole.
+    public func compare(with answer: Answer) -> Comparison {
+        switch answer.coverage {
+        case .whole: compare(with: answer.listing)
+        case .part: compare(with: answer.listing, isWhole: false)
+        case .same: Comparison()
+        }
+    }
+
     /// Compares a listing with what is known.
     ///
     /// The listing is walked in its order, and the task after the last one met is tried first; only where that is another one is
     /// the index asked.
-    public func compare(with listing: Listing) -> Comparison {
+    /// - Parameter isWhole: false when a task that is not listed may be there all the same.
+    public func compare(with listing: Listing, isWhole: Bool = true) -> Comparison {
         var comparison = Comparison()
-        var isMet = [UInt64](repeating: 0, count: (count + 63) / 64)
+        var isMet = [UInt64](repeating: 0, count: isWhole ? (count + 63) / 64 : 0)
         var met = 0
         var expected = 0  // where the order of the answer goes on
         var aside = count  // where it goes on after a task that stood elsewhere
@@ -46,7 +56,7 @@ extension KnownTasks {
                 comparison.new.append(place)
                 continue
             }
-            isMet[found >> 6] |= 1 << UInt64(found & 63)
+            if isWhole { isMet[found >> 6] |= 1 << UInt64(found & 63) }
             met += 1
             if self[found].listed == listing.entries[place].fingerprint {
                 comparison.unchanged += 1
@@ -54,7 +64,7 @@ extension KnownTasks {
                 comparison.changed.append(place)
             }
         }
-        if met < count {
+        if isWhole, met < count {
             comparison.gone.reserveCapacity(count - met)
             for place in indices where isMet[place >> 6] & (1 << UInt64(place & 63)) == 0 {
                 comparison.gone.append(self[place].key)

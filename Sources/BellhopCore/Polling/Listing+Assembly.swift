@@ -1,11 +1,23 @@
 extension Listing {
     /// Makes one listing of the pages of one answer. A key that is on two pages is an error, as when rows moved between them
     /// while they were read; its offset counts over all the pages together.
-    public init(pages: [Listing]) throws(ListingError) {
+    ///
+    /// - Parameter latestCounts: true where such a record counts as the later page has it, as when changed rows move to the end.
+    public init(pages: [Listing], latestCounts: Bool = false) throws(ListingError) {
+        if pages.count == 1 {
+            self = pages[0]
+            return
+        }
         var assembly = ListingAssembly(
-            bytes: pages.reduce(0) { $0 + $1.body.count }, records: pages.reduce(0) { $0 + $1.entries.count })
+            bytes: pages.reduce(0) { $0 + $1.body.count }, records: pages.reduce(0) { $0 + $1.entries.count },
+            latestCounts: latestCounts)
         for page in pages { try assembly.add(page) }
         self = assembly.listing
+    }
+
+    /// The listing without the records of which this is true.
+    public func without(_ isLeftOut: (Entry) -> Bool) -> Listing {
+        Listing(body: body, entries: entries.filter { !isLeftOut($0) }, groups: groups)
     }
 
     /// Lists records that were made rather than answered, each under its key.
@@ -22,8 +34,10 @@ private struct ListingAssembly {
     private var entries: [Listing.Entry] = []
     private var groups: [String] = []
     private var index: KeyIndex
+    private let latestCounts: Bool
 
-    init(bytes: Int, records: Int) {
+    init(bytes: Int, records: Int, latestCounts: Bool = false) {
+        self.latestCounts = latestCounts
         body.reserveCapacity(bytes)
         entries.reserveCapacity(records)
         index = KeyIndex(minimumCapacity: records)
@@ -61,7 +75,11 @@ private struct ListingAssembly {
 
     private mutating func add(_ entry: Listing.Entry) throws(ListingError) {
         let twin = index.insert(entry.key.hash, at: entries.count, unless: { entries[$0].key == entry.key })
-        guard twin == nil else { throw ListingError(.duplicateKey(entry.key), at: entry.offset) }
+        if let twin {
+            guard latestCounts else { throw ListingError(.duplicateKey(entry.key), at: entry.offset) }
+            entries[twin] = entry
+            return
+        }
         entries.append(entry)
     }
 

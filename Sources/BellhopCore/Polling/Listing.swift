@@ -54,6 +54,9 @@ public struct Listing: Sendable {
 }
 
 extension Listing {
+    /// Nothing, as of an answer that was not looked at.
+    public init() { self.init(body: [], entries: [], groups: []) }
+
     /// Lists the records of an answer. See ``ListingShape`` for what it may look like.
     public init(_ body: [UInt8], shape: ListingShape) throws(ListingError) {
         var scanner = ListingScanner(shape: shape)

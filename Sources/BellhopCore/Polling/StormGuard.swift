@@ -26,21 +26,23 @@ public struct StormGuard: Sendable, Hashable {
     /// Decides on a comparison of what is known with `listing`.
     ///
     /// A result is held when more than half of the known tasks are gone, or more than half of the listed ones are new, where these
-    /// are at least ``leastTasks``. It is accepted when the poll before was held with the very same result, and when it is
+    /// are at least ``leastTasks``; of a part, when more than half of what would be known then is new. It is accepted when the poll before was held with the very same result, and when it is
     /// the last of ``mostPolls`` in a row.
     /// - Parameters:
     ///   - previous: What the poll before was held with, if it was.
     ///   - isSecondReading: Whether this is the list that was read again at once.
+    ///   - coverage: How much of the truth the listing holds.
     ///   - isBaseline: Whether this is the source's first poll, which has nothing to be unlike.
     public func decide(
-        known: KnownTasks, listing: Listing, comparison: Comparison, previous: HeldResult?, isSecondReading: Bool,
-        isBaseline: Bool
+        known: KnownTasks, listing: Listing, coverage: Answer.Coverage = .whole, comparison: Comparison, previous: HeldResult?,
+        isSecondReading: Bool, isBaseline: Bool
     ) -> Decision {
         guard !isBaseline, !comparison.isEmpty else { return .accept }
-        let listed = listing.entries.count
+        let isWhole = coverage == .whole
+        let listed = isWhole ? listing.entries.count : known.count + comparison.new.count
         let mostAreGone = known.count >= leastTasks && comparison.gone.count * 2 > known.count
         let mostAreNew = listed >= leastTasks && comparison.new.count * 2 > listed
-        let isSuddenlyEmpty = listed == 0 && !known.isEmpty
+        let isSuddenlyEmpty = isWhole && listed == 0 && !known.isEmpty
         guard mostAreGone || mostAreNew || isSuddenlyEmpty else { return .accept }
         let result = HeldResult(known: known.count, listing: listing, comparison: comparison, polls: (previous?.polls ?? 0) + 1)
         if result.fingerprint == previous?.fingerprint || result.polls >= mostPolls { return .accept }

@@ -6,12 +6,25 @@ public protocol Source: Sendable {
     var scope: Scope { get }
     /// The fields its tasks have.
     var schema: TaskSchema { get }
+    /// True where a task can change without its listing showing it, so that details are read again when they are old.
+    var hidesChanges: Bool { get }
 
-    /// What is there now, cheaply: keys and fingerprints. Whole or an error, never a part.
-    func list(after cursor: Cursor?) async throws(Failure) -> Answer
+    /// Learns what can be learnt about the schema before rules are checked against it, and remembers it for when nobody can be asked.
+    ///
+    /// Never fails: what cannot be learnt is as it was before.
+    /// - Parameter offline: true when only what is remembered counts.
+    func prepare(offline: Bool) async
+
+    /// What is there now, cheaply: keys and fingerprints. As much as it says it covers, or an error.
+    func list(from standing: Standing) async throws(Failure) -> Answer
 
     /// What the comparison says must be read. Keys that are not in `listing` have left it: for these the answer says why.
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details
+}
+
+extension Source {
+    public var hidesChanges: Bool { true }
+    public func prepare(offline: Bool) async {}
 }
 
 /// Where a source that reads in windows stands; the source alone knows what it means.
@@ -20,18 +33,57 @@ public struct Cursor: Sendable, Hashable {
     public init(_ value: JSON) { self.value = value }
 }
 
+/// Where a source stands after its last poll that was kept.
+public struct Standing: Sendable {
+    public var cursor: Cursor?
+    /// Of the last answer: one with the same fingerprint need not be scanned. Nil when the next one must be, whatever it says.
+    public var answer: Fingerprint?
+    /// The tasks that were there.
+    public var known: KnownTasks
+
+    public init(cursor: Cursor? = nil, answer: Fingerprint? = nil, known: KnownTasks = KnownTasks()) {
+        self.cursor = cursor
+        self.answer = answer
+        self.known = known
+    }
+}
+
 /// What one poll was answered.
 public struct Answer: Sendable {
+    /// How much of the truth a listing holds.
+    public enum Coverage: Sendable, Hashable {
+        /// All there is: a known task that is not in it has left.
+        case whole
+        /// What is new or has changed, and perhaps more: nothing has left because of it.
+        case part
+        /// The same as the last answer; it was not scanned, and the listing is empty.
+        case same
+    }
+
     public var listing: Listing
+    public var coverage: Coverage
     /// The fingerprint of the whole answer: the same as last time means that nothing can have changed in it.
     public var fingerprint: Fingerprint
     /// Where the next poll starts.
     public var cursor: Cursor?
+    /// What was added to the journals of tasks, oldest first; of tasks that nobody knows too.
+    public var comments: [TaskComment]
+    /// By how much what it shows may be older than the poll.
+    public var lag: Duration
+    /// What a person should be told, each once.
+    public var notices: [String]
 
-    public init(listing: Listing, fingerprint: Fingerprint, cursor: Cursor? = nil) {
+    public init(
+        listing: Listing, coverage: Coverage = .whole, fingerprint: Fingerprint, cursor: Cursor? = nil,
+        comments: [TaskComment] = [], lag: Duration = .zero, notices: [String] = []
+    ) {
         self.listing = listing
+        self.coverage = coverage
         self.fingerprint = fingerprint
         self.cursor = cursor
+        self.comments = comments
+        self.lag = lag
+        self.notices = notices
     }
 }
 
@@ -40,12 +92,18 @@ public struct Details: Sendable {
     public var snapshots: [TaskKey: Snapshot]
     /// Why keys that were asked for and are not in the listing have left.
     public var departures: [TaskKey: RemovalReason]
+    /// Keys that are not in the listing and have not left all the same: the listing passed over them.
+    public var remaining: Set<TaskKey>
     /// Something a person should be told once: that the account may not read details, say. One sentence.
     public var notice: String?
 
-    public init(snapshots: [TaskKey: Snapshot] = [:], departures: [TaskKey: RemovalReason] = [:], notice: String? = nil) {
+    public init(
+        snapshots: [TaskKey: Snapshot] = [:], departures: [TaskKey: RemovalReason] = [:], remaining: Set<TaskKey> = [],
+        notice: String? = nil
+    ) {
         self.snapshots = snapshots
         self.departures = departures
+        self.remaining = remaining
         self.notice = notice
     }
 }

@@ -12,6 +12,8 @@ public protocol Store: Notebook {
     /// For each of these event subjects to which our rules wrote (a `comment`, an `update`; done, or perhaps done) since that moment:
     /// the highest hop among those deliveries. What such a task shows next may be our own doing.
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int]
+    /// For each of these event subjects, the comments that deliveries of ours wrote, or may have written, since that moment.
+    func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]]
     /// T1.
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult
     /// Keeps how polls are going when there is no poll to commit, with what it has to tell.

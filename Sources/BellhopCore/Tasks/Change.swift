@@ -18,12 +18,40 @@ public enum Change: Sendable, Hashable {
     /// Fields that every write touches, and that therefore say nothing of their own.
     public static let bookkeeping: Set<String> = ["sys_updated_on", "sys_updated_by", "sys_mod_count"]
 
+    /// Whether two values of a field say the same, though one may be of a type that was only learnt later: what was the text `3` and is
+    /// the number 3 has not changed.
+    static func isSame(_ from: JSON, _ to: JSON) -> Bool {
+        if from == to { return true }
+        switch (from, to) {
+        case (.string(let left), .string(let right)): return moment(left).map { $0 == moment(right) } ?? false
+        case (.string(let text), let other), (let other, .string(let text)): return plain(other) == text
+        case (.int(let number), .double(let other)), (.double(let other), .int(let number)): return Double(number) == other
+        default: return false
+        }
+    }
+
+    /// A value that is no text, as the text that it was read from.
+    private static func plain(_ value: JSON) -> String? {
+        switch value {
+        case .null: ""
+        case .bool(let flag): flag ? "true" : "false"
+        case .int(let number): String(number)
+        case .double(let number): String(number)
+        case .string, .array, .object: nil
+        }
+    }
+
+    /// A time, as a source keeps it or as a record has it.
+    private static func moment(_ text: String) -> Timestamp? {
+        Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text) ?? Timestamp(serviceNow: text + " 00:00:00")
+    }
+
     /// The difference that counts between two looks, or nil. A field that only one of the two declares is no change: the
     /// configuration changed, not the task. Labels alone never count: they follow the user's language.
     public init?(from before: Snapshot, to after: Snapshot) {
         var changes: [FieldChange] = []
         func compare(_ name: String, _ from: JSON, _ to: JSON) {
-            if from != to { changes.append(FieldChange(field: name, from: from, to: to)) }
+            if !Change.isSame(from, to) { changes.append(FieldChange(field: name, from: from, to: to)) }
         }
         compare("number", .string(before.number), .string(after.number))
         compare("title", .string(before.title), .string(after.title))

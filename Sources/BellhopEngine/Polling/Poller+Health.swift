@@ -95,10 +95,21 @@ extension Poller {
 
     /// Tells what a person should know, once for as long as it stays the same; numbers in it may differ.
     mutating func tell(_ notice: String?) {
-        let gist = notice.map { $0.filter { !$0.isNumber } }
+        let gist = notice.map(Self.gist)
         if let notice, gist != toldNotice { surroundings.signals.emit(.notice(source: source.name, text: notice)) }
         toldNotice = gist
     }
+
+    /// The same for what a list tells. What a part of the truth does not tell may still be so.
+    mutating func tell(_ notices: [String], isWhole: Bool) {
+        for notice in notices where !toldOfLists.contains(Self.gist(notice)) {
+            surroundings.signals.emit(.notice(source: source.name, text: notice))
+        }
+        if isWhole { toldOfLists.removeAll() }
+        toldOfLists.formUnion(notices.map(Self.gist))
+    }
+
+    private static func gist(_ notice: String) -> String { notice.filter { !$0.isNumber } }
 
     func announce(_ events: [Event]) {
         for event in events { surroundings.signals.emit(.event(event)) }

@@ -9,8 +9,10 @@ public struct Poller: Sendable {
     private var memory: SourceMemory?
     /// When a source whose latest poll failed is polled again; nil while polls work.
     var retryAt: Timestamp?
-    /// What was told last, without its numbers.
+    /// What was told last of details, without its numbers.
     var toldNotice: String?
+    /// What was told of lists since the last whole one, without its numbers.
+    var toldOfLists: Set<String> = []
 
     public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings) {
         self.source = source
@@ -84,118 +86,52 @@ public struct Poller: Sendable {
         _ memory: inout SourceMemory, started: ContinuousClock.Instant
     ) async throws(Trouble) -> PollOutcome {
         let began = surroundings.clock.now
-        var answer = try await list(after: memory.cursor)
         // Where the clock was set back, nobody can say how old the details are.
         if let latest = memory.health.lastSuccess, latest > began { memory.known.age(readAfter: began) }
-        let age = plan.refresh.age(tasks: memory.known.count)
-        let stale = memory.known.stale(before: age == .zero ? .distantFuture : began - age, limit: plan.refresh.batch)
-        if memory.hasBaseline, memory.answer == answer.fingerprint, memory.health.held == nil, stale.isEmpty {
+        let stale = stale(memory, at: began)
+        let mayPassOver = memory.hasBaseline && memory.health.held == nil && stale.isEmpty
+        var answer = try await list(memory, unlessSame: mayPassOver)
+        if mayPassOver, answer.isSame(as: memory) {
             try await recover(&memory, began: began)
             surroundings.signals.emit(.unchanged(source: source.name, tasks: memory.known.count, took: .now - started))
             return .unchanged
         }
-        var comparison = memory.known.compare(with: answer.listing)
-        var verdict = judge(memory, answer.listing, comparison, isSecondReading: false)
+        var comparison = memory.known.compare(with: answer)
+        var verdict = judge(memory, answer, comparison, isSecondReading: false)
         if case .readAgain = verdict {
-            answer = try await list(after: memory.cursor)
-            comparison = memory.known.compare(with: answer.listing)
-            verdict = judge(memory, answer.listing, comparison, isSecondReading: true)
+            answer = try await list(memory, unlessSame: false)
+            comparison = memory.known.compare(with: answer)
+            verdict = judge(memory, answer, comparison, isSecondReading: true)
         }
         if case .hold(let held) = verdict { return try await hold(held, comparison, &memory) }
         return try await keep(answer, comparison, stale: stale, &memory, began: began, started: started)
     }
 
-    private func list(after cursor: Cursor?) async throws(Trouble) -> Answer {
-        try await asking { source throws(Failure) in try await source.list(after: cursor) }
+    private func stale(_ memory: SourceMemory, at now: Timestamp) -> [TaskKey] {
+        guard source.hidesChanges else { return [] }
+        let age = plan.refresh.age(tasks: memory.known.count)
+        return memory.known.stale(before: age == .zero ? .distantFuture : now - age, limit: plan.refresh.batch)
+    }
+
+    private mutating func list(_ memory: SourceMemory, unlessSame: Bool) async throws(Trouble) -> Answer {
+        let standing = Standing(cursor: memory.cursor, answer: unlessSame ? memory.answer : nil, known: memory.known)
+        let answer = try await asking { source throws(Failure) in try await source.list(from: standing) }
+        tell(answer.notices, isWhole: answer.coverage == .whole)
+        return answer
     }
 
     private func judge(
-        _ memory: SourceMemory, _ listing: Listing, _ comparison: Comparison, isSecondReading: Bool
+        _ memory: SourceMemory, _ answer: Answer, _ comparison: Comparison, isSecondReading: Bool
     ) -> StormGuard.Decision {
         StormGuard().decide(
-            known: memory.known, listing: listing, comparison: comparison, previous: memory.health.held,
-            isSecondReading: isSecondReading, isBaseline: !memory.hasBaseline)
+            known: memory.known, listing: answer.listing, coverage: answer.coverage, comparison: comparison,
+            previous: memory.health.held, isSecondReading: isSecondReading, isBaseline: !memory.hasBaseline)
     }
+}
 
-    private mutating func keep(
-        _ answer: Answer, _ comparison: Comparison, stale: [TaskKey], _ memory: inout SourceMemory, began: Timestamp,
-        started: ContinuousClock.Instant
-    ) async throws(Trouble) -> PollOutcome {
-        let order = ReadingOrder(answer.listing, comparison, stale: stale)
-        var details = Details()
-        if !order.keys.isEmpty || !comparison.gone.isEmpty {
-            details = try await asking { source throws(Failure) in
-                try await source.details(of: order.keys + comparison.gone, in: answer.listing)
-            }
-            tell(details.notice)
-        }
-
-        var readings = order.readings(details, known: memory.known)
-        let evidence = try await gather(readings, gone: comparison.gone, details, memory, began: began)
-        readings = readings.map {
-            $0.completed(by: evidence.remembered[$0.key]?.snapshot, content: memory.known[$0.key]?.content)
-        }
-        let reconciliation = Reconciliation(evidence, readings)
-        let health = SourceHealth(lastSuccess: began)
-        var events = reconciliation.events
-        if memory.health.announced { events.append(recovered(memory.health, at: evidence.now)) }
-        // An answer with a task in it that could not be read is not remembered: the next one is looked at whatever it says.
-        let seen = readings.count == order.keys.count ? answer.fingerprint : nil
-        let isQuiet =
-            memory.hasBaseline && reconciliation.present.isEmpty && reconciliation.removed.isEmpty && events.isEmpty
-            && memory.health.failures == 0 && memory.health.held == nil
-        if !isQuiet || memory.answer != seen || memory.cursor != answer.cursor {
-            let commit = PollCommit(
-                scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: evidence.now, cursor: answer.cursor,
-                answer: seen, present: reconciliation.present, removed: reconciliation.removed, events: events, health: health)
-            surroundings.checkpoint(.beforePollCommit)
-            let result = try await storing { store throws(StoreError) in try await store.commit(commit) }
-            surroundings.checkpoint(.afterPollCommit)
-            guard case .committed(let turn, _) = result else { return .superseded }
-            memory.turn = turn
-        }
-        let isBaseline = !memory.hasBaseline
-        memory.known.take(readings, at: evidence.now)
-        memory.known.remove(comparison.gone)
-        memory.hasBaseline = true
-        memory.answer = seen
-        memory.cursor = answer.cursor
-        memory.health = health
-        return report(isBaseline: isBaseline, events: events, tasks: memory.known.count, took: .now - started)
-    }
-
-    private func gather(
-        _ readings: [Reading], gone: [TaskKey], _ details: Details, _ memory: SourceMemory, began: Timestamp
-    ) async throws(Trouble) -> Reconciliation.Evidence {
-        let scope = source.scope
-        let asked = readings.lazy.filter { !$0.isAsKept }.map(\.key) + gone
-        let remembered =
-            asked.isEmpty
-            ? [:] : try await storing { store throws(StoreError) in try await store.remembered(asked, in: scope.id) }
-        // What a task shows now may come from what was written to it since it was looked at before.
-        var since = min(memory.health.lastSuccess ?? .distantPast, began)
-        for reading in readings where reading.wasStale && !reading.isAsKept {
-            since = min(since, memory.known[reading.key]?.refreshed ?? .distantPast)
-        }
-        let subjects = remembered.keys.map { scope.subject(of: $0) }
-        let writes =
-            subjects.isEmpty
-            ? [:] : try await storing { store throws(StoreError) in try await store.writes(to: subjects, since: since) }
-        return Reconciliation.Evidence(
-            source: source.name, scope: scope, now: surroundings.clock.now, hasBaseline: memory.hasBaseline,
-            emitsInitial: plan.emitsInitial, details: details, remembered: remembered, gone: gone, writes: writes)
-    }
-
-    private func report(isBaseline: Bool, events: [Event], tasks: Int, took: Duration) -> PollOutcome {
-        let signals = surroundings.signals
-        if isBaseline { signals.emit(.baseline(source: source.name, tasks: tasks)) }
-        if isBaseline || !events.isEmpty {
-            signals.emit(.polled(source: source.name, tasks: tasks, events: events.count, took: took))
-        } else {
-            signals.emit(.unchanged(source: source.name, tasks: tasks, took: took))
-        }
-        announce(events)
-        if isBaseline { return .baseline(tasks: tasks) }
-        return events.isEmpty ? .unchanged : .changed(events: events.count)
+extension Answer {
+    /// Whether there is nothing in it that the last answer that was kept did not have.
+    fileprivate func isSame(as memory: SourceMemory) -> Bool {
+        memory.answer == fingerprint && memory.cursor == cursor && comments.isEmpty
     }
 }

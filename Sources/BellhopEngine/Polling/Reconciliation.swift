@@ -22,11 +22,16 @@ struct Reconciliation {
         var gone: [TaskKey]
         /// The hops of our own latest writes, by event subject.
         var writes: [String: Int]
+        /// What was added to the journals of known tasks, oldest first.
+        var comments: [TaskComment] = []
+        /// Comments of our own that these may be, by event subject.
+        var written: [String: [WrittenComment]] = [:]
     }
 
     /// - Parameter readings: those that say what is kept already are passed over.
     init(_ evidence: Evidence, _ readings: [Reading]) {
         for reading in readings where !reading.isAsKept { reconcile(reading, evidence) }
+        if !evidence.comments.isEmpty { comment(evidence, readings) }
         for key in evidence.gone { depart(key, evidence) }
     }
 
@@ -66,6 +71,23 @@ struct Reconciliation {
         let last = evidence.details.snapshots[key] ?? before.snapshot
         removed.append(PollCommit.RemovedTask(key: key, snapshot: last, generation: generation, reason: reason))
         tell(.taskRemoved, key, generation, evidence, ["task": json(last, evidence), "reason": .string(reason.rawValue)])
+    }
+
+    /// Tells comments, with their tasks as they are after what has just been read.
+    private mutating func comment(_ evidence: Evidence, _ readings: [Reading]) {
+        let read = Dictionary(readings.map { ($0.key, $0.snapshot) }) { _, last in last }
+        for comment in evidence.comments {
+            guard let task = read[comment.task] ?? evidence.remembered[comment.task]?.snapshot else { continue }
+            let subject = evidence.scope.subject(of: comment.task)
+            let ours = evidence.written[subject]?.first { $0.isEntry(comment) }
+            events.append(
+                Event(
+                    id: Event.ID(
+                        type: .taskCommented, facts: evidence.source, evidence.scope.id.text, comment.task.text, comment.id),
+                    type: .taskCommented, source: evidence.source, subject: subject, time: evidence.now,
+                    data: ["task": json(task, evidence), "comment": comment.json(own: ours != nil)],
+                    hop: (ours?.hop ?? evidence.writes[subject]).map { $0 + 1 } ?? 0))
+        }
     }
 
     private func json(_ snapshot: Snapshot, _ evidence: Evidence) -> JSON { snapshot.json(source: evidence.source) }

@@ -82,6 +82,9 @@ final class EventFrame: Resolver {
             return nil
         case .changeEnd(let field, let end):
             return event.data["changes"]?[field].map { typed($0[end], field: field) } ?? .null
+        case .comment:
+            if case .object(let comment)? = event.data["comment"] { return .object(CommentObject(comment)) }
+            return .null
         case .event: return .object(EventObject(event))
         case .source: return .string(event.source)
         case .user(let first): return .string(event.data["user"]?.asString ?? facts.users[event.source] ?? first)

@@ -29,6 +29,10 @@ struct RuleNames {
             environment.declare("before", .nullable(task))
             environment.declare("changes", types.changes)
         }
+        if events.contains(.taskCommented) {
+            let comment = CELType.object(CommentObject.type)
+            environment.declare("comment", events.allSatisfy { $0 == .taskCommented } ? comment : .nullable(comment))
+        }
     }
 
     /// Declares a value of `let`.

@@ -13,7 +13,7 @@ enum SlotReader: Sendable {
     case change(String)
     /// `changes.state.to`
     case changeEnd(String, String)
-    case task, before, changes, event, source, now
+    case task, before, changes, comment, event, source, now
     /// The user of the event, else of the rule's first source.
     case user(String)
     case rule(String)
@@ -34,6 +34,7 @@ enum SlotReader: Sendable {
         case ("changes", 0): self = .changes
         case ("changes", 1): self = .change(slot.path[0])
         case ("changes", 2): self = .changeEnd(slot.path[0], slot.path[1])
+        case ("comment", 0): self = .comment
         case ("event", 0): self = .event
         case ("source", 0): self = .source
         case ("user", 0): self = .user(groups[slot.scope]?.user ?? "")

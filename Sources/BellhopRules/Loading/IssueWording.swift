@@ -51,6 +51,10 @@ struct IssueWording {
             let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
             return Diagnostic(
                 code: "no-task", "\(types) has no task", at: place, help: "`tasks` holds the tasks of the rule's sources")
+        case "comment":
+            guard !names.events.isEmpty else { return nothing(name, at: place) }
+            let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
+            return Diagnostic(code: "no-comment", "\(types) has no comment", at: place, help: "`task_commented` has one")
         case _ where RuleKeys.laterNames.contains(name):
             return Diagnostic(code: "not-built-yet", "`\(name)` is not built yet", at: place)
         default: return nil
@@ -64,7 +68,7 @@ struct IssueWording {
 
     /// A name that has a meaning only where there is an event or a task.
     private func nothing(_ name: String, at place: Diagnostic.Place) -> Diagnostic {
-        let kind = name == "event" || name == "source" ? "event" : "task"
+        let kind = ["event", "source", "comment"].contains(name) ? "event" : "task"
         return Diagnostic(code: "no-\(kind)", "`\(name)` needs an event or a task to look at", at: place)
     }
 }

@@ -72,7 +72,7 @@ enum RuleKeys {
     static let laterInTriggers = ["all", "none", "within", "by"]
     static let laterActions = ["update", "emit", "exec", "create", "attach", "touchpoint", "adapter", "rest"]
     /// Names of the contract that expressions do not have yet.
-    static let laterNames = ["comment", "events"]
+    static let laterNames = ["events"]
 
     /// Arguments under `do` whose texts are names, never templates.
     static let literalArguments: Set<String> = ["to", "as", "level"]

@@ -90,7 +90,7 @@ extension SlotReader {
     var isOfEvent: Bool {
         switch self {
         case .own, .field, .label, .source, .changeEnd: true
-        case .change, .task, .before, .changes, .event, .user, .now, .rule, .tasks, .element, .follow: false
+        case .change, .task, .before, .comment, .changes, .event, .user, .now, .rule, .tasks, .element, .follow: false
         }
     }
 }

@@ -98,6 +98,10 @@ struct TestFacts {
         var data = data
         data["task"] = task.json(source: source)
         if type == .taskRemoved, data["reason"] == nil { data["reason"] = .string(RemovalReason.closed.rawValue) }
+        if type == .taskCommented {
+            guard let comment = comment(node) else { return nil }
+            data["comment"] = comment
+        }
         if type == .taskChanged {
             guard let before = before(task, node, source: source) else { return nil }
             guard case .changed(let changes)? = Change(from: before, to: task) else {
@@ -108,6 +112,29 @@ struct TestFacts {
             data["changes"] = .object(JSON.Object(changes.map { ($0.field, ["from": $0.from, "to": $0.to]) }))
         }
         return ("test/\(task.key.text)", data)
+    }
+
+    /// The comment that was added: by default one that somebody else wrote for the customer to see.
+    private mutating func comment(_ node: Node) -> JSON? {
+        guard let place = node["comment"] else {
+            report("missing-key", "`task_commented` says what was written", at: node, help: "add `comment: {text: …}`")
+            return nil
+        }
+        var reader = SettingsReader<Never>(file: file)
+        let settings = reader.settings(place, as: TestKeys.comment, of: "`comment`")
+        problems.report(reader.diagnostics)
+        var time: JSON = .null
+        if let text = settings.text("time") {
+            guard let moment = Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text) else {
+                report("wrong-type", "`time` is a time such as 2026-01-05T09:00:00Z", at: place["time"] ?? place)
+                return nil
+            }
+            time = .string(moment.rfc3339)
+        }
+        return [
+            "text": .string(settings.text("text") ?? ""), "author": .string(settings.text("author") ?? ""),
+            "kind": .string(settings.text("kind") ?? "comments"), "time": time, "own": .bool(settings.boolean("own") ?? false),
+        ]
     }
 
     /// The task before it changed: as it is, but for what `before` or `changes` say.

@@ -21,6 +21,15 @@ enum TestKeys {
     static let tasks = Setting("tasks", .json, "The tasks that the sources show from here on.")
     static let source = Setting("source", .name, "The source of the event; the rule's first `from`, unless it is said.")
 
+    /// The `comment` of a given `task_commented`.
+    static let comment: [Setting] = [
+        Setting("text", .text, required: true, "What it says."),
+        Setting("author", .text, "The author's user name."),
+        Setting("kind", .oneOf(["comments", "work_notes"]), default: "comments", "The journal it is in."),
+        Setting("time", .text, "When it was written."),
+        Setting("own", .boolean, "Whether a rule's own comment is meant."),
+    ]
+
     /// Beside an expected action.
     static let expectation: [Setting] = [
         Setting("rule", .name, "The rule that does it."),

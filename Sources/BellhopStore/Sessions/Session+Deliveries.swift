@@ -74,6 +74,22 @@ extension Session {
         return hops
     }
 
+    /// What comments said that were written to each of these tasks, or may have been, since then.
+    func comments(on subjects: [String], since: Timestamp) throws -> [String: [WrittenComment]] {
+        var statement = try prepare(SQL.Deliveries.comments)
+        var comments: [String: [WrittenComment]] = [:]
+        for subject in subjects {
+            try statement.bind(":subject", subject)
+            try statement.bind(":since", since)
+            while try statement.next() {
+                comments[subject, default: []].append(
+                    WrittenComment(
+                        reference: statement.optionalText(0), text: statement.optionalText(1) ?? "", hop: Int(statement.int(2))))
+            }
+        }
+        return comments
+    }
+
     func nextDue(excluding receivers: Set<String>) throws -> Timestamp? {
         var statement = try prepare(SQL.Deliveries.nextDue)
         try statement.bind(":receivers", text: JSON.array(receivers.sorted().map(JSON.string)).encoded())

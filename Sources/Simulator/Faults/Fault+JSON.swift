@@ -2,7 +2,8 @@ extension Fault {
     /// The faults that need nothing more than their name.
     private static let plain: [Fault] = [
         .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin, .cutBody, .truncatedJSON,
-        .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries, .blankTaskOnBadID,
+        .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries, .uncounted,
+        .blankTaskOnBadID,
         .nothingWritten, .commentRefused,
     ]
 
@@ -31,6 +32,7 @@ extension Fault {
         case .sessionLost: "session_lost"
         case .sameToken: "same_token"
         case .sloppyQueries: "sloppy_queries"
+        case .uncounted: "uncounted"
         case .blankTaskOnBadID: "blank_task_on_bad_id"
         case .nothingWritten: "nothing_written"
         case .commentRefused: "comment_refused"
@@ -50,7 +52,7 @@ extension Fault {
         case .tooManyRequests(.unsaid), .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken,
-            .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused:
+            .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused:
             []
         }
     }

@@ -54,6 +54,8 @@ public enum Fault: Sendable, Hashable {
     case sameToken
     /// What the query or `sysparm_fields` name wrongly is ignored, as the real server does, instead of refused.
     case sloppyQueries
+    /// A list does not say how many rows there are in all (`X-Total-Count`).
+    case uncounted
     /// A comment on an unknown task makes a blank task and says 201.
     case blankTaskOnBadID
     /// A write is answered as success, but nothing is written.
@@ -67,7 +69,9 @@ public enum Fault: Sendable, Hashable {
     var role: Role {
         switch self {
         case .slow: .delay
-        case .emptyList, .sessionLost, .sameToken, .sloppyQueries, .blankTaskOnBadID, .nothingWritten, .commentRefused: .quirk
+        case .emptyList, .sessionLost, .sameToken, .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten,
+            .commentRefused:
+            .quirk
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
             .redirect, .status, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled:
             .ending

@@ -12,6 +12,8 @@ public struct InstanceSettings: Sendable, Hashable {
     public var servletURI: String?
     /// Failed logins in a row after which a user is locked out; nil never.
     public var lockOutAfter: Int?
+    /// An address with more characters than this is answered 414; nil takes any.
+    public var longestAddress: Int?
     /// Whether the Task Tracker API is installed (the "My Work" update set).
     public var hasTracker = true
     /// `glide.authenticate.oauth.post.token.expiration.cookie_auth.disabled`: a session that a token opened ends with it.

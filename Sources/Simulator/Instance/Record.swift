@@ -26,6 +26,7 @@ extension World {
             return tasks.flatMap { journal(of: $0) }.map(record)
         case "sys_dictionary": return World.dictionary
         case "sys_choice": return World.choices
+        case "sys_db_object": return World.objects
         default: return []
         }
     }
@@ -75,6 +76,20 @@ extension World {
                 let id = random.hex()
                 return Record(table: "sys_dictionary", id: id, values: values.merging(["sys_id": id]) { $1 })
             }
+        }
+    }()
+
+    /// `sys_db_object`: a row a table; those of tasks extend `task`.
+    private static let objects: [Record] = {
+        var random = SeededRandom(seed: 9)
+        let task = random.hex()
+        return Schema.tables.keys.sorted().map { table in
+            let id = table == "task" ? task : random.hex()
+            let values = [
+                "sys_id": id, "name": table, "label": TaskClass.named(table)?.label ?? table,
+                "super_class": Schema.isTask(table) && table != "task" ? task : "",
+            ]
+            return Record(table: "sys_db_object", id: id, values: values)
         }
     }()
 

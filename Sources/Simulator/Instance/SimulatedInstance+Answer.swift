@@ -106,7 +106,10 @@ extension SimulatedInstance.State {
         return Refusal(reply: reply)
     }
 
-    private mutating func route(_ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
+    /// - Parameter isWithin: true for a request in the body of a batch.
+    private mutating func route(
+        _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64, isWithin: Bool = false
+    ) -> Reply {
         let path = request.segments
         if path == ["oauth_auth.do"] { return agreement(request, by: user, at: now) }
         if let accept = request.header("Accept"), !["json", "*/*"].contains(where: accept.contains) {
@@ -114,6 +117,15 @@ extension SimulatedInstance.State {
         }
         if path.starts(with: ["api", "x_snc_my_work", "v1", "tracker"]), settings.hasTracker {
             return tracker(Array(path.dropFirst(4)), request, user: user, quirks: quirks, at: now)
+        }
+        if !isWithin, let longest = settings.longestAddress, request.path.utf8.count + request.query.utf8.count + 1 > longest {
+            return .error(414, "URI Too Long", detail: nil)
+        }
+        if path == ["api", "now", "v1", "batch"] || path == ["api", "now", "batch"] {
+            return batch(request) { state, inner in state.route(inner, user: user, quirks: quirks, at: now, isWithin: true) }
+        }
+        for prefix in [["api", "now", "stats"], ["api", "now", "v1", "stats"]] where path.starts(with: prefix) {
+            return stats(Array(path.dropFirst(prefix.count)), request, user: user, quirks: quirks)
         }
         for prefix in [["api", "now", "table"], ["api", "now", "v1", "table"], ["api", "now", "v2", "table"]]
         where path.starts(with: prefix) {

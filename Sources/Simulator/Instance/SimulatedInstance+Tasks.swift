@@ -41,6 +41,12 @@ extension SimulatedInstance {
         }
     }
 
+    /// Sets raw values and nothing else, as a script without workflow, an import or a transaction that commits late does.
+    @discardableResult
+    public func setTask(_ key: String, to values: [String: String]) -> SimulatedTask? {
+        change { state, _ in state.world.task(matching: key).flatMap { state.world.set($0.id, to: values) } }
+    }
+
     @discardableResult
     public func deleteTask(_ key: String) -> Bool {
         change { state, _ in state.world.task(matching: key).map { state.world.deleteTask($0.id) } ?? false }
@@ -56,12 +62,17 @@ extension SimulatedInstance {
     public func group(_ name: String) -> String { change { state, _ in state.world.group(named: name) } }
 
     /// Writes into a task's journal as a person would.
+    ///
+    /// - Parameter secondsAgo: how long ago it was written, where it is committed only now.
     @discardableResult
     public func addNote(
-        _ text: String, _ kind: JournalEntry.Kind = .comments, on key: String, by userName: String = "system"
+        _ text: String, _ kind: JournalEntry.Kind = .comments, on key: String, by userName: String = "system",
+        secondsAgo: Int64 = 0
     ) -> JournalEntry? {
         change { state, now in
-            state.world.task(matching: key).flatMap { state.world.note(text, kind, on: $0.id, by: userName, at: now) }
+            state.world.task(matching: key).flatMap {
+                state.world.note(text, kind, on: $0.id, by: userName, at: now - secondsAgo * CivilTime.second)
+            }
         }
     }
 

@@ -29,11 +29,12 @@ extension SimulatedInstance.State {
     private static let noRecord = Reply.error(
         404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
 
-    private func reading(_ table: String, by user: SimulatedUser) -> SimulatedUser.Reading {
+    func reading(_ table: String, by user: SimulatedUser) -> SimulatedUser.Reading {
         if Schema.isTask(table) { return user.tasks }
         return switch table {
         case "sys_journal_field": user.journal
         case "sys_user": user.users
+        case "sys_dictionary", "sys_choice", "sys_db_object": user.dictionary
         default: .allowed
         }
     }
@@ -55,7 +56,7 @@ extension SimulatedInstance.State {
             .filter { reading == .allowed && !user.hiddenTasks.contains($0.id) }
         var reply = Reply.json(200, ["result": .array(page.map { shape.row($0, table: table) })])
         if page.isEmpty, version == "v1" { reply = .error(404, "No Record found", detail: nil) }
-        if parameters.counts { reply.set("X-Total-Count", String(found.count)) }
+        if parameters.counts, !quirks.contains(.uncounted) { reply.set("X-Total-Count", String(found.count)) }
         if parameters.showsPages, parameters.limit > 0 { reply.set("Link", links(request, shape: shape, total: found.count)) }
         return reply
     }

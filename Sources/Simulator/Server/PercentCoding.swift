@@ -70,4 +70,18 @@ enum PercentCoding {
         }
         return out
     }
+
+    static func encodeBase64(_ bytes: [UInt8]) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var out: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let part = bytes[start..<min(start + 3, bytes.count)]
+            var word = part.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            word <<= UInt32(8 * (3 - part.count))
+            for place in 0..<4 {
+                out.append(place <= part.count ? alphabet[Int(word >> UInt32(18 - 6 * place) & 63)] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
 }

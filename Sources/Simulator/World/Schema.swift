@@ -70,6 +70,10 @@ enum Schema {
             Field("internal_type", .string, "Type"), Field("reference", .string, "Reference"),
             Field("column_label", .string, "Column label"), Field("active", .boolean, "Active"),
         ],
+        "sys_db_object": [
+            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name"), Field("label", .string, "Label"),
+            Field("super_class", .reference("sys_db_object"), "Extends table"),
+        ],
         "sys_choice": [
             Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Table"), Field("element", .string, "Element"),
             Field("value", .string, "Value"), Field("label", .string, "Label"), Field("language", .string, "Language"),

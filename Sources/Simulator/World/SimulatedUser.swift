@@ -35,6 +35,8 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var journal = Reading.allowed
     /// The Table API for `sys_user`, the user's own row included.
     public var users = Reading.allowed
+    /// The Table API for `sys_dictionary`, `sys_choice` and `sys_db_object`.
+    public var dictionary = Reading.allowed
     public var workNotes = Writing.allowed
     public var comments = Writing.allowed
     /// All other columns of tasks.

@@ -109,6 +109,15 @@ struct World: Sendable {
         revision += 1
     }
 
+    /// Sets raw values; the bookkeeping columns stay unless they are among them.
+    mutating func set(_ id: String, to values: [String: String]) -> SimulatedTask? {
+        guard var task = tasks[id] else { return nil }
+        task.fields.merge(values) { $1 }
+        tasks[id] = task
+        revision += 1
+        return task
+    }
+
     @discardableResult
     mutating func deleteTask(_ id: String) -> Bool {
         guard let task = tasks.removeValue(forKey: id) else { return false }

@@ -20,7 +20,7 @@ import Testing
     /// Lists, and reads everything that is listed and these keys.
     private func poll(_ settings: JSON.Object = [:], gone: [TaskKey] = []) async throws -> (Listing, Details) {
         try await source(settings) { source in
-            let listing = try await source.list(after: nil).listing
+            let listing = try await source.list(from: Standing()).listing
             return (listing, try await source.details(of: listing.entries.map(\.key) + gone, in: listing))
         }
     }
@@ -162,7 +162,7 @@ import Testing
             instance.addTask(title: "Seen", assignedTo: "john.doe"), instance.addTask(title: "Hidden", assignedTo: "john.doe")
         )
         try await source { source in
-            let listing = try await source.list(after: nil).listing
+            let listing = try await source.list(from: Standing()).listing
             instance.changeUser("john.doe") { $0.hiddenTasks = [hidden.id] }
             let details = try await source.details(of: listing.entries.map(\.key), in: listing)
             #expect(details.snapshots[TaskKey(seen.id)]?.className == "incident")
@@ -228,7 +228,7 @@ import Testing
                 _ = try await connection.reading.send(.tasks)
                 practice.simulation.faults.add(.slow(milliseconds: 3000), "GET", path: "/api/x_snc_my_work")
                 let source = try TrackerSource(name: "my-work", settings: Settings(["timeout": 200_000]), connection: connection)
-                _ = try await source.list(after: nil)
+                _ = try await source.list(from: Standing())
             }
         }
         #expect(failure?.reason == .timeout)

@@ -7,7 +7,8 @@ import Synchronization
 /// A class over a mutex, because the test and the tested loops share the one script.
 final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
-        case open, remembered, tasks, writes, commit, setHealth, append, unrouted, state, route, register, nextTimer, dueTimers,
+        case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
+            dueTimers,
             fire
         case claim, finish, rescue, wake, bringForward, nextDue, decide, status, events, deliveries, prune, note
     }
@@ -70,6 +71,9 @@ final class FaultyStore: Store {
     }
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int] {
         try await through(.writes) { () throws(StoreError) in try await base.writes(to: subjects, since: since) }
+    }
+    func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]] {
+        try await through(.comments) { () throws(StoreError) in try await base.comments(on: subjects, since: since) }
     }
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
         try await through(.commit) { () throws(StoreError) in try await base.commit(poll) }

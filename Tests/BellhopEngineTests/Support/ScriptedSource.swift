@@ -20,6 +20,8 @@ final class ScriptedSource: Source {
         var isForbidden = false
         var notice: String?
         var cursor: Cursor?
+        /// What the lists show of journals.
+        var comments: [TaskComment] = []
     }
 
     /// A reply to a list that is not what the tasks are.
@@ -79,10 +81,10 @@ final class ScriptedSource: Source {
         }
     }
 
-    func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+    func list(from standing: Standing) async throws(Failure) -> Answer {
         log.withLock { log in
             log.lists.append(clock.now)
-            log.cursors.append(cursor)
+            log.cursors.append(standing.cursor)
             log.pollsAtOnce += 1
             log.mostPollsAtOnce = max(log.mostPollsAtOnce, log.pollsAtOnce)
         }
@@ -90,8 +92,8 @@ final class ScriptedSource: Source {
         if delay > .zero {
             do { try await clock.sleep(for: delay) } catch { throw Failure(.cut, .retry(after: nil), "cancelled") }
         }
-        let (reply, tasks, next) = state.withLock { state in
-            (state.lists.isEmpty ? .truth : state.lists.removeFirst(), state.tasks, state.cursor)
+        let (reply, tasks, next, comments) = state.withLock { state in
+            (state.lists.isEmpty ? .truth : state.lists.removeFirst(), state.tasks, state.cursor, state.comments)
         }
         if case .failure(let failure) = reply { throw failure }
         var records: [(key: TaskKey, record: JSON)] = []
@@ -100,7 +102,7 @@ final class ScriptedSource: Source {
         }
         do {
             let listing = try Listing(records: records)
-            return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next)
+            return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next, comments: comments)
         } catch {
             throw Failure(.badAnswer, .retry(after: nil), "\(error)")
         }

@@ -114,7 +114,7 @@ private final class GrowingSource: Source {
         }
     }
 
-    func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+    func list(from standing: Standing) async throws(Failure) -> Answer {
         let bytes = state.withLock { state in
             state.lastByte = .now
             return state.body

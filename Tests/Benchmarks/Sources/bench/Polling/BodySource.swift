@@ -23,7 +23,7 @@ final class BodySource: Source {
         }
     }
 
-    func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+    func list(from standing: Standing) async throws(Failure) -> Answer {
         let bytes = body.withLock { $0 }
         do throws(ListingError) {
             return Answer(listing: try Listing(bytes, shape: .serviceNow), fingerprint: Fingerprint(content: bytes))

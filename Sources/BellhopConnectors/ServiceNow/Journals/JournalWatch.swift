@@ -1,0 +1,133 @@
+import BellhopCore
+import Synchronization
+
+/// Reads what was added to the journals of tasks: from the journal's own table, or from the tasks' histories where the account may not.
+struct JournalWatch: Sendable {
+    /// What one poll read.
+    struct Entries: Sendable {
+        var comments: [TaskComment] = []
+        var cursor: JournalCursor
+        var notices: [String] = []
+    }
+
+    let kinds: [String]
+    /// The table the tasks are read from.
+    let table: String
+    let connection: ServiceNowConnection
+    var times = TableTimes()
+    private let state = TableState(page: 1000)
+    private let access = Access()
+
+    /// So few tasks are named in the question.
+    private static let few = 40
+    /// An idle watch moves on after so long, and not at each poll.
+    private static let idle = Duration.seconds(600)
+
+    init(_ kinds: [String], table: String, connection: ServiceNowConnection) {
+        self.kinds = kinds
+        self.table = table
+        self.connection = connection
+    }
+
+    /// Whether the journal's table can be read: learnt once, and then when an answer shows it. A class over a lock, because sources are
+    /// values and what is learnt outlives a poll.
+    private final class Access: Sendable {
+        enum Kind: Sendable { case unknown, open, closed }
+        private let kind = Mutex(Kind.unknown)
+        var now: Kind { kind.withLock { $0 } }
+        func set(_ new: Kind) { kind.withLock { $0 = new } }
+    }
+
+    /// What is new since the cursor; without one the watch begins, and tells nothing.
+    ///
+    /// - Parameters:
+    ///   - listing: what the poll has just listed, whose new tasks count as known.
+    ///   - now: the server's time.
+    ///   - touched: the tasks that were touched since the last poll as far as the poll shows; nil when it does not.
+    func read(
+        from cursor: JournalCursor?, among known: KnownTasks, _ listing: Listing, at now: Timestamp, touched: [TaskKey]?
+    ) async throws(Failure) -> Entries {
+        guard let cursor else { return Entries(cursor: JournalCursor(at: now)) }
+        let tasks = Set(listing.entries.lazy.map(\.key).filter { known[$0] == nil })
+        let end = now - times.lag
+        var entries: [TaskComment]? = []
+        if known.count + tasks.count > 0 {
+            let keys = known.count + tasks.count <= Self.few ? known.map(\.key) + tasks.sorted() : nil
+            let walk = Walk.window(
+                field: "sys_created_on", from: max(cursor.watermark - times.overlap, cursor.floor),
+                through: max(end, cursor.watermark))
+            entries = access.now == .closed ? nil : try await journal(of: keys, walk)
+        }
+        var result = Entries(cursor: cursor)
+        if entries == nil {
+            let history = TaskHistories(kinds: kinds, table: table, connection: connection)
+            let candidates = touched ?? known.map(\.key) + tasks.sorted()
+            (entries, result.notices) = try await history.entries(of: candidates, since: cursor.watermark - times.overlap)
+        }
+        let told = Set(cursor.told)
+        result.comments = (entries ?? []).filter {
+            $0.time >= cursor.floor && !told.contains($0.id) && (known[$0.task] != nil || tasks.contains($0.task))
+        }.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
+        if !result.comments.isEmpty || end > cursor.watermark + Self.idle {
+            result.cursor.watermark = max(cursor.watermark, end)
+            let still = result.cursor.watermark - times.overlap
+            let seen = Set((entries ?? []).filter { $0.time >= still }.map(\.id))
+            result.cursor.told = cursor.told.filter(seen.contains) + result.comments.map(\.id).filter(seen.contains)
+        }
+        return result
+    }
+
+    /// The entries of the journal's table; nil where the account may not read it.
+    private func journal(of keys: [TaskKey]?, _ walk: Walk) async throws(Failure) -> [TaskComment]? {
+        var filter = EncodedQuery(.init("element", .isOneOf, kinds.joined(separator: ",")))
+        if let keys {
+            filter = filter.and(EncodedQuery(.init("element_id", .isOneOf, keys.map(\.text).joined(separator: ","))))
+        }
+        let ask = TableAsk(session: connection.reading, table: "sys_journal_field", paths: Self.paths)
+        let rows: TableWalk.Rows
+        do throws(Failure) {
+            rows = try await TableWalk(
+                ask: ask, filter: filter, walk: walk, timeField: "sys_created_on", state: state, clock: connection.clock,
+                last: nil,
+                known: KnownTasks()
+            ).run()
+            if rows.pages.allSatisfy(\.entries.isEmpty), try await !isOpen(ask, counted: rows.counted) { return nil }
+        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
+            access.set(.closed)
+            return nil
+        }
+        if rows.pages.contains(where: { !$0.entries.isEmpty }) { access.set(.open) }
+        return rows.pages.flatMap { page in page.entries.compactMap { comment($0.key, page.record(of: $0)) } }
+    }
+
+    private static let paths = ["sys_id", "element_id", "element", "value", "sys_created_by", "sys_created_on"]
+
+    /// Whether no entries means that there are none. Access rules hide entries behind an empty list that was counted all the same.
+    private func isOpen(_ ask: TableAsk, counted: Int?) async throws(Failure) -> Bool {
+        if let counted, counted > 0, access.now != .open {
+            access.set(.closed)
+            return false
+        }
+        guard access.now == .unknown else { return true }
+        let reply = try await ask.page(EncodedQuery(.init("element", .isOneOf, kinds.joined(separator: ","))), limit: 10)
+        if try !reply.list.isEmpty {
+            access.set(.open)
+        } else if let total = reply.total, total > 0 {
+            access.set(.closed)
+            return false
+        }
+        return true
+    }
+
+    private func comment(_ key: TaskKey, _ row: JSON) -> TaskComment? {
+        func text(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
+        guard kinds.contains(text("element")), ServiceNowConnection.isSysID(text("element_id")),
+            let time = Timestamp(serviceNow: text("sys_created_on"))
+        else { return nil }
+        let author = text("sys_created_by")
+        return TaskComment(
+            id: key.text, task: TaskKey(text("element_id")), text: text("value"), author: author, kind: text("element"),
+            time: time,
+            isByOurUser: ASCII.equalIgnoringCase(author, connection.username))
+    }
+}

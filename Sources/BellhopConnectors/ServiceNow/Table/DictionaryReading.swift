@@ -1,0 +1,95 @@
+import BellhopCore
+
+/// Reads the dictionary of a table, of the tables it extends, and of those that paths lead to.
+struct DictionaryReading: Sendable {
+    var session: ServiceNowSession
+    var timeout: Duration?
+    var longest: Int
+
+    /// References are followed so far.
+    private static let depth = 3
+
+    /// Nil where the account may not read the table's columns.
+    func read(_ table: String, for paths: [String]) async throws(Failure) -> TableDictionary? {
+        var dictionary = TableDictionary()
+        var wanted = [table]
+        for _ in 0...Self.depth where !wanted.isEmpty {
+            for table in wanted {
+                if let columns = try await columns(of: table, named: paths) { dictionary.tables[table] = columns }
+            }
+            wanted = Self.reached(from: table, by: paths, in: dictionary).filter { dictionary.tables[$0] == nil }
+        }
+        return dictionary.tables[table] == nil ? nil : dictionary
+    }
+
+    /// The tables that paths lead into.
+    private static func reached(from table: String, by paths: [String], in dictionary: TableDictionary) -> [String] {
+        var tables: Set<String> = []
+        for path in paths {
+            let names = path.split(separator: ".").map(String.init)
+            for count in 1..<max(names.count, 1) {
+                guard let next = dictionary.column(names[..<count].joined(separator: "."), in: table)?.reference else { break }
+                tables.insert(next)
+            }
+        }
+        return tables.sorted()
+    }
+
+    private func columns(of table: String, named paths: [String]) async throws(Failure) -> [String: TableDictionary.Column]? {
+        let chain = try await chain(of: table)
+        let tables = chain.joined(separator: ",")
+        let query = EncodedQuery(.init("name", .isOneOf, tables), .init("element", .isNotEmpty))
+        let rows = try await rows("sys_dictionary", query, ["name", "element", "internal_type", "reference"])
+        var columns: [String: TableDictionary.Column] = [:]
+        // A table says last what its columns are, so those it extends are taken first.
+        for table in chain.reversed() {
+            for row in rows where FieldValue(row["name"])?.raw == table {
+                guard let name = FieldValue(row["element"])?.raw, !name.isEmpty else { continue }
+                let reference = FieldValue(row["reference"])?.raw ?? ""
+                columns[name] = .init(
+                    type: FieldValue(row["internal_type"])?.raw ?? "string", reference: reference.isEmpty ? nil : reference)
+            }
+        }
+        guard columns["sys_id"] != nil else { return nil }
+        try await refine(&columns, of: tables, named: paths)
+        return columns
+    }
+
+    /// A table and those it extends, itself first; where nobody says, a task's table extends `task`.
+    private func chain(of table: String) async throws(Failure) -> [String] {
+        let paths = (0...6).map { String(repeating: "super_class.", count: $0) + "name" }
+        let row = try await rows("sys_db_object", EncodedQuery(.init("name", .equal, table)), paths).first
+        guard let row else { return table == "task" ? [table] : [table, "task"] }
+        let chain = paths.compactMap { FieldValue(row[$0])?.raw }.filter { !$0.isEmpty }
+        return chain.first == table ? chain : [table] + chain
+    }
+
+    /// A column of texts whose choices are all whole numbers holds whole numbers.
+    private func refine(
+        _ columns: inout [String: TableDictionary.Column], of tables: String, named paths: [String]
+    ) async throws(Failure) {
+        let names = Set(paths).filter { ["choice", "string"].contains(columns[$0]?.type ?? "") }.sorted()
+        if names.isEmpty { return }
+        let query = EncodedQuery(
+            .init("name", .isOneOf, tables), .init("element", .isOneOf, names.joined(separator: ",")),
+            .init("inactive", .equal, "false"))
+        var values: [String: [String]] = [:]
+        for row in try await rows("sys_choice", query, ["element", "value"]) {
+            guard let name = FieldValue(row["element"])?.raw, let value = FieldValue(row["value"])?.raw else { continue }
+            values[name, default: []].append(value)
+        }
+        for (name, values) in values where values.allSatisfy({ Int64($0).map(String.init) == $0 }) {
+            columns[name]?.type = "integer"
+        }
+    }
+
+    /// The rows of a query; none where the account may not read them.
+    private func rows(_ table: String, _ query: EncodedQuery, _ paths: [String]) async throws(Failure) -> [JSON] {
+        do throws(Failure) {
+            let ask = TableAsk(session: session, table: table, paths: paths, longest: longest, timeout: timeout)
+            return try await ask.page(query, limit: 10_000).list
+        } catch  where [.forbidden, .goneOrHidden, .refused].contains(error.reason) {
+            return []
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import BellhopCore
+
+/// Looks at the rows of one page: that they are what was asked for, in the order asked for, and where the next page starts.
+///
+/// A server that does not know a field of a query drops that part of it and answers with all the rest, so that a slip of the pen
+/// would match every row there is.
+struct PageReading {
+    private(set) var last: Walk.Place?
+    private(set) var latest: Timestamp?
+    private(set) var movedOn = 0
+    private(set) var timeless: [TaskKey] = []
+    private(set) var nameless: [String] = []
+    private let rows: TableWalk
+    /// A row with a time from here on may have been changed between the server's finding it and its reading it.
+    private let racing: Timestamp
+
+    /// By how much the clocks of a server's machines may differ, and a margin for a page that took long.
+    private static let skew = Duration.seconds(30)
+
+    init(_ rows: TableWalk, began: Timestamp, after place: Walk.Place?) {
+        self.rows = rows
+        last = place
+        racing = began - Self.skew
+    }
+
+    /// The page without rows that are no longer what was asked for, and those that have no name.
+    mutating func read(_ page: Listing) throws(Failure) -> Listing {
+        var leftOut: Set<TaskKey> = []
+        for entry in page.entries {
+            guard ServiceNowConnection.isSysID(entry.key.text) else {
+                nameless.append(entry.key.text)
+                leftOut.insert(entry.key)
+                continue
+            }
+            if try isLeftOut(entry, page) { leftOut.insert(entry.key) }
+        }
+        return leftOut.isEmpty ? page : page.without { leftOut.contains($0.key) }
+    }
+
+    private mutating func isLeftOut(_ entry: Listing.Entry, _ page: Listing) throws(Failure) -> Bool {
+        let isKnown = rows.known[entry.key]?.listed == entry.fingerprint
+        if isKnown, rows.walk.isWhole {
+            try step(to: Walk.Place(key: entry.key, time: nil))
+            return false
+        }
+        let record = page.record(of: entry)
+        let time = FieldValue(record[rows.timeField]).flatMap { Timestamp(serviceNow: $0.raw) }
+        let place = Walk.Place(key: entry.key, time: rows.walk.isWhole ? nil : time)
+        if !isKnown, rows.filter.judge(record) == .fails {
+            guard let time, time >= racing else { throw ignored("a row that the query does not ask for") }
+            movedOn += 1
+            return true
+        }
+        guard let time else {
+            timeless.append(entry.key)
+            if rows.walk.isWhole { try step(to: place) }
+            return false
+        }
+        if case .window(_, _, let through) = rows.walk, time > through {
+            guard time >= racing else { throw ignored("a row from beyond the time that was asked for") }
+            movedOn += 1
+            return true
+        }
+        latest = max(latest ?? time, time)
+        try step(to: place)
+        return false
+    }
+
+    private mutating func step(to place: Walk.Place) throws(Failure) {
+        guard rows.walk.allows(place, after: last) else { throw ignored("rows in another order, or of another time") }
+        last = place
+    }
+
+    private func ignored(_ what: String) -> Failure {
+        Failure(
+            .badAnswer, .giveUp,
+            "\(rows.ask.session.base.place) answered with \(what) on \(rows.ask.table): it ignored the query or a part of it, "
+                + "so nothing of the answer counts. Look for a field that the table does not have.")
+    }
+}

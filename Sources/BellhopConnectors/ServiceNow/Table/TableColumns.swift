@@ -1,0 +1,132 @@
+import BellhopCore
+import Synchronization
+
+/// The columns of a table, as its dictionary has them, and what a source makes of them: whether its fields are there, and their types.
+///
+/// A class over a lock, because they are learnt while the source is in use.
+final class TableColumns: Sendable {
+    private struct Learnt {
+        var dictionary: TableDictionary?
+        var schema: TaskSchema
+        /// True once the dictionary was asked for in this run.
+        var isAsked = false
+        /// True once all fields were found to be there.
+        var isExamined = false
+    }
+
+    private let learnt: Mutex<Learnt>
+    private let settings: TableSettings
+    private let source: String
+    private let connection: ServiceNowConnection
+    private var key: String { "dictionary/\(connection.instance)/\(connection.username)/\(settings.table)" }
+
+    init(_ settings: TableSettings, source: String, connection: ServiceNowConnection) throws(ConnectorError) {
+        self.settings = settings
+        self.source = source
+        self.connection = connection
+        learnt = Mutex(
+            Learnt(schema: try TaskFields.schema(settings.fields, display: settings.display, source: source)))
+    }
+
+    var schema: TaskSchema { learnt.withLock { $0.schema } }
+
+    /// Whether a field may be asked for: false for one that the dictionary is known not to have.
+    func exists(_ path: String) -> Bool {
+        learnt.withLock { $0.dictionary?.lacks(path, in: settings.table) } != true
+    }
+
+    /// Takes the types of fields from what the notebook remembers of the dictionary, and then from the dictionary.
+    func prepare(offline: Bool) async {
+        let note = try? await connection.notebook.note(key)
+        if let note, let known = TableDictionary(json: note) { take(known) }
+        if offline { return }
+        // What the instance does not say now it says at the next start; the first poll tells what is wrong with it.
+        guard let dictionary = try? await ask() else { return }
+        take(dictionary)
+        try? await connection.notebook.setNote(key, to: dictionary.json)
+    }
+
+    private func take(_ dictionary: TableDictionary) {
+        let isDeclared = settings.fields != nil
+        let (table, display, source) = (settings.table, settings.display, source)
+        learnt.withLock { learnt in
+            let schema = try? TaskFields.schema(settings.fields, display: display, source: source) { path in
+                dictionary.type(of: path, in: table)
+            }
+            learnt.dictionary = dictionary
+            guard let schema else { return }
+            learnt.schema = isDeclared ? schema : TaskSchema(schema.fields.filter { !dictionary.lacks($0.path, in: table) })
+        }
+    }
+
+    /// Reads the dictionary; nil where the account may not.
+    private func ask() async throws(Failure) -> TableDictionary? {
+        let paths = settings.query.fields + schema.fields.map(\.path)
+        let dictionary = try await DictionaryReading(
+            session: connection.reading, timeout: settings.timeout, longest: settings.longest
+        ).read(settings.table, for: paths)
+        learnt.withLock { $0.isAsked = true }
+        return dictionary
+    }
+
+    // MARK: - Examining
+
+    /// Makes sure, before anything is taken from the table, that it has the fields that are named: a server that does not know one drops
+    /// the part of the query that names it and answers with every row that the rest lets through.
+    func examine() async throws(Failure) {
+        if learnt.withLock({ $0.isExamined }) { return }
+        if !learnt.withLock({ $0.isAsked }), let dictionary = try await ask() {
+            learnt.withLock { $0.dictionary = dictionary }
+            do { try await connection.notebook.setNote(key, to: dictionary.json) } catch {
+                throw Failure(.fileSystem, .retry(after: nil), "What is known of a table cannot be kept: \(error).")
+            }
+        }
+        let known = learnt.withLock { $0.dictionary }
+        let asked = settings.query.fields + [settings.timeField]
+        let shown = schema.fields.map(\.path)
+        var doubtful = asked.filter { known?.has($0, in: settings.table) != true }
+        if let known {
+            doubtful += shown.filter { !known.has($0, in: settings.table) }
+        } else {
+            doubtful += try await missing(shown)
+        }
+        var seen: Set<String> = []
+        for path in doubtful where seen.insert(path).inserted {
+            guard try await !isThere(path) else { continue }
+            let names = known?.names(of: settings.table) ?? TaskFields.standard
+            let help = Suggestion.didYouMean(path, among: names).map { " (\($0))" } ?? ""
+            let place =
+                asked.contains(path) && path != settings.timeField
+                ? "`query`" : path == settings.timeField ? "`updated`" : "`fields`"
+            throw Failure(
+                .badArguments, .giveUp,
+                "The table \(settings.table) of \(connection.base.place) has no field `\(path)`, which \(place) of source \(source) names\(help). "
+                    + "Nothing is polled until that is mended.")
+        }
+        learnt.withLock { $0.isExamined = true }
+    }
+
+    private func ask(_ paths: [String]) -> TableAsk {
+        TableAsk(
+            session: connection.reading, table: settings.table, paths: paths, longest: settings.longest, timeout: settings.timeout
+        )
+    }
+
+    /// The fields that a row does not show. Unknown ones are left out of it, and so are some that this account may not read.
+    private func missing(_ paths: [String]) async throws(Failure) -> [String] {
+        guard let row = try await ask(["sys_id"] + paths).page(.all, limit: 1).list.first else { return [] }
+        return paths.filter { row[$0] == nil }
+    }
+
+    /// Whether a column is there: nothing is empty and not empty, unless the server drops both conditions.
+    private func isThere(_ path: String) async throws(Failure) -> Bool {
+        let reply: ServiceNowReply
+        do throws(Failure) {
+            reply = try await ask(["sys_id"]).page(EncodedQuery(.init(path, .isEmpty), .init(path, .isNotEmpty)), limit: 1)
+        } catch  where error.reason == .refused {
+            return false
+        }
+        if let total = reply.total { return total == 0 }
+        return try reply.list.isEmpty
+    }
+}

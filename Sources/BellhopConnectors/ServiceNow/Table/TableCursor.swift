@@ -1,0 +1,30 @@
+import BellhopCore
+
+/// Where a table's polls stand, as it is kept with each poll.
+struct TableCursor: Sendable, Hashable {
+    /// The latest time of a row that was seen; nil where rows have none.
+    var watermark: Timestamp?
+    /// When all rows were last walked, by the server's clock.
+    var reconciled: Timestamp?
+    /// Of what each row shows: rows that were asked for other fields cannot be compared.
+    var shape = ""
+    var journal: JournalCursor?
+
+    init() {}
+
+    init?(_ cursor: Cursor?) {
+        guard let json = cursor?.value, json.asObject != nil else { return nil }
+        watermark = json["watermark"]?.asInt.map { Timestamp(microseconds: $0) }
+        reconciled = json["reconciled"]?.asInt.map { Timestamp(microseconds: $0) }
+        shape = json["shape"]?.asString ?? ""
+        journal = json["journal"].flatMap(JournalCursor.init(json:))
+    }
+
+    var cursor: Cursor {
+        var members: JSON.Object = ["shape": .string(shape)]
+        if let watermark { members["watermark"] = .int(watermark.microseconds) }
+        if let reconciled { members["reconciled"] = .int(reconciled.microseconds) }
+        if let journal { members["journal"] = journal.json }
+        return Cursor(.object(members))
+    }
+}

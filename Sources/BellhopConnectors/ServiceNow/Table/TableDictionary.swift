@@ -1,0 +1,70 @@
+import BellhopCore
+
+/// What an instance's dictionary says of some tables: their columns, those of the tables they extend included.
+struct TableDictionary: Sendable, Hashable {
+    /// A column: its `internal_type`, and the table that it refers to.
+    struct Column: Sendable, Hashable {
+        var type: String
+        var reference: String?
+    }
+
+    var tables: [String: [String: Column]] = [:]
+
+    init() {}
+
+    init?(json: JSON) {
+        guard let members = json.asObject else { return nil }
+        for (table, columns) in members {
+            for (name, text) in columns.asObject ?? [:] {
+                let parts = (text.asString ?? "").split(separator: ">", maxSplits: 1).map(String.init)
+                guard let type = parts.first else { return nil }
+                tables[table, default: [:]][name] = Column(type: type, reference: parts.count == 2 ? parts[1] : nil)
+            }
+        }
+    }
+
+    var json: JSON {
+        let members = tables.sorted { $0.key < $1.key }.map { table, columns in
+            let texts = columns.sorted { $0.key < $1.key }.map { name, column in
+                (name, JSON.string(column.reference.map { "\(column.type)>\($0)" } ?? column.type))
+            }
+            return (table, JSON.object(JSON.Object(texts)))
+        }
+        return .object(JSON.Object(members))
+    }
+
+    /// The column at the end of a path; nil when a part of it is not known.
+    func column(_ path: String, in table: String) -> Column? {
+        var table: String? = table
+        var column: Column?
+        for name in path.split(separator: ".", omittingEmptySubsequences: false) {
+            column = table.flatMap { tables[$0]?[String(name)] }
+            guard let column else { return nil }
+            table = column.reference
+        }
+        return column
+    }
+
+    func has(_ path: String, in table: String) -> Bool { column(path, in: table) != nil }
+
+    /// Whether it is known that there is no such column: the table is known and has none of the name that the path begins with.
+    func lacks(_ path: String, in table: String) -> Bool {
+        guard let columns = tables[table], let name = path.split(separator: ".").first else { return false }
+        return columns[String(name)] == nil
+    }
+
+    func names(of table: String) -> [String] { tables[table].map { $0.keys.sorted() } ?? [] }
+
+    /// What a field holds; nil where the dictionary does not say.
+    func type(of path: String, in table: String) -> FieldType? {
+        column(path, in: table).map { column in
+            switch column.type {
+            case "integer", "longint", "long", "count", "order_index", "auto_increment": .int
+            case "decimal", "float", "double", "numeric", "percent_complete": .double
+            case "boolean": .bool
+            case "glide_date_time", "glide_date", "due_date", "date", "datetime", "glide_utc_time": .timestamp
+            default: .text
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import BellhopCore
+
+/// What bellhop.yaml says of a source of kind `table`.
+struct TableSettings: Sendable {
+    var table: String
+    var query: EncodedQuery
+    var display: Display
+    var times: TableTimes
+    var page: Int
+    /// The column of a row's time.
+    var timeField: String
+    var category: String?
+    var longest: Int
+    var timeout: Duration?
+    /// The journals that are told of.
+    var journal: [String]
+    /// The fields as they are declared; nil for the built-in list.
+    var fields: JSON?
+
+    init(_ settings: Settings, source: String) throws(ConnectorError) {
+        func problem(_ setting: String, _ message: String) -> ConnectorError {
+            ConnectorError(connection: source, setting: setting, message)
+        }
+        table = settings.text("table") ?? ""
+        guard Self.isName(table) else {
+            throw problem("table", "`\(table)` is no table's name: lower-case letters, digits and _ only, as in `incident`.")
+        }
+        do {
+            query = try EncodedQuery(parsing: settings.text("query") ?? "")
+        } catch {
+            throw problem("query", "\(error.message).\(error.help.map { " (\($0))" } ?? "")")
+        }
+        guard !query.conditions.contains(where: \.how.isOfChanges) else {
+            throw problem(
+                "query", "VALCHANGES, CHANGESFROM and CHANGESTO are for business rules: a list has no change to look at.")
+        }
+        // Polls have an order of their own.
+        query.order = []
+        query.isClosed = false
+        display = settings.text("display").flatMap(Display.init(rawValue:)) ?? .values
+        times = TableTimes(
+            overlap: settings.duration("overlap") ?? TableTimes().overlap, lag: settings.duration("lag") ?? TableTimes().lag,
+            reconcile: settings.duration("reconcile") ?? TableTimes().reconcile)
+        page = settings.integer("page") ?? 1000
+        timeField = settings.text("updated") ?? "sys_updated_on"
+        guard Self.isName(timeField) else { throw problem("updated", "`\(timeField)` is no field's name.") }
+        category = settings.text("query_category")
+        longest = settings.integer("longest_address") ?? 2048
+        timeout = settings.duration("timeout")
+        journal = JournalKind.all.filter(settings.texts("journal").contains)
+        fields = settings.values["fields"]
+    }
+
+    /// The same for two sources that ask for the same rows, however it is written. Labels in the place of values are other values.
+    var scope: String {
+        var parts = ["table=\(table)", "query=\(query.text)"]
+        if display == .labels { parts.append("labels") }
+        return parts.joined(separator: " ")
+    }
+
+    static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { $0 &- 0x61 < 26 || ASCII.isDigit($0) || $0 == UInt8(ascii: "_") }
+    }
+}
+
+/// The times a table's polls go by.
+struct TableTimes: Sendable, Hashable {
+    /// How far a window reaches back before the last row that was seen: transactions commit later than they say.
+    var overlap = Duration.seconds(120)
+    /// How far it stays behind the server's clock: the second that is going on is not over.
+    var lag = Duration.seconds(5)
+    /// How often all rows are walked: what changed without a stamp and what left shows in no window.
+    var reconcile = Duration.seconds(900)
+    /// So few tasks are walked at each poll.
+    var few = 1000
+}

@@ -1,0 +1,41 @@
+public import BellhopCore
+
+extension TableSource {
+    /// What bellhop.yaml may say of a source of kind `table`, besides what every source has.
+    public static let manifest = SourceManifest(
+        kind: "table", summary: "The rows of a table that an encoded query asks for, by the Table API.",
+        connections: ["servicenow"],
+        settings: [
+            Setting("table", .text, required: true, "The table's name, such as `incident`."),
+            Setting(
+                "query", .text, default: "all rows",
+                "An encoded query, as `active=true^priorityIN1,2`. Its order does not count: polls have one of their own."),
+            Setting(
+                "fields", .list(.either([.text, .map(.text)])),
+                "The fields of each task; a field of another record with a name of its own: {caller_name: caller_id.name}."),
+            Setting(
+                "display", .oneOf(["values", "labels", "both"]), default: "values",
+                "Whether fields come as the database has them, as people read them, or both."),
+            Setting(
+                "journal", .list(.oneOf(["comments", "work_notes"])),
+                "The journals whose entries are told as `task_commented`."),
+            Setting(
+                "initial", .oneOf(["baseline", "emit"]), default: "baseline",
+                "Whether the first poll is only remembered, or emits a task_created for each task."),
+            Setting(
+                "reconcile", .duration, default: "15m",
+                "How often all rows are walked, which shows what left and what changed without a stamp; up to 1000 tasks are walked at each poll."
+            ),
+            Setting(
+                "overlap", .duration, default: "2m",
+                "How far a poll reaches back before the last row it saw, for transactions that commit late."),
+            Setting("lag", .duration, default: "5s", "How far a poll stays behind the server's clock."),
+            Setting("updated", .name, default: "sys_updated_on", "The field that holds when a row was last touched."),
+            Setting("page", .integer(10...10_000), default: "1000", "How many rows are asked for at once."),
+            Setting("query_category", .text, "The index or read replica that the server is to use (`sysparm_query_category`)."),
+            Setting(
+                "longest_address", .integer(256...65_536), default: "2048",
+                "The longest address a request may have; a longer one is sent in the body of a batch."),
+            Setting("timeout", .duration, "How long a request of this source may take; by default the connection's."),
+        ])
+}

@@ -1,0 +1,158 @@
+public import BellhopCore
+
+/// A table of the instance as a source of kind `table`: the rows that an encoded query asks for, by the Table API.
+///
+/// Mostly it asks for what was touched since the last poll, by the rows' own times; from time to time, and while there are few, for
+/// all. What a row shows is the task: there are no further details.
+public struct TableSource: Source {
+    public let name: String
+    public let scope: Scope
+    let settings: TableSettings
+    let connection: ServiceNowConnection
+    let state: TableState
+    let columns: TableColumns
+    let journal: JournalWatch?
+
+    public var hidesChanges: Bool { false }
+    public var schema: TaskSchema { columns.schema }
+
+    /// - Parameter settings: checked against ``manifest``.
+    public init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {
+        try self.init(name: name, settings: TableSettings(settings, source: name), connection: connection)
+    }
+
+    init(name: String, settings: TableSettings, connection: ServiceNowConnection) throws(ConnectorError) {
+        self.name = name
+        self.settings = settings
+        self.connection = connection
+        scope = Scope(instance: connection.instance, user: connection.username, kind: "table", query: settings.scope)
+        state = TableState(page: settings.page)
+        columns = try TableColumns(settings, source: name, connection: connection)
+        journal = settings.journal.isEmpty ? nil : JournalWatch(settings.journal, table: settings.table, connection: connection)
+    }
+
+    public func prepare(offline: Bool) async { await columns.prepare(offline: offline) }
+
+    var reading: TaskReading {
+        let (instance, table) = (connection.instance, settings.table)
+        return TaskReading(schema: schema, display: settings.display, table: table) { key in
+            "\(instance)/nav_to.do?uri=" + PercentEncoding.encode("\(table).do?sys_id=\(key.text)")
+        }
+    }
+
+    /// What each row shows: the task's fields, and what the poll itself needs to know of it.
+    var paths: [String] {
+        var seen: Set<String> = []
+        let needed = reading.paths(columns.exists) + [settings.timeField, "sys_mod_count"] + settings.query.fields
+        return needed.filter { seen.insert($0).inserted && columns.exists($0) }
+    }
+
+    func ask(_ paths: [String]) -> TableAsk {
+        TableAsk(
+            session: connection.reading, table: settings.table, paths: paths, display: settings.display,
+            category: settings.category, longest: settings.longest, timeout: settings.timeout)
+    }
+
+    // MARK: - Polling
+
+    public func list(from standing: Standing) async throws(Failure) -> Answer {
+        try await columns.examine()
+        let paths = paths
+        let before = TableCursor(standing.cursor)
+        var next = before ?? TableCursor()
+        next.shape = Fingerprint(content: ([settings.display.rawValue] + paths).joined(separator: ",")).hex
+        let start = start(before, shape: next.shape, known: standing.known.count)
+        let (rows, walk) = try await read(from: start, paths, standing)
+        let listing = try assemble(rows)
+        advance(&next, rows, walk, isFew: max(standing.known.count, listing.entries.count) <= few)
+        var answer = Answer(
+            listing: listing, coverage: rows.isSame ? .same : walk.isWhole ? .whole : .part,
+            fingerprint: rows.movedOn == 0 ? rows.fingerprint : .zero, lag: settings.times.lag + .seconds(10),
+            notices: notices(rows))
+        if let journal {
+            let touched = listing.entries.lazy.filter { standing.known[$0.key]?.listed != $0.fingerprint }.map(\.key)
+            let entries = try await journal.read(
+                from: next.journal, among: standing.known, listing, at: rows.began, touched: Array(touched))
+            next.journal = entries.cursor
+            answer.comments = entries.comments
+            answer.notices += entries.notices
+        }
+        answer.cursor = next.cursor
+        return answer
+    }
+
+    private var few: Int { min(settings.times.few, state.limit) }
+
+    /// Where the next window starts; nil when all rows are to be walked.
+    private func start(_ cursor: TableCursor?, shape: String, known: Int) -> Timestamp? {
+        guard let cursor, cursor.shape == shape, known > few, let watermark = cursor.watermark,
+            let reconciled = cursor.reconciled
+        else { return nil }
+        let age = state.serverTime(connection.clock.now) - reconciled
+        return age < settings.times.reconcile && age > .zero - settings.times.reconcile ? watermark - settings.times.overlap : nil
+    }
+
+    /// Walks through all rows, or through those of a window.
+    private func read(
+        from start: Timestamp?, _ paths: [String], _ standing: Standing
+    ) async throws(Failure) -> (TableWalk.Rows, Walk) {
+        func rows(_ walk: Walk) async throws(Failure) -> TableWalk.Rows {
+            try await TableWalk(
+                ask: ask(paths), filter: settings.query, walk: walk, timeField: settings.timeField, state: state,
+                clock: connection.clock, last: standing.answer, known: standing.known
+            ).run()
+        }
+        guard let start else { return (try await rows(.whole), .whole) }
+        let walk = window(from: start)
+        let first = try await rows(walk)
+        // Our clock runs ahead, and the server's was not known: the window reached beyond what it has lived through.
+        if case .window(_, _, let through) = walk, through > max(start, first.began - settings.times.lag) + .seconds(2) {
+            let again = window(from: start)
+            return (try await rows(again), again)
+        }
+        return (first, walk)
+    }
+
+    private func window(from start: Timestamp) -> Walk {
+        let end = state.serverTime(connection.clock.now) - settings.times.lag
+        return .window(field: settings.timeField, from: start, through: max(start, end))
+    }
+
+    /// Where the next poll starts, when this one is kept.
+    private func advance(_ cursor: inout TableCursor, _ rows: TableWalk.Rows, _ walk: Walk, isFew: Bool) {
+        if rows.isSame { return }
+        // A walk through all rows takes its time: what was touched meanwhile may have been touched behind its back.
+        let end = rows.began - settings.times.lag
+        if let latest = rows.latest {
+            cursor.watermark = max(cursor.watermark ?? .distantPast, min(latest, end))
+        } else if cursor.watermark == nil, rows.timeless.isEmpty {
+            cursor.watermark = end
+        }
+        if walk.isWhole { cursor.reconciled = isFew ? nil : rows.began }
+    }
+
+    private func assemble(_ rows: TableWalk.Rows) throws(Failure) -> Listing {
+        do {
+            return try Listing(pages: rows.pages, latestCounts: true)
+        } catch {
+            throw Failure(
+                .badAnswer, .retry(after: nil),
+                "The rows of \(settings.table) on \(connection.base.place) cannot be listed: \(error.description).")
+        }
+    }
+
+    private func notices(_ rows: TableWalk.Rows) -> [String] {
+        var notices: [String] = []
+        if let first = rows.timeless.first {
+            notices.append(
+                "Source \(name): \(rows.timeless.count) of the rows have no readable \(settings.timeField) (one is \(first.text)); "
+                    + "what changes in them is seen only when all rows are walked, every \(settings.times.reconcile).")
+        }
+        if let first = rows.nameless.first {
+            notices.append(
+                "Source \(name): \(rows.nameless.count) of the rows were set aside, because their sys_id is none "
+                    + "(one is '\(Redaction.excerpt(first, length: 40))').")
+        }
+        return notices
+    }
+}

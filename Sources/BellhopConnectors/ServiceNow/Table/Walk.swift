@@ -1,0 +1,58 @@
+import BellhopCore
+
+/// The way through the rows of a table: an order in which no row is passed over, whatever happens to others meanwhile.
+enum Walk: Sendable, Hashable {
+    /// By sys_id, which never changes: who is there all the time is met once.
+    case whole
+    /// What was touched in a time, by the time and sys_id: who is touched again moves to the end.
+    case window(field: String, from: Timestamp, through: Timestamp)
+
+    /// Where the walk has come to.
+    struct Place: Sendable, Hashable {
+        var key: TaskKey
+        /// The row's time; nil where the walk does not go by time.
+        var time: Timestamp?
+    }
+
+    /// What is asked for next: the filter in every group, all that is behind the place, in the walk's order.
+    func query(_ filter: EncodedQuery, after place: Place?) -> EncodedQuery {
+        switch self {
+        case .whole:
+            var query = filter
+            if let place { query = filter.and(EncodedQuery(.init("sys_id", .greater, place.key.text))) }
+            query.order = [.init(field: "sys_id")]
+            query.isClosed = false
+            return query
+        case .window(let field, let from, let through):
+            let end = EncodedQuery.Condition(field, .atMost, through.serviceNow)
+            var bounds = EncodedQuery(.init(field, .atLeast, from.serviceNow), end)
+            if let place, let time = place.time?.serviceNow {
+                bounds = EncodedQuery(.init(field, .greater, time), end)
+                    .or(EncodedQuery(.init(field, .equal, time), .init("sys_id", .greater, place.key.text)))
+            }
+            var query = filter.and(bounds)
+            query.order = [.init(field: field), .init(field: "sys_id")]
+            return query
+        }
+    }
+
+    /// Whether a row may stand where it does, behind another one.
+    func allows(_ place: Place, after last: Place?) -> Bool {
+        switch self {
+        case .whole: return last.map { place.key > $0.key } ?? true
+        case .window(_, let from, let through):
+            guard let time = place.time, time >= from, time <= through else { return false }
+            guard let last, let before = last.time else { return true }
+            return time > before || time == before && place.key > last.key
+        }
+    }
+
+    var timeField: String? {
+        switch self {
+        case .whole: nil
+        case .window(let field, _, _): field
+        }
+    }
+
+    var isWhole: Bool { self == .whole }
+}

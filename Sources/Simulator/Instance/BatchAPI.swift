@@ -1,0 +1,47 @@
+/// The Batch API: `/api/now/[v1/]batch`. Requests within are answered one after the other, as if they had come by themselves.
+extension SimulatedInstance.State {
+    mutating func batch(
+        _ request: ReceivedRequest, answer: (inout SimulatedInstance.State, ReceivedRequest) -> Reply
+    ) -> Reply {
+        guard request.method == "POST" else { return .error(405, "Method not supported", detail: nil) }
+        guard let body = try? JSONReader.read(request.body), let id = body["batch_request_id"]?.string,
+            let requests = body["rest_requests"]?.array
+        else { return .error(400, "Exception while reading request", detail: "The payload is not valid JSON.") }
+        var serviced: [JSON] = []
+        for item in requests {
+            guard let name = item["id"]?.string, let method = item["method"]?.string, let url = item["url"]?.string else {
+                return .error(400, "Simulator: a request of a batch needs id, method and url", detail: nil)
+            }
+            let reply = answer(&self, inner(request, method, url, item))
+            var members: [JSON.Member] = [
+                .init(name: "id", value: .string(name)), .init(name: "status_code", value: .int(reply.status)),
+                .init(name: "status_text", value: .string(reply.status == 200 ? "OK" : "Error")),
+                .init(name: "body", value: .string(PercentCoding.encodeBase64(reply.body))),
+                .init(name: "execution_time", value: .int(1)),
+            ]
+            if item["exclude_response_headers"] != .bool(true) {
+                let headers = reply.headers.map {
+                    JSON.object([.init(name: "name", value: .string($0.name)), .init(name: "value", value: .string($0.value))])
+                }
+                members.append(.init(name: "headers", value: .array(headers)))
+            }
+            serviced.append(.object(members))
+        }
+        return .json(
+            200, ["batch_request_id": .string(id), "serviced_requests": .array(serviced), "unserviced_requests": .array([])])
+    }
+
+    private func inner(_ request: ReceivedRequest, _ method: String, _ url: String, _ item: JSON) -> ReceivedRequest {
+        let halves = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var inner = request
+        inner.method = method
+        inner.path = PercentCoding.decode(halves[0])
+        inner.query = halves.count == 2 ? String(halves[1]) : ""
+        inner.headers = (item["headers"]?.array ?? []).compactMap { header in
+            guard let name = header["name"]?.string, let value = header["value"]?.string else { return nil }
+            return .init(name: name, value: value)
+        }
+        inner.body = item["body"]?.string.flatMap { PercentCoding.decodeBase64($0) } ?? []
+        return inner
+    }
+}

@@ -1,0 +1,47 @@
+/// The Aggregate API, as far as counting and the ends of columns go: `/api/now/[v1/]stats/{table}`. It counts before access rules.
+extension SimulatedInstance.State {
+    func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>) -> Reply {
+        guard let table = path.first, path.count == 1, request.method == "GET" else {
+            return .error(400, "Requested URI does not represent any resource", detail: nil)
+        }
+        guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
+        if reading(table, by: user) == .forbidden { return .error(403, "Insufficient rights to query records", detail: nil) }
+        do {
+            return .json(200, ["result": ["stats": .object(try figures(table, request, user: user, quirks: quirks))]])
+        } catch {
+            return .error(
+                400, "Simulator: \(error.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
+        }
+    }
+
+    private func figures(
+        _ table: String, _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>
+    ) throws(QueryProblem) -> [JSON.Member] {
+        let isSloppy = quirks.contains(.sloppyQueries)
+        var query = EncodedQuery()
+        var isCounted = false
+        var ends: [(String, [FieldPath])] = []
+        for (name, value) in request.parameters {
+            switch name {
+            case "sysparm_query": query = try EncodedQuery(value, table: table, user: user, sloppy: isSloppy)
+            case "sysparm_count": isCounted = value == "true"
+            case "sysparm_min_fields", "sysparm_max_fields":
+                var paths: [FieldPath] = []
+                for name in value.split(separator: ",") { paths.append(try EncodedQuery.path(String(name), in: table)) }
+                ends.append((name == "sysparm_min_fields" ? "min" : "max", paths))
+            default: if !isSloppy { throw QueryProblem(message: "unknown query parameter '\(name)'") }
+            }
+        }
+        let rows = world.records(of: table, keys: query.keys).filter { query.matches($0, in: world) }
+        var members: [JSON.Member] = []
+        if isCounted { members.append(.init(name: "count", value: .string(String(rows.count)))) }
+        for (name, paths) in ends {
+            let values = paths.map { path in
+                let all = rows.map { path.raw(of: $0, in: world) }.filter { !$0.isEmpty }
+                return JSON.Member(name: path.text, value: .string((name == "min" ? all.min() : all.max()) ?? ""))
+            }
+            members.append(.init(name: name, value: .object(values)))
+        }
+        return members
+    }
+}

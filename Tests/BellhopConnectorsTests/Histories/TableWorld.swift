@@ -1,0 +1,100 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+
+/// What a simulated table holds, as random hands change it, and what must be known of it.
+///
+/// Each change gives its row the next version as its title, in the order of committing.
+struct TableWorld {
+    let instance: SimulatedInstance
+    private var random: SeededRandom
+    private(set) var version = 0
+    /// Rows whose latest change has a stamp, so that a window must show it.
+    private(set) var stamped: Set<String> = []
+    /// Everything that was touched since `rest`.
+    private(set) var touched: Set<String> = []
+    private var hidden: Set<String> = []
+    /// How late a transaction commits at most.
+    private let latest: Int64
+
+    static let query = "active=true^priority=1^NQactive=true^state=2^priorityIN2,3"
+    private static let most = 14
+
+    init(_ instance: SimulatedInstance, seed: UInt64, latest: Int64) {
+        self.instance = instance
+        self.latest = latest
+        random = SeededRandom(seed: seed)
+        for _ in 0..<Int.random(in: 0...10, using: &random) { create() }
+        touched = []
+    }
+
+    mutating func rest() { touched = [] }
+
+    /// The rows that the query asks for and that the account may see, with their versions and times.
+    var rows: [String: (version: String, time: String)] {
+        var rows: [String: (version: String, time: String)] = [:]
+        for task in instance.tasks where !hidden.contains(task.id) && Self.isAskedFor(task) {
+            rows[task.id] = (task.title, task["sys_updated_on"])
+        }
+        return rows
+    }
+
+    private static func isAskedFor(_ task: SimulatedTask) -> Bool {
+        guard task["active"] == "true" else { return false }
+        return task["priority"] == "1" || task["state"] == "2" && ["2", "3"].contains(task["priority"])
+    }
+
+    private mutating func nextVersion() -> String {
+        version += 1
+        return "v\(version)"
+    }
+
+    private mutating func create() {
+        let task = instance.addTask(
+            title: nextVersion(), priority: Int.random(in: 1...3, using: &random), fields: ["state": random.oneIn(2) ? "1" : "2"])
+        stamped.insert(task.id)
+        touched.insert(task.id)
+    }
+
+    /// Lets something happen to a row.
+    mutating func happen() {
+        let tasks = instance.tasks
+        guard let task = tasks.randomElement(using: &random), !(tasks.count < Self.most && random.oneIn(4)) else {
+            return create()
+        }
+        touched.insert(task.id)
+        var values = ["short_description": nextVersion()]
+        if random.oneIn(4) { values["priority"] = String(Int.random(in: 1...4, using: &random)) }
+        if random.oneIn(6) { values["state"] = String(Int.random(in: 1...2, using: &random)) }
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0...3:
+            instance.updateTask(task.id, set: values)
+            stamped.insert(task.id)
+        case 4...6:
+            values["sys_updated_on"] = lateStamp()
+            values["sys_mod_count"] = String(task.updates + 1)
+            instance.setTask(task.id, to: values)
+            stamped.insert(task.id)
+        case 7:
+            instance.setTask(task.id, to: values)
+            stamped.remove(task.id)
+        case 8:
+            instance.deleteTask(task.id)
+        default:
+            if hidden.remove(task.id) == nil { hidden.insert(task.id) }
+            // Who comes to see a row sees a change without a stamp.
+            stamped.remove(task.id)
+            let hidden = hidden
+            instance.changeUser("john.doe") { $0.hiddenTasks = hidden }
+        }
+    }
+
+    /// A stamp as a transaction has it that commits only now: never further back than the overlap from the latest stamp there is.
+    private mutating func lateStamp() -> String {
+        let now = instance.time / 1_000_000
+        let stamps = instance.tasks.compactMap { Timestamp(serviceNow: $0["sys_updated_on"])?.seconds }
+        let first = max((stamps.max() ?? now) - latest, now - latest)
+        let second = random.oneIn(3) ? min(first, now) : Int64.random(in: min(first, now)...now, using: &random)
+        return Timestamp(seconds: second).serviceNow
+    }
+}

@@ -1,0 +1,134 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct JournalWatchTests {
+    let practice = Practice()
+    let exchange: InProcess
+    var instance: SimulatedInstance { practice.instance }
+
+    init() { exchange = InProcess(practice.simulation) }
+
+    /// Polls as a poller does, as far as comments go.
+    private struct Observer {
+        var standing = Standing()
+        var source: any Source
+        var notices: [String] = []
+
+        mutating func comments() async throws -> [TaskComment] {
+            let answer = try await source.list(from: standing)
+            let comparison = standing.known.compare(with: answer)
+            for place in comparison.new + comparison.changed {
+                let entry = answer.listing.entries[place]
+                standing.known.set(KnownTask(key: entry.key, listed: entry.fingerprint))
+            }
+            standing.known.remove(comparison.gone)
+            standing.cursor = answer.cursor
+            if answer.coverage != .same { standing.answer = answer.fingerprint }
+            notices += answer.notices
+            return answer.comments.filter { standing.known[$0.task] != nil }
+        }
+    }
+
+    private func table(_ query: String = "active=true") throws -> Observer {
+        let settings = Settings(["table": "incident", "query": .string(query), "journal": ["comments", "work_notes"]])
+        return Observer(source: try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange)))
+    }
+
+    private func tracker() throws -> Observer {
+        let settings = Settings(["journal": ["comments"]])
+        return Observer(source: try TrackerSource(name: "my-work", settings: settings, connection: practice.near(exchange)))
+    }
+
+    @Test func `entries are told once, with author and kind, and none from before`() async throws {
+        let task = instance.addTask(title: "A")
+        let stranger = instance.addTask("problem", title: "not watched")
+        instance.addNote("old", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(10))
+        var observer = try table()
+        #expect(try await observer.comments() == [])
+        await practice.clock.advance(by: .seconds(20))
+        let first = instance.addNote("It smokes.", on: task.id, by: "abel.tuter")
+        instance.addNote("On my way.", .workNotes, on: task.id, by: "john.doe")
+        instance.addNote("elsewhere", on: stranger.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(10))
+        let told = try await observer.comments()
+        #expect(Set(told.map(\.text)) == ["It smokes.", "On my way."])
+        let comment = try #require(told.first { $0.text == "It smokes." })
+        #expect(comment.id == first?.id)
+        #expect(comment.author == "abel.tuter")
+        #expect(comment.kind == "comments")
+        #expect(!comment.isByOurUser)
+        #expect(told.first { $0.text == "On my way." }?.isByOurUser == true)
+        for _ in 0..<3 {
+            await practice.clock.advance(by: .seconds(60))
+            #expect(try await observer.comments() == [])
+        }
+    }
+
+    @Test func `an entry that is committed late is told all the same`() async throws {
+        let task = instance.addTask(title: "A")
+        var observer = try table()
+        _ = try await observer.comments()
+        await practice.clock.advance(by: .seconds(300))
+        instance.addNote("now", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(30))
+        #expect(try await observer.comments().map(\.text) == ["now"])
+        instance.addNote("late", on: task.id, by: "abel.tuter", secondsAgo: 90)
+        await practice.clock.advance(by: .seconds(1))
+        #expect(try await observer.comments().map(\.text) == ["late"])
+        #expect(try await observer.comments() == [])
+    }
+
+    @Test func `many tasks are not named in the question`() async throws {
+        for number in 0..<50 { instance.addTask(title: "task \(number)") }
+        var observer = try table()
+        _ = try await observer.comments()
+        await practice.clock.advance(by: .seconds(60))
+        for task in instance.tasks { instance.addNote("on \(task.number)", on: task.id, by: "abel.tuter") }
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().count == 50)
+        let queries = practice.simulation.requests.matching(path: "/api/now/v2/table/sys_journal_field")
+        #expect(queries.allSatisfy { $0.parameter("sysparm_query")?.contains("element_id") == false })
+    }
+
+    @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
+    func `where the journal cannot be read, the tasks' histories are`(_ access: SimulatedUser.Reading) async throws {
+        let task = instance.addTask(title: "A", assignedTo: "john.doe")
+        instance.changeUser("john.doe") {
+            $0.journal = access
+            $0.utcOffset = 120
+        }
+        instance.addNote("old", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(600))
+        for isTracker in [false, true] {
+            var observer = try isTracker ? tracker() : table()
+            #expect(try await observer.comments() == [])
+            await practice.clock.advance(by: .seconds(60))
+            instance.addNote("It smokes.\n\nStill.", on: task.id, by: "abel.tuter")
+            await practice.clock.advance(by: .seconds(10))
+            let told = try await observer.comments()
+            #expect(told.map(\.text) == ["It smokes.\n\nStill."])
+            #expect(told.map(\.author) == ["Abel Tuter"])
+            #expect(observer.notices.first?.contains("may not read") == true)
+            await practice.clock.advance(by: .seconds(60))
+            #expect(try await observer.comments() == [])
+            await practice.clock.advance(by: .seconds(600))
+        }
+    }
+
+    @Test func `a tracker tells what is added to the journals of its tasks`() async throws {
+        let task = instance.addTask(title: "A", assignedTo: "john.doe")
+        var observer = try tracker()
+        #expect(try await observer.comments() == [])
+        await practice.clock.advance(by: .seconds(60))
+        instance.addNote("It smokes.", on: task.id, by: "abel.tuter")
+        instance.addNote("internal", .workNotes, on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().map(\.text) == ["It smokes."])
+        #expect(try await observer.comments() == [])
+    }
+}

@@ -1,0 +1,293 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct TableSourceTests {
+    let practice = Practice()
+    let exchange: InProcess
+    var instance: SimulatedInstance { practice.instance }
+
+    init() { exchange = InProcess(practice.simulation) }
+
+    private func source(_ settings: JSON.Object = [:]) throws -> TableSource {
+        var values: JSON.Object = ["table": "incident", "query": "active=true"]
+        for (name, value) in settings { values[name] = value }
+        return try TableSource(name: "incidents", settings: Settings(values), connection: practice.near(exchange))
+    }
+
+    /// A poller's memory: what the source's answers add up to.
+    private struct Observer {
+        var standing = Standing()
+
+        mutating func poll(_ source: TableSource) async throws -> (Answer, Comparison) {
+            let answer = try await source.list(from: standing)
+            let comparison = standing.known.compare(with: answer)
+            for place in comparison.new + comparison.changed {
+                let entry = answer.listing.entries[place]
+                standing.known.set(KnownTask(key: entry.key, listed: entry.fingerprint))
+            }
+            standing.known.remove(comparison.gone)
+            standing.cursor = answer.cursor
+            standing.answer = answer.fingerprint
+            return (answer, comparison)
+        }
+    }
+
+    private var tableRequests: [ReceivedRequest] {
+        practice.simulation.requests.matching("GET", path: "/api/now/v2/table/incident")
+    }
+
+    // MARK: Rows
+
+    @Test func `a row is a task with its class, address and typed fields, without another request`() async throws {
+        let task = instance.addTask(title: "Printer", priority: 2, assignedTo: "john.doe")
+        let source = try source(["fields": ["priority", "active", "opened_at", ["caller_name": "caller_id.name"]]])
+        let answer = try await source.list(from: Standing())
+        let count = practice.simulation.requests.total
+        let details = try await source.details(of: [TaskKey(task.id)], in: answer.listing)
+        #expect(practice.simulation.requests.total == count)
+        let snapshot = try #require(details.snapshots[TaskKey(task.id)])
+        #expect(snapshot.number == task.number)
+        #expect(snapshot.title == "Printer")
+        #expect(snapshot.type == "Incident")
+        #expect(snapshot.className == "incident")
+        #expect(snapshot.url.hasSuffix("/nav_to.do?uri=incident.do%3Fsys_id%3D\(task.id)"))
+        #expect(snapshot.fields["priority"] == 2)
+        #expect(snapshot.fields["active"] == true)
+        #expect(snapshot.fields["caller_name"] == "")
+    }
+
+    @Test(arguments: ["values", "labels", "both"])
+    func `whichever way fields come, rows are read`(_ display: String) async throws {
+        let task = instance.addTask("change_request", title: "A", priority: 1, assignedTo: "john.doe")
+        let source = try source([
+            "table": "change_request", "display": .string(display), "fields": ["priority", "assigned_to", "opened_at"],
+        ])
+        let answer = try await source.list(from: Standing())
+        let snapshot = try #require(
+            try await source.details(of: [TaskKey(task.id)], in: answer.listing).snapshots[TaskKey(task.id)])
+        #expect(snapshot.type == "Change Request")
+        #expect(snapshot.fields["priority"] == (display == "labels" ? "1 - Critical" : 1))
+        #expect(snapshot.labels["priority"] == (display == "values" ? nil : "1 - Critical"))
+        #expect(snapshot.fields["opened_at"] != .null)
+    }
+
+    // MARK: Paging
+
+    @Test func `all rows of one second are met once, page by page`() async throws {
+        for number in 0..<250 { instance.addTask(title: "task \(number)") }
+        let source = try source(["page": 100])
+        var observer = Observer()
+        let (answer, comparison) = try await observer.poll(source)
+        #expect(answer.coverage == .whole)
+        #expect(comparison.new.count == 250)
+        // And so they are in a window.
+        await practice.clock.advance(by: .seconds(60))
+        for task in instance.tasks { instance.touchTask(task.id) }
+        await practice.clock.advance(by: .seconds(60))
+        let (window, again) = try await observer.poll(source)
+        #expect(window.coverage == .part)
+        #expect(again.changed.count == 250)
+        #expect(again.new.isEmpty)
+    }
+
+    @Test func `short and empty pages are not the end where access rules hide rows`() async throws {
+        for number in 0..<100 { instance.addTask(title: "task \(number)") }
+        let sorted = instance.tasks.map(\.id).sorted()
+        instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[15..<60] + sorted[95...]) }
+        var observer = Observer()
+        let (_, comparison) = try await observer.poll(try source(["page": 10]))
+        #expect(comparison.new.count == 50)
+    }
+
+    @Test func `where rows are not counted, the end is an empty page that the statistics confirm`() async throws {
+        for number in 0..<35 { instance.addTask(title: "task \(number)") }
+        let sorted = instance.tasks.map(\.id).sorted()
+        instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[10..<30]) }
+        practice.simulation.faults.add(.uncounted, times: nil)
+        var observer = Observer()
+        let (_, comparison) = try await observer.poll(try source(["page": 10]))
+        #expect(comparison.new.count == 15)
+        #expect(practice.simulation.requests.count(path: "/api/now/v1/stats/incident") > 0)
+    }
+
+    @Test func `the filter is repeated in every group, and the window with it`() async throws {
+        for number in 0..<30 { instance.addTask(title: "task \(number)", priority: number % 3 + 1) }
+        let source = try source(["query": "priority=1^NQpriority=2^state=1", "page": 10])
+        var observer = Observer()
+        _ = try await observer.poll(source)
+        #expect(observer.standing.known.count == 20)
+        await practice.clock.advance(by: .seconds(300))
+        for task in instance.tasks { instance.touchTask(task.id) }
+        await practice.clock.advance(by: .seconds(10))
+        practice.simulation.requests.clear()
+        let (answer, comparison) = try await observer.poll(source)
+        #expect(answer.coverage == .part)
+        #expect(comparison.changed.count == 20)
+        for request in tableRequests {
+            let query = try #require(request.parameter("sysparm_query"))
+            for group in query.split(separator: "^NQ") { #expect(group.contains("sys_updated_on")) }
+        }
+    }
+
+    @Test func `a cancelled transaction makes pages smaller, and the poll succeed`() async throws {
+        for number in 0..<100 { instance.addTask(title: "task \(number)") }
+        let source = try source(["page": 100])
+        try await source.columns.examine()
+        practice.simulation.faults.add(.transactionCancelled, path: "/api/now/v2/table/incident")
+        practice.simulation.faults.add(.truncatedJSON, path: "/api/now/v2/table/incident")
+        var observer = Observer()
+        let (_, comparison) = try await observer.poll(source)
+        #expect(comparison.new.count == 100)
+        #expect(source.state.limit < 100)
+        #expect(practice.simulation.faults.struck == 2)
+    }
+
+    // MARK: Time
+
+    @Test func `a quiet poll of a million rows is one small request`() async throws {
+        instance.addTask(title: "A")
+        let source = try source()
+        var observer = Observer()
+        _ = try await observer.poll(source)
+        let known = (0..<1_000_000).map { number in
+            let digits = String(number, radix: 16)
+            return KnownTask(key: TaskKey(String(repeating: "0", count: 32 - digits.utf8.count) + digits), listed: .zero)
+        }
+        observer.standing.known = KnownTasks(known + Array(observer.standing.known))
+        var cursor = try #require(TableCursor(observer.standing.cursor))
+        cursor.reconciled = practice.clock.now
+        observer.standing.cursor = cursor.cursor
+        await practice.clock.advance(by: .seconds(60))
+        practice.simulation.requests.clear()
+        let answer = try await source.list(from: observer.standing)
+        #expect(practice.simulation.requests.total == 1)
+        #expect(answer.coverage == .part)
+        #expect(answer.listing.entries.count <= 1)
+        #expect(answer.listing.body.count < 2000)
+    }
+
+    @Test func `the server's clock decides what a window holds, whatever ours says`() async throws {
+        for number in 0..<1001 { instance.addTask(title: "task \(number)") }
+        var observer = Observer()
+        let first = try source()
+        _ = try await observer.poll(first)
+        _ = try await observer.poll(first)  // known to be many now: walked once more
+        await practice.clock.advance(by: .seconds(30))
+        let (answer, _) = try await observer.poll(try source())
+        #expect(answer.coverage == .part)
+        let windows = tableRequests.compactMap { $0.parameter("sysparm_query") }.filter { $0.contains("sys_updated_on<=") }
+        let end = (practice.clock.now - .seconds(5)).serviceNow
+        #expect(windows.last?.contains("sys_updated_on<=\(end)") == true)
+    }
+
+    @Test func `what left and what changed without a stamp shows when all rows are walked`() async throws {
+        for number in 0..<60 { instance.addTask(title: "task \(number)") }
+        let source = try source(["page": 50])
+        var observer = Observer()
+        _ = try await observer.poll(source)
+        let ids = instance.tasks.map(\.id)
+        await practice.clock.advance(by: .seconds(300))
+        instance.touchTask(ids[0])
+        await practice.clock.advance(by: .seconds(60))
+        _ = try await observer.poll(source)
+        instance.setTask(ids[3], to: ["short_description": "changed in silence"])
+        instance.closeTask(ids[4])
+        instance.deleteTask(ids[5])
+        await practice.clock.advance(by: .seconds(60))
+        let (part, nothing) = try await observer.poll(source)
+        #expect(part.coverage == .part)
+        #expect(nothing.isEmpty)
+        await practice.clock.advance(by: .seconds(600))
+        let answer = try await source.list(from: observer.standing)
+        let comparison = observer.standing.known.compare(with: answer)
+        #expect(answer.coverage == .whole)
+        #expect(comparison.changed.count == 1)
+        #expect(Set(comparison.gone.map(\.text)) == [ids[4], ids[5]])
+        let details = try await source.details(of: comparison.gone, in: answer.listing)
+        #expect(details.departures == [TaskKey(ids[4]): .closed, TaskKey(ids[5]): .gone])
+    }
+
+    @Test func `a row that the walk passed over has not left`() async throws {
+        let task = instance.addTask(title: "A")
+        let source = try source()
+        let answer = try await source.list(from: Standing())
+        let nothing = try await source.details(of: [TaskKey(task.id)], in: Listing())
+        #expect(nothing.remaining == [TaskKey(task.id)])
+        #expect(nothing.departures.isEmpty)
+        #expect(answer.listing.entries.count == 1)
+    }
+
+    @Test func `a row without a time is a task all the same, and told of`() async throws {
+        let task = instance.addTask(title: "A", fields: ["sys_updated_on": ""])
+        instance.addTask(title: "B")
+        let (answer, comparison) = try await {
+            var observer = Observer(); return try await observer.poll(try source())
+        }()
+        #expect(comparison.new.count == 2)
+        #expect(answer.notices.count == 1)
+        #expect(answer.notices.first?.contains(task.id) == true)
+    }
+
+    // MARK: Queries that are not what they seem
+
+    @Test(arguments: [SimulatedUser.Reading.allowed, .hidden, .forbidden])
+    func `a field that the table does not have is found before anything is taken`(_ access: SimulatedUser.Reading) async throws {
+        for number in 0..<5 { instance.addTask(title: "task \(number)") }
+        instance.changeUser("john.doe") { $0.dictionary = access }
+        practice.simulation.faults.add(.sloppyQueries, times: nil)
+        for settings: JSON.Object in [["query": "actve=true"], ["fields": ["pririty"]]] {
+            let failure = await failure { _ = try await source(settings).list(from: Standing()) }
+            #expect(failure?.reason == .badArguments)
+            #expect(failure?.message.contains("has no field `") == true)
+        }
+        #expect(await failure { _ = try await source().list(from: Standing()) } == nil)
+    }
+
+    @Test func `rows that the query does not ask for make the whole answer worthless`() async throws {
+        instance.addTask(title: "A", priority: 1)
+        instance.addTask(title: "B", priority: 3)
+        await practice.clock.advance(by: .seconds(3600))
+        let source = try source(["query": "priority=1"])
+        _ = try await source.list(from: Standing())
+        let blind = EncodedQuery(.init("priority", .equal, "1"))
+        let walk = TableWalk(
+            ask: source.ask(source.paths), filter: blind, walk: .whole, timeField: "sys_updated_on", state: source.state,
+            clock: practice.clock, last: nil, known: KnownTasks())
+        #expect(try await walk.run().pages.flatMap(\.entries).count == 1)
+        // As if the field were renamed while we run: the server drops the part of the query.
+        var reading = PageReading(walk, began: practice.clock.now, after: nil)
+        let all = try await source.ask(source.paths).page(.all, limit: 10)
+        let page = try Listing(all.body, shape: .serviceNow)
+        #expect(throws: Failure.self) { _ = try reading.read(page) }
+    }
+
+    @Test func `a long query goes in the body of a batch`() async throws {
+        instance.settings.longestAddress = 2048
+        for number in 0..<3 { instance.addTask(title: "task \(number)") }
+        let numbers = (0..<300).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
+        let source = try source(["query": .string("numberIN" + numbers.joined(separator: ",")), "page": 10])
+        let answer = try await source.list(from: Standing())
+        #expect(answer.listing.entries.count == 3)
+        #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") > 0)
+    }
+
+    @Test func `types come from the dictionary, and are remembered for when nobody can be asked`() async throws {
+        let fields: JSON = ["number", "risk", "start_date", "correlation_id"]
+        let source = try source(["table": "change_request", "fields": fields])
+        #expect(source.schema["risk"]?.type == .text)
+        await source.prepare(offline: true)
+        #expect(source.schema["risk"]?.type == .text)
+        await source.prepare(offline: false)
+        #expect(source.schema["risk"]?.type == .int)
+        #expect(source.schema["start_date"]?.type == .timestamp)
+        let another = try self.source(["table": "change_request", "fields": fields])
+        let asked = practice.simulation.requests.total
+        await another.prepare(offline: true)
+        #expect(another.schema["risk"]?.type == .int)
+        #expect(practice.simulation.requests.total == asked)
+    }
+}

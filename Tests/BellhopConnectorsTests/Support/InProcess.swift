@@ -1,0 +1,51 @@
+import BellhopCore
+import Synchronization
+
+@testable import BellhopConnectors
+@testable import Simulator
+
+/// The way to a simulated instance without the network: for tests that ask it thousands of times.
+final class InProcess: HTTPExchange {
+    private let switchboard: Switchboard
+    private let simulation: Simulation
+    private let before = Mutex<@Sendable (HTTPRequest) -> Void>({ _ in })
+
+    init(_ simulation: Simulation) {
+        self.simulation = simulation
+        switchboard = Switchboard(simulation)
+    }
+
+    /// Lets something happen on the instance before each request is answered.
+    func interrupt(_ work: @escaping @Sendable (HTTPRequest) -> Void) { before.withLock { $0 = work } }
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        before.withLock { $0 }(request)
+        let target = request.address.target
+        let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let received = ReceivedRequest(
+            method: request.method, path: PercentEncoding.decode(halves[0]), query: halves.count == 2 ? String(halves[1]) : "",
+            headers: request.headers.fields.map { .init(name: $0.name, value: $0.value) }, body: request.body ?? [],
+            time: simulation.now())
+        let outcome: Switchboard.Outcome
+        do {
+            outcome = try await switchboard.answer(received)
+        } catch {
+            throw TransportError(.cancelled, mayHaveArrived: false, "called off")
+        }
+        switch outcome {
+        case .reply(let reply):
+            return HTTPResponse(
+                status: reply.status, headers: HeaderFields(reply.headers.map { .init($0.name, $0.value) }), body: reply.body)
+        case .cut: throw TransportError(.cut, mayHaveArrived: true, "The answer was cut.")
+        case .reset: throw TransportError(.cut, mayHaveArrived: true, "The connection was reset.")
+        }
+    }
+}
+
+extension Practice {
+    /// A connection to the instance without the network.
+    func near(_ exchange: any HTTPExchange) throws(ConnectorError) -> ServiceNowConnection {
+        try ServiceNowConnection(
+            name: "snow", settings: settings("http://127.0.0.1:9"), in: surroundings, over: exchange)
+    }
+}

@@ -1,0 +1,96 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+@testable import BellhopStore
+
+@Suite struct CommentTests {
+    private func comment(
+        _ text: String, on task: String = "a", id: String = "j1", at time: Timestamp, byUs: Bool = false
+    ) -> TaskComment {
+        TaskComment(
+            id: id, task: TaskKey(task), text: text, author: byUs ? "john.doe" : "abel.tuter", kind: "comments", time: time,
+            isByOurUser: byUs)
+    }
+
+    private func commented(_ bench: Bench) async throws -> [Event] {
+        try await bench.store.events(EventQuery(types: [.taskCommented], limit: 1000)).map(\.event)
+    }
+
+    @Test func `a comment is told once, with its task as it is, and none of tasks that nobody knows`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a")])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.put(task("a", "on fire"))
+        source.edit { $0.comments = [comment("It smokes.", at: bench.now), comment("lost", on: "z", id: "j2", at: bench.now)] }
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        let events = try await commented(bench)
+        #expect(events.count == 1)
+        #expect(events.first?.task?.title == "on fire")
+        #expect(events.first?.data["comment"]?["text"] == "It smokes.")
+        #expect(events.first?.data["comment"]?["own"] == false)
+        #expect(events.first?.hop == 0)
+        #expect(
+            try await bench.happened().filter { !$0.hasPrefix("source") }.map { String($0.prefix(14)) } == [
+                "task_changed a", "task_commented",
+            ])
+    }
+
+    @Test func `what was added to a task's journal before it left is told before it leaves`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a"), task("b")])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.remove("a", because: .closed)
+        source.edit { $0.comments = [comment("Solved.", at: bench.now)] }
+        _ = try await poller.pollOnce()
+        #expect(try await bench.happened().map { String($0.prefix(14)) } == ["task_commented", "task_removed a"])
+    }
+
+    @Test func `a rule that answers every comment, its own too, comes to an end`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a")])
+        let shelf = try await bench.shelf(
+            """
+            rule: echo
+            on: task_commented
+            do:
+              - comment: "Heard: ${{ comment.text }}"
+            """, sources: [source])
+        let action = ScriptedAction()
+        let router = Router(bench.surroundings, shelf: shelf)
+        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.edit { $0.comments = [comment("Hello", at: bench.now)] }
+        var seen = 0
+        for turn in 0..<12 {
+            await bench.clock.advance(by: .seconds(60))
+            _ = try await poller.pollOnce()
+            _ = try await router.routePending()
+            _ = try await dispatcher.dispatchPending()
+            let done = try await bench.deliveries()
+            guard done.count > seen, case .values(let arguments)? = done.last?.delivery.arguments else { continue }
+            seen = done.count
+            let text = arguments["text"]?.asString ?? ""
+            source.edit { $0.comments = [comment(text, id: "own\(turn)", at: bench.now, byUs: true)] }
+        }
+        let events = try await commented(bench)
+        #expect(events.first?.data["comment"]?["own"] == false)
+        #expect(events.dropFirst().allSatisfy { $0.data["comment"]?["own"] == true })
+        #expect(events.map(\.hop) == Array(0..<events.count))
+        #expect((2...6).contains(events.count))
+    }
+
+    @Test func `what somebody else writes is never ours, whatever it says`() async throws {
+        let written = WrittenComment(reference: "j1", text: "Heard.", hop: 0)
+        let now = Timestamp.epoch
+        #expect(written.isEntry(comment("Another text", id: "j1", at: now, byUs: true)))
+        #expect(written.isEntry(comment("Heard .", id: "j2", at: now, byUs: true)))
+        #expect(!written.isEntry(comment("Heard.", id: "j1", at: now)))
+        #expect(!written.isEntry(comment("Unheard.", id: "j2", at: now, byUs: true)))
+    }
+}
