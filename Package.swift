@@ -97,7 +97,7 @@ let package = Package(
             name: "BellhopAgent",
             dependencies: [
                 "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "YAML",
-                logging, nioCore, nioPosix, serviceLifecycle, subprocess, unixSignals,
+                logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle, subprocess, unixSignals,
             ],
             swiftSettings: house),
         .target(

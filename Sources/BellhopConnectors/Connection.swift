@@ -14,12 +14,17 @@ public protocol Connection: Sendable {
     /// Tries to log in and says whom the other side takes us for: `Ada Lovelace (ada)`.
     func verifyLogin() async throws(Failure) -> String
 
+    /// What gets its tokens, where it logs in by OAuth.
+    var oauth: OAuthClient? { get }
+
     /// Closes what is open and waits for it; must be called once.
     func shutdown() async throws
 }
 
 extension Connection {
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? { nil }
+
+    public var oauth: OAuthClient? { nil }
 
     public func verifyLogin() async throws(Failure) -> String {
         throw Failure(.badArguments, .giveUp, "This connection is of a kind that has no login.")

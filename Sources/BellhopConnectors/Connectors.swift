@@ -86,6 +86,9 @@ public struct Connectors: Sendable {
         return try await connection.verifyLogin()
     }
 
+    /// What gets a connection's tokens; nil where it does not log in by OAuth.
+    public func oauth(connection: String) -> OAuthClient? { connections[connection]?.oauth }
+
     /// Closes what is open; requests under way fail.
     public func shutdown() async { await Self.close(connections, direct) }
 

@@ -19,6 +19,11 @@ import Testing
         let folder = try TemporaryFolder()
         let simulation = Simulation(now: { Int64(Date.now.timeIntervalSince1970 * 1_000_000) })
         simulation.instance.addUser("john.doe", password: "secret", name: "John Doe")
+        simulation.instance.addClient("bellhop", secret: "s3cret") { client in
+            client.user = "john.doe"
+            client.redirects = ["http://127.0.0.1:8912/callback"]
+        }
+        simulation.instance.addAPIKey("a-key", of: "john.doe")
         simulation.instance.addTask("incident", title: "My computer doesn't work", priority: 2, assignedTo: "john.doe")
         let answers = try await SimulatorServer(simulation).serve { address in
             try await page.run(in: folder.path, replacing: [("INSTANCE", address)])

@@ -68,7 +68,7 @@ public struct Assembly: Sendable {
             checkpoint: options.checkpoint)
         connectors = try await Self.connectors(
             configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
-            login: { connection in try options.keychain.login(connection) })
+            login: { connection in try options.keychain.login(connection) }, tokens: options.keychain)
         shelf = RuleShelf()
         let connectors = connectors
         let plans = Dictionary(configuration.sources.map { ($0.name, $0.plan) }) { first, _ in first }
@@ -139,13 +139,14 @@ public struct Assembly: Sendable {
     public static func connectors(
         _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         output: @escaping @Sendable (String) throws -> Void, login: @escaping @Sendable (String) throws -> Keychain.Login?,
-        hasPlaceholders: Bool = false
+        tokens: any TokenKeeper = NoTokenKeeper(), hasPlaceholders: Bool = false
     ) async throws(AssemblyError) -> Connectors {
         let connectors: Connectors
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook,
             login: { connection in try login(connection).map { ($0.username, $0.password) } },
-            loginMark: { connection in try login(connection)?.nonce }, baseFolder: configuration.folder, output: output)
+            loginMark: { connection in try login(connection)?.nonce }, tokens: tokens, baseFolder: configuration.folder,
+            output: output)
         do throws(ConnectorErrors) {
             connectors = try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },

@@ -55,13 +55,13 @@ public struct Keychain: Sendable {
         try change { $0["logins"] = Self.setting($0["logins"], connection, value) }
     }
 
-    private static func setting(_ members: JSON?, _ name: String, _ value: JSON?) -> JSON {
+    static func setting(_ members: JSON?, _ name: String, _ value: JSON?) -> JSON {
         var object = members?.asObject ?? [:]
         object[name] = value
         return .object(object)
     }
 
-    private func contents() throws(SecretError) -> JSON {
+    func contents() throws(SecretError) -> JSON {
         let bytes: [UInt8]?
         do throws(PrivateFile.Trouble) { bytes = try PrivateFile.read(path) } catch { throw SecretError(error) }
         guard let bytes else { return ["version": 1] }
@@ -74,7 +74,7 @@ public struct Keychain: Sendable {
         return json
     }
 
-    private func change(_ edit: (inout JSON) -> Void) throws(SecretError) {
+    func change(_ edit: (inout JSON) -> Void) throws(SecretError) {
         do throws(PrivateFile.Trouble) { try PrivateFile.makeFolder(above: path) } catch { throw SecretError(error) }
         var problem: SecretError?
         do throws(PrivateFile.Trouble) {

@@ -1,12 +1,27 @@
 public import BellhopCore
 
 extension HTTPConnection {
+    /// The certificate by which we are known, as paths that this process can open.
+    public struct ClientCertificate: Sendable, Hashable {
+        /// A PEM file: ours first, then those that vouch for it.
+        public var chain: String
+        /// A PEM file without a password.
+        public var key: String
+
+        public init(chain: String, key: String) {
+            self.chain = chain
+            self.key = key
+        }
+    }
+
     /// How a connection talks: what every kind of connection may carry in bellhop.yaml.
     public struct Configuration: Sendable, Hashable, CustomStringConvertible {
         /// The connection's name, for messages.
         public var name: String
         /// A PEM file with authorities that are trusted besides the system's.
         public var ca: String?
+        /// Shown to servers that ask for one.
+        public var certificate: ClientCertificate?
         /// From a request's start to the last byte of its answer.
         public var timeout: Duration
         public var proxy: HTTPAddress?

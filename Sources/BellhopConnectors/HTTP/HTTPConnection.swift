@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 public import BellhopCore
+import Crypto
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
@@ -12,6 +13,8 @@ import Synchronization
 public final class HTTPConnection: HTTPExchange {
     public let configuration: Configuration
     private let client: HTTPClient
+    /// Tells our certificate from another; nil without one.
+    let certificateFingerprint: String?
     private let clock: any AgentClock
     private let limiter: RateLimiter?
 
@@ -19,7 +22,12 @@ public final class HTTPConnection: HTTPExchange {
     public init(_ configuration: Configuration, clock: any AgentClock) throws(ConnectorError) {
         self.configuration = configuration
         var settings = HTTPClient.Configuration()
-        settings.tlsConfiguration = try Self.tls(configuration)
+        let tls = try Self.tls(configuration)
+        certificateFingerprint = try? tls.certificateChain.first.flatMap { source in
+            guard case .certificate(let certificate) = source else { return nil }
+            return Base64URL.encode(Array(SHA256.hash(data: try certificate.toDERBytes())))
+        }
+        settings.tlsConfiguration = tls
         settings.redirectConfiguration = .disallow
         settings.httpVersion = .http1Only
         settings.connectionPool.retryConnectionEstablishment = false
@@ -102,8 +110,30 @@ public final class HTTPConnection: HTTPExchange {
         return body
     }
 
+    private static func show(
+        _ files: ClientCertificate, in tls: inout TLSConfiguration, of connection: String
+    ) throws(ConnectorError) {
+        do {
+            let chain = try NIOSSLCertificate.fromPEMFile(files.chain)
+            guard !chain.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+            tls.certificateChain = chain.map { .certificate($0) }
+        } catch {
+            throw ConnectorError(
+                connection: connection, setting: "auth.certificate.cert",
+                "No certificate can be read from \(files.chain): it must be a PEM file that this user may read.")
+        }
+        do {
+            tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem))
+        } catch {
+            throw ConnectorError(
+                connection: connection, setting: "auth.certificate.key",
+                "No private key can be read from \(files.key): it must be a PEM file without a password that this user may read.")
+        }
+    }
+
     private static func tls(_ configuration: Configuration) throws(ConnectorError) -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
+        if let files = configuration.certificate { try show(files, in: &tls, of: configuration.name) }
         guard let ca = configuration.ca else { return tls }
         do {
             let certificates = try NIOSSLCertificate.fromPEMFile(ca)

@@ -5,6 +5,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     /// Why what came back is not the agreement that was asked for.
     public struct Problem: Error, Sendable, Hashable {
         public var message: String
+        /// Whether it belongs to another asking.
+        public var isForeign = false
     }
 
     /// The page that the person opens.
@@ -46,8 +48,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         guard let state = values["state"], Self.same(state, self.state) else {
             throw Problem(
                 message:
-                    "What came back belongs to another login: its state is not ours. Open the address of this login, and only that."
-            )
+                    "What came back belongs to another login: its state is not ours. Open the address of this login, and only that.",
+                isForeign: true)
         }
         if let error = values["error"] {
             let words = [error, values["error_description"] ?? ""].filter { !$0.isEmpty }.joined(separator: ": ")

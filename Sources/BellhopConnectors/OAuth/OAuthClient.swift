@@ -20,7 +20,9 @@ public actor OAuthClient {
     /// What the keychain has not taken yet.
     private var unkept: KeptTokens?
     /// How many askings have ended, and how the last one failed.
-    private var asked = 0
+    private var ended = 0
+    /// How many requests the token endpoint was sent.
+    public private(set) var asked = 0
     private var lastFailure: Failure?
 
     /// - Parameters:
@@ -45,7 +47,7 @@ public actor OAuthClient {
     ///   - force: ask even with what the token endpoint has refused before: a person calls for it.
     public func authorization(renewing stale: OAuthToken? = nil, force: Bool = false) async throws(Failure) -> OAuthToken {
         if !force, unkept == nil, let token = usable(instead: stale) { return token }
-        let before = asked
+        let before = ended
         do {
             try await memory.gate.enter()
         } catch {
@@ -54,13 +56,13 @@ public actor OAuthClient {
         defer { memory.gate.leave() }
         try await keepWhatIsNot()
         // Whoever asked meanwhile did it for all who wait.
-        if asked > before {
+        if ended > before {
             if let token = usable(instead: stale) { return token }
             if let lastFailure { throw lastFailure }
         }
         if !force, let token = usable(instead: stale) { return token }
         let outcome = await uncancelled { await self.renew(stale, force: force) }
-        asked += 1
+        ended += 1
         switch outcome {
         case .success(let token):
             lastFailure = nil
@@ -96,6 +98,13 @@ public actor OAuthClient {
             )
         case .failed(let failure): throw failure
         }
+    }
+
+    /// Learns whose tokens they are, before `bellhop login` stores them: so it is known from the start, and stays the same.
+    func note(user username: String) async {
+        guard case .authorizationCode = settings.grant, var tokens = try? await kept(), tokens.mark.isEmpty else { return }
+        tokens.username = username
+        try? await keeper.keep(tokens, of: connection)
     }
 
     private func usable(instead stale: OAuthToken?) -> OAuthToken? {
@@ -200,6 +209,7 @@ public actor OAuthClient {
     }
 
     private func ask(_ form: TokenForm) async -> TokenAnswer {
+        asked += 1
         do {
             let response = try await exchange.send(form.request(settings))
             let secrets = settings.secrets + form.fields.filter { $0.0 != "grant_type" && $0.0 != "client_id" }.map(\.1)
@@ -224,7 +234,7 @@ public actor OAuthClient {
         if settings.needsKeeping, isReplaced || isLogin {
             unkept = KeptTokens(
                 access: new.text, expires: new.expires, refresh: next, username: kept?.username ?? "", origin: settings.origin,
-                mark: kept?.mark ?? "")
+                mark: kept?.mark ?? "", client: kept?.client)
             try await keepWhatIsNot()
         }
         return new

@@ -53,7 +53,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
     }
 
     /// Whether tokens must outlive the program, because nothing in bellhop.yaml brings new ones.
-    var needsKeeping: Bool {
+    public var needsKeeping: Bool {
         switch grant {
         case .refreshToken, .authorizationCode: true
         case .password, .clientCredentials, .jwt: false

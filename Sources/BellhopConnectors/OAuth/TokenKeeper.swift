@@ -12,10 +12,12 @@ public struct KeptTokens: Sendable, Hashable, CustomStringConvertible, CustomDeb
     public var origin: String
     /// Another for each time that `bellhop login` stored tokens.
     public var mark: String
+    /// The `oauth` settings that they are renewed by, where bellhop.yaml has none (`auth: {keychain: true}`).
+    public var client: Settings?
 
     public init(
         access: String? = nil, expires: Timestamp? = nil, refresh: String? = nil, username: String = "", origin: String,
-        mark: String = ""
+        mark: String = "", client: Settings? = nil
     ) {
         self.access = access
         self.expires = expires
@@ -23,6 +25,7 @@ public struct KeptTokens: Sendable, Hashable, CustomStringConvertible, CustomDeb
         self.username = username
         self.origin = origin
         self.mark = mark
+        self.client = client
     }
 
     public var description: String { "KeptTokens(\(username))" }

@@ -2,16 +2,20 @@ import BellhopCore
 
 extension ServiceNowConnection {
     static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
-        try await ServiceNowConnection(name: name, settings: settings, in: environment)
+        try await open(name, settings, in: environment)
     }
 
     /// Makes it with the login that its settings name, which may be the one in the keychain.
-    private init(name: String, settings: Settings, in environment: ConnectorEnvironment) async throws(ConnectorError) {
-        let surroundings = Surroundings(
-            clock: environment.clock, events: environment.events, notebook: environment.notebook, random: environment.random)
-        guard settings.record("auth")?.boolean("keychain") == true else {
-            try self.init(name: name, settings: settings, in: surroundings)
-            return
+    private static func open(
+        _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
+    ) async throws(ConnectorError) -> ServiceNowConnection {
+        let auth = settings.record("auth")
+        if auth?.record("oauth")?.text("grant") == OAuthSettings.GrantName.authorizationCode.rawValue {
+            let user = try await Self.user(ofTokensOf: name, environment)
+            return try ServiceNowConnection(name: name, settings: settings, username: user, in: environment)
+        }
+        guard auth?.boolean("keychain") == true else {
+            return try ServiceNowConnection(name: name, settings: settings, in: environment)
         }
         let (login, mark) = (environment.login, environment.loginMark)
         let stored: (username: String, password: String)?
@@ -22,11 +26,12 @@ extension ServiceNowConnection {
             throw ConnectorError(connection: name, setting: "auth.keychain", message)
         }
         guard let stored else {
+            if let connection = try await Self.ofKeptTokens(name, settings, in: environment) { return connection }
             throw ConnectorError(
                 connection: name, setting: "auth.keychain",
                 "The keychain holds no login for \(name): run `bellhop login \(name)`.")
         }
-        try self.init(
+        return try ServiceNowConnection(
             name: name, settings: settings, username: stored.username,
             credentials: {
                 guard let login = try await login(name) else {
@@ -35,6 +40,36 @@ extension ServiceNowConnection {
                         "The keychain holds no login for \(name) any more: run `bellhop login \(name)`.")
                 }
                 return Credentials(username: login.username, password: login.password, mark: try await mark(name) ?? "")
-            }, in: surroundings)
+            }, in: environment)
+    }
+
+    /// Made with the tokens that the keychain holds, and the client that renews them; nil when it holds none.
+    private static func ofKeptTokens(
+        _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
+    ) async throws(ConnectorError) -> ServiceNowConnection? {
+        let tokens: KeptTokens?
+        do {
+            tokens = try await environment.tokens.tokens(of: name)
+        } catch {
+            throw ConnectorError(connection: name, setting: "auth.keychain", "The keychain cannot be read: \(error)")
+        }
+        guard let tokens, let client = tokens.client else { return nil }
+        var settings = settings
+        settings.values["auth"] = ["oauth": .object(client.values)]
+        return try ServiceNowConnection(
+            name: name, settings: settings, username: tokens.username.isEmpty ? nil : tokens.username, usesKeychain: true,
+            in: environment)
+    }
+
+    /// Whose tokens the keychain holds; nil when it holds none, or nobody's in particular.
+    private static func user(
+        ofTokensOf name: String, _ environment: ConnectorEnvironment
+    ) async throws(ConnectorError) -> String? {
+        do {
+            return try await environment.tokens.tokens(of: name).flatMap { $0.username.isEmpty ? nil : $0.username }
+        } catch {
+            let message = (error as? Failure)?.message ?? "The keychain cannot be read: \(error)"
+            throw ConnectorError(connection: name, setting: "auth.oauth", message)
+        }
     }
 }

@@ -16,38 +16,79 @@ extension ServiceNowConnection {
                             Setting("password", .secret, required: true, "Its password."),
                         ]), "Log in with a name and a password."),
                     Setting("keychain", .boolean, "Log in with what `bellhop login` stored."),
-                    Setting("oauth", .json, "Not built yet."),
-                    Setting("bearer", .secret, "Not built yet."),
-                    Setting("api_key", .secret, "Not built yet."),
-                    Setting("certificate", .json, "Not built yet."),
-                ]), required: true, "How to log in."),
+                    Setting("oauth", .record(OAuthSettings.manifest), "Log in with tokens, which Bellhop gets and renews."),
+                    Setting("bearer", .secret, "Log in with a token that somebody else gets and renews."),
+                    Setting("api_key", .secret, "Log in with an API key (`x-sn-apikey`)."),
+                    Setting(
+                        "certificate",
+                        .record([
+                            Setting("cert", .path, required: true, "The certificate with those that vouch for it: a PEM file."),
+                            Setting("key", .path, required: true, "Its private key: a PEM file without a password."),
+                        ]), "Log in with a certificate (mutual TLS)."),
+                    Setting(
+                        "username", .text,
+                        "The account's user name, where the way to log in does not say it; a login of anybody else is refused."),
+                ]), required: true, "How to log in: one of the ways."),
         ] + HTTPConnection.Configuration.settings)
 
     /// How a connection logs in.
-    enum Auth: Sendable, Hashable {
+    enum Auth: Sendable {
         case basic(Credentials)
         case keychain
+        case oauth(OAuthSettings)
+        case bearer(String)
+        case apiKey(String)
+        case certificate(HTTPConnection.ClientCertificate)
 
-        init(_ settings: Settings, connection: String) throws(ConnectorError) {
+        private static let ways = ["basic", "keychain", "oauth", "bearer", "api_key", "certificate"]
+
+        /// - Parameter path: a path of bellhop.yaml as this process reaches it.
+        init(
+            _ settings: Settings, connection: String, base: HTTPAddress, path: (String) -> String
+        ) throws(ConnectorError) {
             func problem(_ setting: String, _ message: String) -> ConnectorError {
                 ConnectorError(connection: connection, setting: setting, message)
             }
-            guard let auth = settings.record("auth") else {
+            let auth = settings.record("auth") ?? Settings()
+            let given = Self.ways.filter { auth.values[$0] != nil && auth.values[$0] != .bool(false) }
+            guard let way = given.first else {
                 throw problem("auth", "Say how to log in: auth: {basic: {username: …, password: …}} or auth: {keychain: true}.")
             }
-            for later in ["oauth", "bearer", "api_key", "certificate"] where auth.values[later] != nil {
-                throw problem("auth.\(later)", "Logging in by \(later) is not built yet: use basic or keychain.")
+            if given.count > 1 { throw problem("auth", "Choose one of \(given.joined(separator: " and ")).") }
+            if auth.text("username") != nil, ["basic", "keychain"].contains(way) {
+                throw problem("auth.username", "`\(way)` says the user name itself.")
             }
-            switch (auth.record("basic"), auth.boolean("keychain")) {
-            case (let basic?, nil), (let basic?, false):
-                guard let username = basic.text("username"), let password = basic.text("password"), !password.isEmpty else {
-                    throw problem("auth.basic", "Basic authentication needs a username and a password.")
+            func secret() throws(ConnectorError) -> String {
+                guard let text = auth.text(way), !text.isEmpty, HeaderFields.isValue(text) else {
+                    throw problem("auth.\(way)", "This is nothing that a request can carry.")
                 }
+                return text
+            }
+            switch way {
+            case "basic":
+                guard let basic = auth.record("basic"), let username = basic.text("username"),
+                    let password = basic.text("password"), !password.isEmpty
+                else { throw problem("auth.basic", "Basic authentication needs a username and a password.") }
                 self = .basic(Credentials(username: username, password: password))
-            case (nil, true?): self = .keychain
-            case (_?, true?): throw problem("auth", "Choose one of basic and keychain.")
-            case (nil, _):
-                throw problem("auth", "Say how to log in: auth: {basic: {username: …, password: …}} or auth: {keychain: true}.")
+            case "keychain": self = .keychain
+            case "oauth":
+                let endpoints = OAuthSettings.Endpoints(
+                    token: base.with(target: "/oauth_token.do"), page: base.with(target: "/oauth_auth.do"))
+                let oauth = try OAuthSettings(
+                    auth.record("oauth") ?? Settings(), connection: connection, at: "auth.oauth", defaults: endpoints, path: path)
+                if case .password = oauth.grant, auth.text("username") != nil {
+                    throw problem("auth.username", "The grant password says the user name itself.")
+                }
+                self = .oauth(oauth)
+            case "bearer": self = .bearer(try secret())
+            case "api_key": self = .apiKey(try secret())
+            default:
+                let files = auth.record("certificate")
+                guard base.isSecure else {
+                    throw problem("auth.certificate", "A certificate is shown over https:// only.")
+                }
+                self = .certificate(
+                    HTTPConnection.ClientCertificate(chain: path(files?.text("cert") ?? ""), key: path(files?.text("key") ?? "")))
             }
         }
     }

@@ -4,95 +4,91 @@ public import BellhopCore
 ///
 /// It has two sessions, so that a long list does not keep a comment waiting: the server runs one request of a session at a time.
 public struct ServiceNowConnection: Connection {
-    /// What a connection needs of the program around it.
-    public struct Surroundings: Sendable {
-        public var clock: any AgentClock
-        public var events: any EventSink
-        public var notebook: any Notebook
-        /// Random bits, for salts.
-        public var random: @Sendable () -> UInt64
-
-        public init(
-            clock: any AgentClock, events: any EventSink, notebook: any Notebook,
-            random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
-        ) {
-            self.clock = clock
-            self.events = events
-            self.notebook = notebook
-            self.random = random
-        }
-    }
-
     public let name: String
     /// The instance's base address, such as `https://acme.service-now.com`.
     public let instance: String
+    /// The account's user name; where only the instance knows it, a name that stands for it and stays the same: `(api key of snow)`. Who is
+    /// logged in is `reading.user`.
     public let username: String
+    public let oauth: OAuthClient?
     let base: HTTPAddress
     let reading: ServiceNowSession
     let writing: ServiceNowSession
     let notebook: any Notebook
     let clock: any AgentClock
     private let http: HTTPConnection
+    private let tokens: HTTPConnection?
 
     /// - Parameters:
     ///   - settings: checked against ``manifest``.
-    ///   - username: where the configuration has none (`auth: {keychain: true}`): the user whose password the keychain holds, nil when
-    ///     it holds none.
+    ///   - username: where the configuration has none: the user whose password or tokens the keychain holds, nil when it holds none.
+    ///   - usesKeychain: whether the keychain holds all that logs in: that has events of its own.
     ///   - credentials: asked at each login, so that a changed password is seen; nil for those of the configuration.
     public init(
-        name: String, settings: Settings, username: String? = nil,
-        credentials: (@Sendable () async throws -> Credentials)? = nil, in surroundings: Surroundings
+        name: String, settings: Settings, username: String? = nil, usesKeychain: Bool = false,
+        credentials: (@Sendable () async throws -> Credentials)? = nil, in environment: ConnectorEnvironment
     ) throws(ConnectorError) {
-        try self.init(name: name, settings: settings, username: username, credentials: credentials, in: surroundings, over: nil)
+        try self.init(
+            name: name, settings: settings, username: username, usesKeychain: usesKeychain, credentials: credentials,
+            in: environment, over: nil)
     }
 
     /// - Parameter exchange: the way to the instance, where it is not the network.
     init(
-        name: String, settings: Settings, username: String? = nil,
-        credentials: (@Sendable () async throws -> Credentials)? = nil, in surroundings: Surroundings,
+        name: String, settings: Settings, username: String? = nil, usesKeychain: Bool = false,
+        credentials: (@Sendable () async throws -> Credentials)? = nil, in environment: ConnectorEnvironment,
         over exchange: (any HTTPExchange)?
     ) throws(ConnectorError) {
         let base = try Self.base(settings.text("instance") ?? "", connection: name)
-        let auth = try Auth(settings, connection: name)
-        let configuration = try HTTPConnection.Configuration(name: name, settings)
+        let auth = try Auth(settings, connection: name, base: base) { environment.path($0) }
+        var configuration = try HTTPConnection.Configuration(name: name, settings)
         if let refusal = configuration.refusal(of: base) { throw ConnectorError(connection: name, setting: "instance", refusal) }
-        let user: String
-        let source: @Sendable () async throws -> Credentials
-        switch auth {
-        case .basic(let given):
-            user = given.username
-            source = credentials ?? { given }
-        case .keychain:
-            guard let username, let credentials else {
-                throw ConnectorError(
-                    connection: name, setting: "auth.keychain",
-                    "The keychain holds no login for \(name): run `bellhop login \(name)`.")
-            }
-            user = username
-            source = credentials
-        }
-        guard !user.isEmpty, !user.hasPrefix("javascript:"), HeaderFields.isValue(user), !user.contains(":") else {
-            throw ConnectorError(connection: name, setting: "auth", "This is no user name that can log in.")
-        }
-        let http = try HTTPConnection(configuration, clock: surroundings.clock)
+        if case .certificate(let certificate) = auth { configuration.certificate = certificate }
+        let http = try HTTPConnection(configuration, clock: environment.clock)
+        let tokens = try Self.tokenExchange(auth, base, http, configuration, environment)
+        let login = try ServiceNowLogin(
+            auth, connection: name, username: settings.record("auth")?.text("username"),
+            kept: .init(username: username, credentials: credentials), http: http, tokens: tokens ?? http,
+            environment: environment)
         self.name = name
         self.base = base
         self.http = http
+        self.tokens = tokens
         instance = base.origin
-        self.username = user
-        notebook = surroundings.notebook
-        clock = surroundings.clock
+        self.username = login.identity.text
+        oauth = login.oauth
+        notebook = environment.notebook
+        clock = environment.clock
         let memory = RefusalMemory(
-            connection: name, instance: base.origin, notebook: surroundings.notebook, salt: surroundings.random)
+            connection: name, instance: base.origin, notebook: environment.notebook, salt: environment.random)
+        let users = UserMemory(connection: name, instance: base.origin, notebook: environment.notebook)
+        var usesKeychain = usesKeychain
+        if case .keychain = auth { usesKeychain = true }
         let events = LoginEvents(
-            connection: name, instance: base.origin, user: user, usesKeychain: auth == .keychain, sink: surroundings.events)
+            connection: name, instance: base.origin, user: login.identity.text, usesKeychain: usesKeychain,
+            sink: environment.events)
         func session(_ name: String) -> ServiceNowSession {
             ServiceNowSession(
-                name, base: base, exchange: exchange ?? http, username: user, credentials: source, memory: memory, events: events,
-                clock: surroundings.clock)
+                name, base: base, exchange: exchange ?? http, login: login, memory: memory, users: users, events: events,
+                clock: environment.clock)
         }
         reading = session("reading")
         writing = session("writing")
+    }
+
+    /// The way to the token endpoint where that is another machine: it sees nothing that is meant for the instance. Nil for the same.
+    private static func tokenExchange(
+        _ auth: Auth, _ base: HTTPAddress, _ http: HTTPConnection, _ configuration: HTTPConnection.Configuration,
+        _ environment: ConnectorEnvironment
+    ) throws(ConnectorError) -> HTTPConnection? {
+        guard case .oauth(let settings) = auth else { return nil }
+        if let refusal = configuration.refusal(of: settings.tokenAddress) {
+            throw ConnectorError(connection: configuration.name, setting: "auth.oauth.token_url", refusal)
+        }
+        if settings.tokenAddress.origin == base.origin { return nil }
+        var own = configuration
+        own.headers = [:]
+        return try HTTPConnection(own, clock: environment.clock)
     }
 
     /// Tries to log in, also with a password that was refused before, and says who the instance takes us for.
@@ -119,7 +115,10 @@ public struct ServiceNowConnection: Connection {
     }
 
     /// Closes what is open and waits for it.
-    public func shutdown() async throws { try await http.shutdown() }
+    public func shutdown() async throws {
+        try await tokens?.shutdown()
+        try await http.shutdown()
+    }
 
     /// `acme`, `acme.service-now.com` or a whole address to the base address.
     static func base(_ text: String, connection: String) throws(ConnectorError) -> HTTPAddress {

@@ -2,41 +2,44 @@ import BellhopCore
 
 /// One server session: cookies, one request at a time, and a new login when the server ends it.
 ///
-/// After the login only cookies say who we are, so that the end of the session shows; where the server sets none, every request
-/// carries the credentials. An actor, because the cookies and the login belong to whichever request has its turn; the gate keeps the
+/// What logs in goes first, a password or a token; from then on only cookies say who we are, so that the end of the session shows.
+/// Where the server sets none, every request carries what logged in. An actor, because the cookies and the login belong to whichever request has its turn; the gate keeps the
 /// turns, since an actor lets others in while it waits.
 actor ServiceNowSession {
     let base: HTTPAddress
-    private let name: String
+    let name: String
+    let login: ServiceNowLogin
     private let exchange: any HTTPExchange
-    private let credentials: @Sendable () async throws -> Credentials
-    private let username: String
-    private let memory: RefusalMemory
-    private let events: LoginEvents
-    private let clock: any AgentClock
+    let memory: RefusalMemory
+    let users: UserMemory
+    var events: LoginEvents
+    let clock: any AgentClock
     private let gate = FIFOGate()
 
-    private var jar = CookieJar()
+    var jar = CookieJar()
     private var csrfToken: String?
     /// Sent along where cookies do not do.
-    private var authorization: String?
+    var proof: HeaderFields = [:]
+    /// Whether the next good answer opens the session, after which cookies do.
+    private var opens = false
+    /// What the session was opened with.
+    var token: OAuthToken?
     /// Who is logged in; nil before the first login and after the session's end.
-    private(set) var user: ServiceNowUser?
+    var user: ServiceNowUser?
     /// How many logins were tried.
-    private var logins = 0
+    var logins = 0
 
     /// - Parameter name: tells the sessions of a connection apart: `reading`, `writing`.
     init(
-        _ name: String, base: HTTPAddress, exchange: any HTTPExchange, username: String,
-        credentials: @escaping @Sendable () async throws -> Credentials, memory: RefusalMemory, events: LoginEvents,
-        clock: any AgentClock
+        _ name: String, base: HTTPAddress, exchange: any HTTPExchange, login: ServiceNowLogin, memory: RefusalMemory,
+        users: UserMemory, events: LoginEvents, clock: any AgentClock
     ) {
         self.name = name
         self.base = base
         self.exchange = exchange
-        self.username = username
-        self.credentials = credentials
+        self.login = login
         self.memory = memory
+        self.users = users
         self.events = events
         self.clock = clock
     }
@@ -44,7 +47,7 @@ actor ServiceNowSession {
     /// Does what is asked, logging in before or in between where needed: one new login and one replay at most.
     func send(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
         try await inTurn { () async throws(Failure) in
-            if self.user == nil { try await self.logIn(force: false) }
+            if self.user == nil { try await self.logIn(force: false) } else { await self.renewToken() }
             return try await self.ask(call)
         }
     }
@@ -78,26 +81,21 @@ actor ServiceNowSession {
                 return reply(response, ["result": []])
             case .csrf(let token) where mayAddToken:
                 mayAddToken = false
-                if let token { csrfToken = token } else { authorization = try await current().authorization }
+                if let token { csrfToken = token } else { proof = try await login.pass().headers }
             case .sessionExpired where mayLogIn, .unauthenticated where mayLogIn, .loginRequired where mayLogIn:
                 mayLogIn = false
+                let stale = token
                 await end(because: meaning)
-                try await logIn(force: false)
+                try await logIn(renewing: stale, force: false)
             case .unauthenticated:
-                throw Failure(
-                    .forbidden, .giveUp,
-                    "\(base.place) accepts the login of \(username), but refuses this request all the same (401).")
-            default:
-                guard let failure = meaning.failure(of: base.place, changesSomething: call.changesSomething) else {
-                    preconditionFailure("what is no good answer is a failure")
-                }
-                throw failure
+                throw login.outOfBounds(at: base.place, user: user?.username ?? login.identity.text)
+            default: throw failure(of: meaning, changesSomething: call.changesSomething)
             }
         }
     }
 
     /// Sends a request with what this session has, and keeps the cookies of its answer.
-    private func transmit(_ call: ServiceNowCall) async throws(Failure) -> (HTTPResponse, Classification) {
+    func transmit(_ call: ServiceNowCall) async throws(Failure) -> (HTTPResponse, Classification) {
         if let batch = call.inBatch {
             let (response, meaning) = try await transmit(batch)
             guard case .ok(let json) = meaning else { return (response, meaning) }
@@ -110,13 +108,15 @@ actor ServiceNowSession {
             timeout: call.timeout, notAfter: call.notAfter)
         if call.body != nil { request.headers["Content-Type"] = "application/json" }
         if let cookies = jar.header(for: address, at: clock.now) { request.headers["Cookie"] = cookies }
-        if let authorization { request.headers["Authorization"] = authorization }
+        for field in proof.fields { request.headers[field.name] = field.value }
         if let csrfToken { request.headers["X-UserToken"] = csrfToken }
         do {
             let response = try await exchange.send(request)
             let now = clock.now
             jar.store(response.headers, from: address, at: now)
-            return (response, Classification(response, to: address, expecting: call.expecting, at: now))
+            let meaning = Classification(response, to: address, expecting: call.expecting, at: now)
+            if opens, response.isSuccess, jar.header(for: base, at: now) != nil { (proof, opens) = ([:], false) }
+            return (response, meaning)
         } catch {
             throw error.failure(changesSomething: call.changesSomething)
         }
@@ -128,7 +128,7 @@ actor ServiceNowSession {
             json: json, body: response.body, headers: response.headers, serverTime: time, status: response.status)
     }
 
-    // MARK: Logging in
+    // MARK: The session's end
 
     private func end(because meaning: Classification) async {
         let reason =
@@ -141,113 +141,35 @@ actor ServiceNowSession {
         await events.sessionExpired(name, logins, reason: reason, at: clock.now)
     }
 
-    private func forgetSession() {
+    func forgetSession() {
         jar.removeAll()
-        (csrfToken, authorization, user) = (nil, nil, nil)
+        (csrfToken, proof, user, opens) = (nil, [:], nil, false)
     }
 
-    @discardableResult
-    private func logIn(force: Bool) async throws(Failure) -> ServiceNowUser {
-        do {
-            try await memory.gate.enter()
-        } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The login was called off before it was tried.")
-        }
-        defer { memory.gate.leave() }
-        let credentials = try await current()
-        if !force { try await checkRefusals(of: credentials) }
-        forgetSession()
-        logins += 1
+    /// Opens a session with another token before the one it has ends, where that is near: nothing is lost on the way. Where no other
+    /// token is to be had the session goes on as long as the server lets it.
+    private func renewToken() async {
+        guard let client = login.oauth, let old = token, old.isDue(at: clock.now) else { return }
         do throws(Failure) {
-            let user = try await introduce(credentials)
-            self.user = user
-            await events.loginEnded(name, logins, ok: true, reason: "", at: clock.now)
-            try await note { try await memory.forget() }
-            return user
+            let new = try await client.authorization()
+            guard new.text != old.text else { return }
+            jar.removeAll()
+            (csrfToken, proof, token, opens) = (nil, ["Authorization": new.authorization], new, true)
         } catch {
-            guard user == nil else { throw error }  // the login went well; the notebook did not
-            forgetSession()
-            await events.loginEnded(name, logins, ok: false, reason: error.message, at: clock.now)
-            if error.reason == .unauthenticated || error.reason == .mfaRequired {
-                try await note { try await memory.remember(error.message, of: credentials) }
-            }
-            throw error
+            return  // the server says 401 when the session has ended, and then it is told why there is no token
         }
     }
 
-    /// Asks for the user's own record, which is what a login is here: it opens the session, and the server says whether it takes us.
-    private func introduce(_ credentials: Credentials) async throws(Failure) -> ServiceNowUser {
-        authorization = credentials.authorization
-        let query = "user_name=" + credentials.username.replacing("^", with: "^^")
-        let call = ServiceNowCall.table(
-            "sys_user",
-            [("sysparm_query", query), ("sysparm_fields", "name,email,sys_id,user_name"), ("sysparm_limit", "1")],
-            expecting: .rows)
-        let (_, meaning) = try await transmit(call)
-        var user = ServiceNowUser(username: credentials.username)
+    /// What an answer that is no good one means.
+    func failure(of meaning: Classification, changesSomething: Bool) -> Failure {
         switch meaning {
-        case .ok(let body):
-            if let row = body["result"]?[0], row["user_name"]?.asString == credentials.username {
-                user.name = row["name"]?.asString ?? ""
-                user.email = row["email"]?.asString ?? ""
-                user.sysID = row["sys_id"]?.asString ?? ""
-            }
-        // Whoever may not read their own record has logged in all the same.
-        case .noRows, .forbidden, .goneOrHidden: break
-        case .unauthenticated:
-            throw Failure(
-                .unauthenticated, .pauseConnection,
-                "\(base.place) refuses the password of \(credentials.username) (401). It is not tried again until it is another one, "
-                    + "or until you run `bellhop login \(events.connection)`. If the password is right, the instance may not allow Basic "
-                    + "authentication for this account (role snc_basic_auth_api_access), or want a second factor: "
-                    + "run `bellhop login \(events.connection)` once that is mended."
-            )
-        case .mfaRequired:
-            throw Failure(
-                .mfaRequired, .pauseConnection,
-                "\(base.place) wants a second factor of \(credentials.username), which an unattended program cannot give: "
-                    + "use an account for integrations, or run `bellhop login \(events.connection)` once it needs none.")
-        default:
-            guard let failure = meaning.failure(of: base.place, changesSomething: false) else {
-                preconditionFailure("what is no good answer is a failure")
-            }
-            throw failure
+        case .loginRequired(let host): return login.loginPage(at: base.place, leadsTo: host)
+        case .sessionExpired: return login.loginPage(at: base.place, leadsTo: nil)
+        default: break
         }
-        if jar.header(for: base, at: clock.now) != nil { authorization = nil }
-        return user
-    }
-
-    private func current() async throws(Failure) -> Credentials {
-        let credentials: Credentials
-        do {
-            credentials = try await self.credentials()
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(
-                .unauthenticated, .pauseConnection,
-                "There is no login for connection \(events.connection): \(error). Run `bellhop login \(events.connection)`.")
+        guard let failure = meaning.failure(of: base.place, changesSomething: changesSomething) else {
+            preconditionFailure("what is no good answer is a failure")
         }
-        guard credentials.username == username else {
-            throw Failure(
-                .unauthenticated, .pauseConnection,
-                "The login stored for connection \(events.connection) is of another user now (\(credentials.username), it was \(username)): restart the agent."
-            )
-        }
-        return credentials
-    }
-
-    private func checkRefusals(of credentials: Credentials) async throws(Failure) {
-        var refusal: RefusalMemory.Refusal?
-        try await note { refusal = try await memory.refusal(of: credentials) }
-        if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
-    }
-
-    private func note(_ work: () async throws -> Void) async throws(Failure) {
-        do {
-            try await work()
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
-        }
+        return failure
     }
 }

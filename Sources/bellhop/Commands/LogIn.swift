@@ -8,7 +8,8 @@ struct LogIn: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login", abstract: "Ask for a connection's login, try it, and store it in the keychain.",
         discussion: """
-            For connections with `auth: {keychain: true}`; a login in bellhop.yaml is only tried. The password is asked for without being shown; where standard input is no
+            For connections with `auth: {keychain: true}`, and for `oauth` with the grant authorization_code, where a person agrees in a
+            browser; any other login in bellhop.yaml is only tried. The password is asked for without being shown; where standard input is no
             terminal, its lines are the user name (unless --user gives it) and the password. A login that is refused is not stored,
             and what was stored before stays. One that works
             is tried by the agent again, also when the server refused it before.
@@ -18,6 +19,12 @@ struct LogIn: AsyncParsableCommand {
 
     @Option(help: "The user name.")
     var user: String?
+
+    @Option(help: "Log in by OAuth with this client, and a browser; its secret is asked for.")
+    var clientId: String?
+
+    @Flag(help: "Paste what the browser was led to, where no browser reaches this machine.")
+    var paste = false
 
     @Argument(help: "The connection's name in bellhop.yaml.")
     var connection: String
@@ -32,7 +39,9 @@ struct LogIn: AsyncParsableCommand {
         guard let auth = entry.settings.record("auth") else {
             throw Trouble(.usage, "The connection `\(connection)` is of a kind that has no login.")
         }
+        if Workplace.needsAgreement(entry) { return try await agree(configuration) }
         guard auth.boolean("keychain") == true else { return try await tryConfigured(configuration) }
+        if let clientId { return try await agree(configuration, asClient: clientId) }
         guard let user = user ?? Console.ask("User name: "), !user.isEmpty,
             let password = Console.askSecret("Password: "), !password.isEmpty
         else { throw Trouble(.usage, "No user name or no password was given, so nothing was stored.") }
@@ -40,6 +49,7 @@ struct LogIn: AsyncParsableCommand {
         let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
         do throws(SecretError) {
             try config.keychain.setLogin(connection, to: Keychain.Login(username: user, password: password, nonce: nonce))
+            try config.keychain.setTokens(connection, to: nil)
         } catch {
             throw Trouble(error)
         }
@@ -90,17 +100,7 @@ struct LogIn: AsyncParsableCommand {
     private func attempt(
         _ login: (username: String, password: String)?, _ configuration: Configuration, notebook: any Notebook
     ) async throws(Trouble) -> String {
-        let environment = ConnectorEnvironment(
-            clock: SystemClock(), events: Deaf(), notebook: notebook, login: { _ in login }, baseFolder: configuration.folder,
-            output: { _ in })
-        let connectors: Connectors
-        do throws(ConnectorErrors) {
-            connectors = try await Connectors(
-                connections: configuration.connections.filter { $0.name == connection }.map { ($0.name, $0.kind, $0.settings) },
-                sources: [], environment: environment)
-        } catch {
-            throw Trouble(.badConfiguration, error.message)
-        }
+        let connectors = try await connectors(configuration, notebook: notebook, login: login, tokens: config.keychain)
         do throws(Failure) {
             let name = try await connectors.verifyLogin(connection: connection)
             await connectors.shutdown()
@@ -108,6 +108,23 @@ struct LogIn: AsyncParsableCommand {
         } catch {
             await connectors.shutdown()
             throw Trouble(error)
+        }
+    }
+
+    /// The connection alone.
+    func connectors(
+        _ configuration: Configuration, notebook: any Notebook, login: (username: String, password: String)?,
+        tokens: any TokenKeeper
+    ) async throws(Trouble) -> Connectors {
+        let environment = ConnectorEnvironment(
+            clock: SystemClock(), events: Deaf(), notebook: notebook, login: { _ in login }, tokens: tokens,
+            baseFolder: configuration.folder, output: { _ in })
+        do throws(ConnectorErrors) {
+            return try await Connectors(
+                connections: configuration.connections.filter { $0.name == connection }.map { ($0.name, $0.kind, $0.settings) },
+                sources: [], environment: environment)
+        } catch {
+            throw Trouble(.badConfiguration, error.message)
         }
     }
 }

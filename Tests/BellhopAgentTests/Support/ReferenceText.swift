@@ -39,16 +39,8 @@ enum ReferenceText {
             case .system: "Sources read from it, and comments go to its tasks."
             case .receiver: "`notify` can name it in `to`."
             }
-        let own = manifest.settings.filter { !common.contains($0) }.map(built)
+        let own = manifest.settings.filter { !common.contains($0) }
         return "### \(manifest.kind)\n\n\(manifest.summary) \(role)\n\n\(table(own))"
-    }
-
-    /// The setting without members that are refused by name; these have a list of their own.
-    private static func built(_ setting: Setting) -> Setting {
-        guard case .record(let members) = setting.type else { return setting }
-        var setting = setting
-        setting.type = .record(members.filter { $0.summary != "Not built yet." })
-        return setting
     }
 
     private static func source(_ manifest: SourceManifest) -> String {
@@ -76,7 +68,6 @@ enum ReferenceText {
             "- \(what): \(names.map { "`\($0)`" }.joined(separator: ", "))\n"
         }
         return list("in bellhop.yaml", ConfigurationManifest.later.keys.sorted() + ["store: postgres://…"])
-            + list("ways to log in (`auth`)", ["oauth", "bearer", "api_key", "certificate"])
             + list("kinds of connection", ConfigurationManifest.laterConnections)
             + list("kinds of source", ConfigurationManifest.laterSources)
             + list("events", EventType.later.map(\.name))

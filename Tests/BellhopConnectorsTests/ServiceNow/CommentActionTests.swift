@@ -260,9 +260,9 @@ import Testing
     /// One attempt by a clock that is not the server's.
     private func perform(_ delivery: Delivery, _ attempt: Attempt, by clock: TestClock) async throws -> Receipt {
         try await practice.simulation.serve { address in
-            let surroundings = ServiceNowConnection.Surroundings(
-                clock: clock, events: practice.events, notebook: practice.notebook, random: { 42 })
-            let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: surroundings)
+            var environment = practice.environment()
+            environment.clock = clock
+            let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: environment)
             do {
                 let receipt = try await CommentAction(connection: connection, times: times).perform(delivery, attempt: attempt)
                 try await connection.shutdown()

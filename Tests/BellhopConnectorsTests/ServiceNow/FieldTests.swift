@@ -74,17 +74,6 @@ import Testing
         #expect(throws: ConnectorError.self) { try ServiceNowConnection.base(text, connection: "snow") }
     }
 
-    @Test(arguments: ["oauth", "bearer", "api_key", "certificate"])
-    func `other ways to log in are refused by name`(_ kind: String) throws {
-        let practice = Practice()
-        let error = #expect(throws: ConnectorError.self) {
-            try ServiceNowConnection(
-                name: "snow", settings: Settings(["instance": "acme", "auth": [kind: "x"] as JSON]), in: practice.surroundings)
-        }
-        #expect(error?.setting == "auth.\(kind)")
-        #expect(error?.message == "Logging in by \(kind) is not built yet: use basic or keychain.")
-    }
-
     @Test func `plain http to another machine is refused when the connection is made`() {
         let error = #expect(throws: ConnectorError.self) { try Practice().connection("http://acme.example") }
         #expect(error?.setting == "instance")

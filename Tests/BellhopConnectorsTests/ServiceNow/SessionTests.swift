@@ -206,12 +206,17 @@ import Testing
 
     // What the simulator does not do.
 
+    private func login(_ username: String) -> ServiceNowLogin {
+        ServiceNowLogin(
+            connection: "snow", way: .password { Credentials(username: username, password: "secret") }, identity: .user(username))
+    }
+
     private func scripted(_ answers: [HTTPResponse]) throws -> (ServiceNowSession, ScriptedExchange) {
         let exchange = ScriptedExchange(answers)
         let session = ServiceNowSession(
-            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, username: "john.doe",
-            credentials: { Credentials(username: "john.doe", password: "secret") },
+            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, login: login("john.doe"),
             memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
+            users: UserMemory(connection: "snow", instance: "x", notebook: practice.notebook),
             events: LoginEvents(
                 connection: "snow", instance: "x", user: "john.doe", usesKeychain: false, sink: practice.events),
             clock: practice.clock)
@@ -269,9 +274,9 @@ import Testing
     @Test func `a user name is encoded so that it cannot become part of the query`() async throws {
         let exchange = ScriptedExchange([welcome])
         let session = ServiceNowSession(
-            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, username: "a^b&c+d",
-            credentials: { Credentials(username: "a^b&c+d", password: "secret") },
+            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, login: login("a^b&c+d"),
             memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
+            users: UserMemory(connection: "snow", instance: "x", notebook: practice.notebook),
             events: LoginEvents(connection: "snow", instance: "x", user: "a^b&c+d", usesKeychain: false, sink: practice.events),
             clock: practice.clock)
         _ = try await session.verify()

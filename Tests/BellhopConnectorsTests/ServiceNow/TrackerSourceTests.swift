@@ -178,8 +178,11 @@ import Testing
             200, [:], #"{"result":[{"sys_id":"\#(task.id)"},{"sys_id":"\#(String(repeating: "e", count: 32))"}]}"#)
         let session = ServiceNowSession(
             "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: ScriptedExchange([rows]),
-            username: "john.doe", credentials: { Credentials(username: "john.doe", password: "x") },
+            login: ServiceNowLogin(
+                connection: "snow", way: .password { Credentials(username: "john.doe", password: "x") },
+                identity: .user("john.doe")),
             memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
+            users: UserMemory(connection: "snow", instance: "x", notebook: practice.notebook),
             events: LoginEvents(connection: "snow", instance: "x", user: "john.doe", usesKeychain: false, sink: practice.events),
             clock: practice.clock)
         let failure = await failure {

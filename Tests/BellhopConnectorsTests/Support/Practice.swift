@@ -38,9 +38,7 @@ struct Practice {
             name: "snow", settings: settings(address, password: password, more), in: surroundings)
     }
 
-    var surroundings: ServiceNowConnection.Surroundings {
-        .init(clock: clock, events: events, notebook: notebook, random: { 42 })
-    }
+    var surroundings: ConnectorEnvironment { environment() }
 
     /// Runs the body against the instance with a connection of its own.
     func open<Value: Sendable>(

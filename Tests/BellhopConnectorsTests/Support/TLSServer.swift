@@ -3,22 +3,29 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// A server on this machine whose certificate is for `localhost`, signed by nobody but itself; answers 200 to everything.
+/// A server on this machine whose certificate is for `localhost`, signed by nobody but itself; answers 200 to everything. It can want
+/// a certificate of its clients, and takes its own; to them it answers as an instance does.
 struct TLSServer {
     let port: Int
 
-    static func serve<Value: Sendable>(_ body: (TLSServer) async throws -> Value) async throws -> Value {
+    static func serve<Value: Sendable>(
+        wantsCertificate: Bool = false, _ body: (TLSServer) async throws -> Value
+    ) async throws -> Value {
         let certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
         let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
-        let tls = TLSConfiguration.makeServerConfiguration(
+        var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
+        if wantsCertificate {
+            tls.certificateVerification = .noHostnameVerification
+            tls.trustRoots = .certificates(certificates)
+        }
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Answer())
+                    try channel.pipeline.syncOperations.addHandler(Answer(isInstance: wantsCertificate))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -30,11 +37,18 @@ struct TLSServer {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
 
+        private let isInstance: Bool
+
+        init(isInstance: Bool) { self.isInstance = isInstance }
+
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard case .end = unwrapInboundIn(data) else { return }
-            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "2"])
+            let text = isInstance ? #"{"result":[{"user_name":"john.doe","name":"John Doe"}]}"# : "ok"
+            let head = HTTPResponseHead(
+                version: .http1_1, status: .ok,
+                headers: ["Content-Length": String(text.utf8.count), "Content-Type": "application/json"])
             context.write(wrapOutboundOut(.head(head)), promise: nil)
-            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "ok")))), promise: nil)
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
 
@@ -59,7 +73,7 @@ struct TLSServer {
         -----END CERTIFICATE-----
         """
 
-    private static let key = """
+    static let key = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgp4RX82ZPRZAVpo0A
         bwDxsiwJMBzNvOGUjqa/8SHNzXKhRANCAAShj4mPWUSeDhJ437AgEi1kLtxM1AJx

@@ -7,12 +7,13 @@ enum Secrets {
     /// The part of the chat's address that nobody else may know.
     static let chatPath = "canary-chat-path-Wv63"
     static let hookToken = "canary-hook-token-Ku54"
+    static let clientSecret = "canary-client-secret-Js36"
     /// `whsec_` and Base64, as Standard Webhooks has it.
     static let signing = "whsec_Y2FuYXJ5LXNpZ25pbmcta2V5LVR0NDUtMDEyMzQ1Njc4OQ=="
 
     /// What must be nowhere: the secrets, their Base64 as HTTP's Basic authentication has it, and what is behind `whsec_`.
     static let traces = [
-        password, wrongPassword, chatPath, hookToken, String(signing.dropFirst(6)),
+        password, wrongPassword, chatPath, hookToken, clientSecret, String(signing.dropFirst(6)),
         "am9obi5kb2U6Y2FuYXJ5LXBhc3N3b3JkLVp4ODE=", "am9obi5kb2U6Y2FuYXJ5LXdyb25nLVF5NzI=",
     ]
 
@@ -20,6 +21,7 @@ enum Secrets {
         [
             "PASSWORD": password, "CHAT_URL": "\(address)/hooks/ops/\(chatPath)",
             "HOOK_URL": "\(address)/webhook/hook?token=\(hookToken)", "SIGNING": signing,
+            "CLIENT_SECRET": clientSecret,
         ]
     }
 

@@ -1,0 +1,115 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Waits on this machine for a browser to be led back, once, and answers it with a page.
+public enum RedirectListener {
+    /// What a browser brought: the code, or that it is not what we wait for.
+    public enum Verdict: Sendable {
+        case code(String)
+        /// The wait goes on: it was somebody else.
+        case foreign
+        case refused(String)
+    }
+
+    public enum Outcome: Sendable {
+        case code(String)
+        case refused(String)
+        case nobodyCame
+        /// Somebody else has the port, say.
+        case cannotListen
+    }
+
+    /// - Parameters:
+    ///   - path: where the browser is led; everything else is 404.
+    ///   - judge: gets the request's target.
+    ///   - ready: called once browsers can come.
+    public static func wait(
+        port: Int, path: String, atMost patience: Duration, judge: @escaping @Sendable (String) -> Verdict, ready: () -> Void
+    ) async -> Outcome {
+        let (outcomes, source) = AsyncStream.makeStream(of: Outcome.self)
+        let group = MultiThreadedEventLoopGroup.singleton
+        let channel: any Channel
+        do {
+            channel = try await ServerBootstrap(group: group)
+                .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                        try channel.pipeline.syncOperations.addHandler(Page(path: path, judge: judge, outcomes: source))
+                    }
+                }
+                .bind(host: "127.0.0.1", port: port).get()
+        } catch {
+            return .cannotListen
+        }
+        let alarm = group.any().scheduleTask(in: .nanoseconds(Int64(patience / .nanoseconds(1)))) {
+            _ = source.yield(.nobodyCame)
+        }
+        ready()
+        var outcome = Outcome.nobodyCame
+        for await first in outcomes {
+            outcome = first
+            break
+        }
+        alarm.cancel()
+        try? await channel.close()
+        return outcome
+    }
+
+    /// Answers one browser.
+    private final class Page: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private let path: String
+        private let judge: @Sendable (String) -> Verdict
+        private let outcomes: AsyncStream<Outcome>.Continuation
+        private var head: HTTPRequestHead?
+
+        init(path: String, judge: @escaping @Sendable (String) -> Verdict, outcomes: AsyncStream<Outcome>.Continuation) {
+            self.path = path
+            self.judge = judge
+            self.outcomes = outcomes
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data) {
+            case .head(let head): self.head = head
+            case .body: return
+            case .end:
+                guard let head, head.method == .GET, head.uri.prefix(while: { $0 != "?" }) == path else {
+                    return answer(context, .notFound, "There is nothing here.", then: nil)
+                }
+                switch judge(head.uri) {
+                case .code(let code):
+                    answer(
+                        context, .ok, "Thank you. Bellhop goes on in its terminal; this page can be closed.", then: .code(code))
+                case .foreign:
+                    answer(context, .badRequest, "This belongs to another login than the one that Bellhop waits for.", then: nil)
+                case .refused(let why): answer(context, .ok, "The login ended without an agreement.", then: .refused(why))
+                }
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+        /// The browser has its page before the program goes on, which may end it.
+        private func answer(
+            _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String, then outcome: Outcome?
+        ) {
+            let page = "<!DOCTYPE html><html><head><title>Bellhop</title></head><body><p>\(text)</p></body></html>\n"
+            let headers: HTTPHeaders = [
+                "Content-Type": "text/html; charset=utf-8", "Content-Length": String(page.utf8.count), "Connection": "close",
+                "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+            ]
+            context.write(
+                wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))), promise: nil)
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: page)))), promise: nil)
+            let outcomes = outcomes
+            let sent = context.eventLoop.makePromise(of: Void.self)
+            sent.futureResult.whenComplete { _ in if let outcome { outcomes.yield(outcome) } }
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+public import BellhopConnectors
+import BellhopCore
+
+/// The keychain holds the tokens that `bellhop login` got, and refresh tokens that a server has replaced since.
+extension Keychain: TokenKeeper {
+    public func tokens(of connection: String) async throws -> KeptTokens? { try storedTokens(connection) }
+
+    public func keep(_ tokens: KeptTokens, of connection: String) async throws { try setTokens(connection, to: tokens) }
+
+    public func storedTokens(_ connection: String) throws(SecretError) -> KeptTokens? {
+        guard let kept = try contents()["tokens"]?[connection], let origin = kept["origin"]?.asString else { return nil }
+        var expires: Timestamp?
+        if case .int(let micros)? = kept["expires"] { expires = Timestamp(microseconds: micros) }
+        return KeptTokens(
+            access: kept["access"]?.asString, expires: expires, refresh: kept["refresh"]?.asString,
+            username: kept["username"]?.asString ?? "", origin: origin, mark: kept["mark"]?.asString ?? "",
+            client: kept["client"]?.asObject.map { Settings($0) })
+    }
+
+    /// Nil removes them.
+    public func setTokens(_ connection: String, to tokens: KeptTokens?) throws(SecretError) {
+        let value = tokens.map { tokens in
+            var members: JSON.Object = ["origin": .string(tokens.origin), "username": .string(tokens.username)]
+            members["access"] = tokens.access.map(JSON.string)
+            members["expires"] = tokens.expires.map { JSON.int($0.microseconds) }
+            members["refresh"] = tokens.refresh.map(JSON.string)
+            members["mark"] = tokens.mark.isEmpty ? nil : JSON.string(tokens.mark)
+            members["client"] = tokens.client.map { JSON.object($0.values) }
+            return JSON.object(members)
+        }
+        try change { $0["tokens"] = Self.setting($0["tokens"], connection, value) }
+    }
+}

@@ -1,0 +1,78 @@
+import BellhopCore
+
+extension ServiceNowLogin {
+    /// The instance says 401 to what was just shown.
+    func refusal(at place: String) -> Failure {
+        let again = "It is not tried again until it is another one, or until you run `bellhop login \(connection)`."
+        let message =
+            switch way {
+            case .password:
+                "\(place) refuses the password of \(identity.text) (401). \(again) If the password is right, the instance may not allow Basic "
+                    + "authentication for this account (role snc_basic_auth_api_access), or want a second factor: "
+                    + "run `bellhop login \(connection)` once that is mended."
+            case .oauth(let client):
+                "\(place) refuses a token that \(client.settings.tokenAddress.place) has just given connection \(connection) (401): "
+                    + "the token is of another instance, its scope does not cover the REST API, or its user may not log in."
+            case .bearer:
+                "\(place) refuses the bearer token of connection \(connection) (401): it has run out, or was withdrawn. \(again) "
+                    + "Bellhop renews tokens by itself where it gets them by `oauth`."
+            case .apiKey:
+                "\(place) refuses the API key of connection \(connection) (401): it has run out, or the instance has no inbound "
+                    + "authentication profile and REST API Access Policy that take it for the Table API (sys_user). \(again)"
+            case .certificate:
+                "\(place) does not know the certificate of connection \(connection) (401): it must be registered there for a user, "
+                    + "and mutual authentication be switched on. \(again)"
+            }
+        return Failure(.unauthenticated, .pauseConnection, message)
+    }
+
+    /// The instance takes the login, and yet says 401 to a request.
+    func outOfBounds(at place: String, user: String) -> Failure {
+        let reason =
+            switch way {
+            case .apiKey: ": its REST API Access Policy may not cover this API"
+            case .oauth, .bearer: ": the token's scope may not cover this API"
+            case .password, .certificate: ""
+            }
+        return Failure(
+            .forbidden, .giveUp, "\(place) accepts the login of \(user), but refuses this request all the same (401)\(reason).")
+    }
+
+    /// The instance leads to a login page even right after a login.
+    func loginPage(at place: String, leadsTo host: String?) -> Failure {
+        let whom = host.map { "to \($0) to log in" } ?? "to its login page"
+        let reason =
+            switch way {
+            case .password: "Basic authentication is not accepted for this account, or not for this interface"
+            case .oauth, .bearer: "a token is not accepted for this account, or not for this interface, not even a new one"
+            case .apiKey: "an API key is not accepted for this interface"
+            case .certificate: "the certificate is not accepted for this interface"
+            }
+        return host == nil
+            ? Failure(.sessionExpired, .retry(after: nil), "\(place) ended the session again right after a new login: \(reason).")
+            : Failure(.loginRequired, .pauseConnection, "\(place) sends us \(whom): \(reason).")
+    }
+
+    /// The token endpoint hands out what the instance refuses.
+    func sameToken(at place: String, _ token: OAuthToken, at now: Timestamp) -> Failure {
+        let left = token.expires.map { max($0 - now, .zero) + .seconds(1) }
+        return Failure(
+            .unauthenticated, .retry(after: left ?? .seconds(300)),
+            "\(place) refuses the token of connection \(connection), and its token endpoint hands out the same one again; "
+                + "that ends when the token does.")
+    }
+
+    /// The instance takes us for somebody else than we were.
+    func stranger(at place: String, is user: String, instead known: String) -> Failure {
+        let advice =
+            switch identity {
+            case .user: "Mend the login, or the `username` of the connection."
+            case .standIn:
+                "What the sources remember is \(known)'s. If this is meant to be, write `username: \(user)` under `auth`: "
+                    + "the sources then start with a new baseline."
+            }
+        return Failure(
+            .unauthenticated, .pauseConnection,
+            "\(place) takes connection \(connection) for \(user), and it was \(known). \(advice)")
+    }
+}

@@ -1,0 +1,59 @@
+import BellhopCore
+
+extension ServiceNowLogin {
+    /// What the outside knows of a login that bellhop.yaml does not hold.
+    struct Kept: Sendable {
+        /// The user whose password or tokens the keychain holds; nil when it holds none.
+        var username: String?
+        /// Asked at each login; nil for what bellhop.yaml says.
+        var credentials: (@Sendable () async throws -> Credentials)?
+    }
+
+    /// - Parameters:
+    ///   - username: `auth.username`.
+    ///   - http: the way to the instance.
+    init(
+        _ auth: ServiceNowConnection.Auth, connection: String, username: String?, kept: Kept, http: HTTPConnection,
+        tokens: @autoclosure () throws(ConnectorError) -> HTTPConnection, environment: ConnectorEnvironment
+    ) throws(ConnectorError) {
+        self.connection = connection
+        func named(or standIn: String) -> Identity { username.map(Identity.user) ?? .standIn(standIn) }
+        switch auth {
+        case .basic(let credentials):
+            way = .password(kept.credentials ?? { credentials })
+            identity = .user(credentials.username)
+        case .keychain:
+            guard let user = kept.username, let credentials = kept.credentials else {
+                throw ConnectorError(
+                    connection: connection, setting: "auth.keychain",
+                    "The keychain holds no login for \(connection): run `bellhop login \(connection)`.")
+            }
+            way = .password(credentials)
+            identity = .user(user)
+        case .oauth(let settings):
+            way = .oauth(
+                OAuthClient(settings, connection: connection, exchange: try tokens(), environment: environment))
+            switch settings.grant {
+            case .password(let username, _): identity = .user(username)
+            // What an assertion calls the user may be an address or a number.
+            case .jwt(let assertion): identity = named(or: assertion.subject)
+            case .authorizationCode:
+                identity = username.map(Identity.user) ?? kept.username.map(Identity.user) ?? .standIn("(oauth of \(connection))")
+            case .refreshToken, .clientCredentials: identity = named(or: "(oauth of \(connection))")
+            }
+        case .bearer(let token):
+            way = .bearer(token)
+            identity = named(or: "(bearer of \(connection))")
+        case .apiKey(let key):
+            way = .apiKey(key)
+            identity = named(or: "(api key of \(connection))")
+        case .certificate:
+            way = .certificate(http.certificateFingerprint ?? "")
+            identity = named(or: "(certificate of \(connection))")
+        }
+        let name = identity.text
+        guard !name.isEmpty, !name.hasPrefix("javascript:"), HeaderFields.isValue(name), !name.contains(":") else {
+            throw ConnectorError(connection: connection, setting: "auth", "This is no user name that can log in.")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import BellhopCore
+
+extension ServiceNowSession {
+    /// Opens a session: one login of the connection at a time. Where tokens can be renewed, one that is refused is, once.
+    ///
+    /// - Parameters:
+    ///   - stale: the token whose session ended.
+    ///   - force: somebody calls for it, refused before or not.
+    @discardableResult
+    func logIn(renewing stale: OAuthToken? = nil, force: Bool) async throws(Failure) -> ServiceNowUser {
+        do {
+            try await memory.gate.enter()
+        } catch {
+            throw Failure(.interrupted, .retry(after: nil), "The login was called off before it was tried.")
+        }
+        defer { memory.gate.leave() }
+        var pass = try await self.pass(renewing: stale, force: force)
+        if !force { try await checkRefusals(of: pass.credentials) }
+        forgetSession()
+        logins += 1
+        var mayRenew = login.oauth != nil && stale == nil
+        var shown = stale
+        while true {
+            do throws(Failure) {
+                let user = try await introduce(pass, refused: shown)
+                self.user = user
+                token = pass.token
+                await events.loginEnded(name, logins, ok: true, reason: "", at: clock.now)
+                try await note { try await memory.forget() }
+                return user
+            } catch {
+                guard user == nil else { throw error }  // the login went well; the notebook did not
+                forgetSession()
+                let isRefusal = [.unauthenticated, .loginRequired, .sessionExpired].contains(error.reason)
+                if mayRenew, isRefusal, let token = pass.token {
+                    mayRenew = false
+                    shown = token
+                    pass = try await self.pass(renewing: token, force: force)
+                    continue
+                }
+                await events.loginEnded(name, logins, ok: false, reason: error.message, at: clock.now)
+                // A token is no password: nobody is locked out by trying another one later.
+                if login.oauth == nil, error.reason == .unauthenticated || error.reason == .mfaRequired {
+                    try await note { try await memory.remember(error.message, of: pass.credentials) }
+                }
+                throw error
+            }
+        }
+    }
+
+    /// What to show. A token endpoint that was asked and gave nothing is a login that failed.
+    private func pass(renewing stale: OAuthToken?, force: Bool) async throws(Failure) -> ServiceNowLogin.Pass {
+        let before = await login.oauth?.asked ?? 0
+        do throws(Failure) {
+            return try await login.pass(renewing: stale, force: force)
+        } catch {
+            if let client = login.oauth, await client.asked > before {
+                forgetSession()
+                logins += 1
+                await events.loginEnded(name, logins, ok: false, reason: error.message, at: clock.now)
+            }
+            throw error
+        }
+    }
+
+    /// Asks for the user's own record, which is what a login is here: it opens the session, and the server says whether it takes us.
+    private func introduce(_ pass: ServiceNowLogin.Pass, refused: OAuthToken?) async throws(Failure) -> ServiceNowUser {
+        proof = pass.headers
+        let name = login.asksForUser ? "javascript:gs.getUserName()" : login.identity.text.replacing("^", with: "^^")
+        let call = ServiceNowCall.table(
+            "sys_user",
+            [
+                ("sysparm_query", "user_name=" + name), ("sysparm_fields", "name,email,sys_id,user_name"), ("sysparm_limit", "1"),
+            ],
+            expecting: .rows)
+        let (_, meaning) = try await transmit(call)
+        var user = ServiceNowUser(username: login.identity.text)
+        switch meaning {
+        case .ok(let body):
+            if let row = body["result"]?[0], let username = row["user_name"]?.asString,
+                login.asksForUser ? !username.isEmpty : username == login.identity.text
+            {
+                if login.asksForUser { try await recognise(username) }
+                user = ServiceNowUser(
+                    username: username, name: row["name"]?.asString ?? "", email: row["email"]?.asString ?? "",
+                    sysID: row["sys_id"]?.asString ?? "")
+            }
+        // Whoever may not read their own record has logged in all the same.
+        case .noRows, .forbidden, .goneOrHidden: break
+        case .unauthenticated:
+            if let token = pass.token, token.text == refused?.text {
+                throw login.sameToken(at: base.place, token, at: clock.now)
+            }
+            throw login.refusal(at: base.place)
+        case .mfaRequired:
+            throw Failure(
+                .mfaRequired, .pauseConnection,
+                "\(base.place) wants a second factor of \(login.identity.text), which an unattended program cannot give: "
+                    + "use an account for integrations, or run `bellhop login \(login.connection)` once it needs none.")
+        default: throw failure(of: meaning, changesSomething: false)
+        }
+        events.user = user.username
+        if !login.isShownAlways, jar.header(for: base, at: clock.now) != nil { proof = [:] }
+        return user
+    }
+
+    /// Checks that the instance takes us for whom it took us before, or for whom bellhop.yaml says.
+    private func recognise(_ username: String) async throws(Failure) {
+        switch login.identity {
+        case .user(let known):
+            guard ASCII.equalIgnoringCase(username, known) else {
+                throw login.stranger(at: base.place, is: username, instead: known)
+            }
+        case .standIn:
+            var known: String?
+            try await note { known = try await users.username() }
+            if let known, !ASCII.equalIgnoringCase(username, known) {
+                throw login.stranger(at: base.place, is: username, instead: known)
+            }
+            if known == nil { try await note { try await users.remember(username) } }
+        }
+        await login.oauth?.note(user: username)
+    }
+
+    private func checkRefusals(of credentials: Credentials) async throws(Failure) {
+        guard login.oauth == nil else { return }
+        var refusal: RefusalMemory.Refusal?
+        try await note { refusal = try await memory.refusal(of: credentials) }
+        if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
+    }
+
+    private func note(_ work: () async throws -> Void) async throws(Failure) {
+        do {
+            try await work()
+        } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+
+extension LogIn {
+    /// The same for a connection that has nothing but `auth: {keychain: true}`: the client goes into the keychain too.
+    func agree(_ configuration: Configuration, asClient id: String) async throws(Trouble) {
+        var client: JSON.Object = [
+            "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),
+            "redirect_url": .string(OAuthSettings.defaultRedirect),
+        ]
+        if let secret = Console.askSecret("The client's secret (empty when it has none): "), !secret.isEmpty {
+            client["client_secret"] = .string(secret)
+        }
+        var configuration = configuration
+        for index in configuration.connections.indices where configuration.connections[index].name == connection {
+            configuration.connections[index].settings.values["auth"] = ["oauth": .object(client)]
+        }
+        try await agree(configuration, client: Settings(client))
+        do throws(SecretError) {
+            try config.keychain.setLogin(connection, to: nil)
+        } catch {
+            throw Trouble(error)
+        }
+    }
+
+    /// Has a person agree in a browser, tries the tokens that this brings, and stores them.
+    func agree(_ configuration: Configuration, client: Settings? = nil) async throws(Trouble) {
+        let draft = DraftTokens()
+        let connectors = try await connectors(configuration, notebook: Deaf(), login: nil, tokens: draft)
+        let name: String
+        do throws(Trouble) {
+            name = try await agree(connectors)
+        } catch {
+            await connectors.shutdown()
+            throw error
+        }
+        await connectors.shutdown()
+        guard var tokens = try? await draft.tokens(of: connection) else {
+            throw Trouble(.loginRefused, "The login brought no tokens.")
+        }
+        tokens.client = client
+        tokens.mark = String(UInt64.random(in: .min ... .max), radix: 16)
+        do throws(SecretError) {
+            try config.keychain.setTokens(connection, to: tokens)
+        } catch {
+            throw Trouble(error)
+        }
+        Console.note("Logged in as \(name.singleLine); stored in \(config.keychain.path).")
+        if tokens.refresh == nil {
+            Console.note("The server gave no refresh token: when this token ends, somebody has to log in again.")
+        }
+    }
+
+    private func agree(_ connectors: Connectors) async throws(Trouble) -> String {
+        guard let client = connectors.oauth(connection: connection), let request = await client.askPerson() else {
+            throw Trouble(.usage, "The connection `\(connection)` needs nobody's agreement.")
+        }
+        let code = try await code(of: request)
+        do throws(Failure) {
+            try await client.redeem(code, of: request)
+            return try await connectors.verifyLogin(connection: connection)
+        } catch {
+            throw Trouble(error)
+        }
+    }
+
+    private func code(of request: AuthorizationRequest) async throws(Trouble) -> String {
+        let redirect = request.redirect
+        guard !paste, redirect.isLoopback, !redirect.isSecure else { return try pasted(request) }
+        let outcome = await RedirectListener.wait(
+            port: redirect.port, path: String(redirect.path), atMost: .seconds(300),
+            judge: { target in
+                do throws(AuthorizationRequest.Problem) {
+                    return .code(try request.code(in: target))
+                } catch {
+                    return error.isForeign ? .foreign : .refused(error.message)
+                }
+            },
+            ready: {
+                Console.note("Open this address in a browser on this machine, log in and agree:\n\n\(request.page)\n")
+                Console.note("Waiting for it at \(redirect.place), for five minutes. (No browser here? --paste)")
+            })
+        switch outcome {
+        case .code(let code): return code
+        case .refused(let why): throw Trouble(.loginRefused, why)
+        case .nobodyCame: throw Trouble(.loginRefused, "Nobody agreed within five minutes, so nothing was stored.")
+        case .cannotListen:
+            Console.note("Nothing can listen at \(redirect.place): another program has the port.")
+            return try pasted(request)
+        }
+    }
+
+    /// For where no browser reaches this machine: the person copies what the browser's address line says in the end.
+    private func pasted(_ request: AuthorizationRequest) throws(Trouble) -> String {
+        Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
+        Console.note("The browser is then led to \(request.redirect), where it may find nothing; that does no harm.")
+        guard let answer = Console.askSecret("The whole address it was led to, or the code in it: "), !answer.isEmpty else {
+            throw Trouble(.usage, "Nothing was pasted, so nothing was stored.")
+        }
+        do throws(AuthorizationRequest.Problem) {
+            return try request.code(in: answer)
+        } catch {
+            throw Trouble(.loginRefused, error.message)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@Suite struct KeychainTokenTests {
+    @Test func `tokens are found again as they were stored, by their owner only, beside logins`() async throws {
+        let folder = try TemporaryFolder()
+        let keychain = Keychain(path: folder.path + "/keychain.json")
+        try keychain.setLogin("snow", to: .init(username: "john.doe", password: "p"))
+        let tokens = KeptTokens(
+            access: "a", expires: Timestamp(seconds: 1_800_000_000), refresh: "r", username: "john.doe", origin: "o", mark: "7f")
+        try await keychain.keep(tokens, of: "snow")
+        let bare = KeptTokens(refresh: "r2", origin: "o")
+        try await keychain.keep(bare, of: "other")
+        #expect(try await keychain.tokens(of: "snow") == tokens)
+        #expect(try await keychain.tokens(of: "other") == bare)
+        #expect(try await keychain.tokens(of: "nobody") == nil)
+        #expect(try keychain.login("snow")?.username == "john.doe")
+        #expect(try folder.mode("keychain.json") == 0o600)
+        try keychain.setTokens("snow", to: nil)
+        #expect(try await keychain.tokens(of: "snow") == nil)
+        #expect(try await keychain.tokens(of: "other") == bare)
+    }
+}

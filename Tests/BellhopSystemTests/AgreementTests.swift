@@ -1,0 +1,134 @@
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Simulator
+import Testing
+
+/// `bellhop login` where a person agrees in a browser.
+@Suite(.timeLimit(.minutes(5))) struct AgreementTests {
+    private static let rules = """
+        rule: acknowledge
+        on: task_created
+        once: task.id
+        do: [{comment: Seen}]
+
+        """
+
+    private static let redirect = "http://127.0.0.1:\(20_000 + Int(ProcessInfo.processInfo.processIdentifier) % 20_000)/callback"
+
+    private static func configuration(_ address: String) -> String {
+        """
+        version: 1
+        connections:
+          snow:
+            kind: servicenow
+            instance: "\(address)"
+            auth:
+              oauth:
+                grant: authorization_code
+                client_id: bellhop
+                client_secret: "${{ env.CLIENT_SECRET }}"
+                redirect_url: \(redirect)
+        sources:
+          my-work: {kind: tracker, connection: snow, every: 1s, initial: emit}
+
+        """
+    }
+
+    /// A browser whose user is logged in to the instance, and what it shows in the end.
+    private func browse(_ page: String, in folder: String) async throws -> String {
+        let browser = try Program(
+            ["curl", "-sSL", "-u", "\(Stage.user):\(Secrets.password)", page], program: "/usr/bin/env", in: folder,
+            environment: [:],
+            input: "")
+        return await browser.end().output
+    }
+
+    @Test func `a person agrees once, and the agent goes on with the tokens, replaced ones after a restart too`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
+            stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { client in
+                client.redirects = [Self.redirect]
+                client.next = .other
+            }
+            let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let missing = try await stage.bellhop("run", "--once")
+            #expect(missing.code == 77)
+            #expect(missing.errors.contains("bellhop login snow"))
+
+            let login = try stage.start(["login", "snow"])
+            try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
+            let stranger = try await browse(Self.redirect + "?code=x&state=y", in: stage.folder.path)
+            #expect(stranger.contains("another login"))
+            let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
+            #expect(try await browse(String(page), in: stage.folder.path).contains("Thank you"))
+            let ended = await login.end()
+            #expect(ended.code == 0, "\(ended.errors)")
+            #expect(ended.errors.contains("Logged in as John Doe (john.doe); stored in"))
+            #expect(try stage.folder.mode("keychain.json") == 0o600)
+
+            var tokens: Set<String> = []
+            for _ in 1...3 {
+                let run = try await stage.bellhop("run", "--once")
+                #expect(run.code == 0, "\(run.errors)")
+                tokens.insert(try #require(stage.instance.accessToken(of: Stage.user, client: "bellhop")))
+                tokens.insert(try #require(stage.instance.refreshToken(of: Stage.user, client: "bellhop")))
+                stage.time.pass(.seconds(3600))
+            }
+            #expect(stage.instance.counts.tokensRefused == 0)
+            #expect(stage.notes(on: task.id).count == 1)
+            #expect(tokens.count >= 4)
+            for name in try stage.folder.files where name != "keychain.json" {
+                let bytes = FileManager.default.contents(atPath: "\(stage.folder.path)/\(name)") ?? Data()
+                for token in tokens { #expect(bytes.range(of: Data(token.utf8)) == nil, "a token is in \(name)") }
+            }
+        }
+    }
+
+    @Test func `a connection that has only the keychain can keep a client and its tokens there`() async throws {
+        func configuration(_ address: String) -> String {
+            """
+            version: 1
+            connections:
+              snow: {kind: servicenow, instance: "\(address)", auth: {keychain: true}}
+            sources:
+              my-work: {kind: tracker, connection: snow, every: 1s, initial: emit}
+
+            """
+        }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            let redirect = "http://127.0.0.1:8912/callback"
+            stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [redirect] }
+            let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let login = try stage.start(["login", "snow", "--client-id", "bellhop"], input: Secrets.clientSecret + "\n")
+            try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
+            let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
+            #expect(try await browse(String(page), in: stage.folder.path).contains("Thank you"))
+            #expect(await login.end().code == 0)
+            for _ in 1...2 {
+                let run = try await stage.bellhop("run", "--once")
+                #expect(run.code == 0, "\(run.errors)")
+                stage.time.pass(.seconds(3600))
+            }
+            #expect(stage.notes(on: task.id).count == 1)
+            #expect(try await stage.events().contains { $0["type"] == "ks_login_event" && $0.at("data", "ok") == true })
+        }
+    }
+
+    @Test func `an agreement that is taken back is told once, and not asked about again`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
+            stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [Self.redirect] }
+            let login = try stage.start(["login", "snow"])
+            try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
+            let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
+            _ = try await browse(String(page), in: stage.folder.path)
+            #expect(await login.end().code == 0)
+            stage.instance.revokeTokens(access: true, refresh: true)
+            for _ in 1...3 {
+                let run = try await stage.bellhop("run", "--once")
+                #expect(run.code == 77)
+                #expect(run.errors.contains("Run `bellhop login snow`"))
+            }
+            #expect(stage.instance.counts.tokensRefused == 1)
+        }
+    }
+}
