@@ -27,6 +27,17 @@ public enum Catalogue {
     /// Actions of the contract that are not built yet: refused by name.
     public static let laterActions = ["update", "emit", "exec", "create", "attach", "touchpoint", "adapter", "rest"]
 
+    /// What is wrong inside of a source's settings that their types cannot say.
+    public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {
+        guard kind == "table" else { return [] }
+        do throws(SettingComplaints) {
+            _ = try TableQuestion(settings)
+            return []
+        } catch {
+            return error.all
+        }
+    }
+
     /// The kinds of connection that a kind of action can go to.
     static func connections(taking action: String) -> [String] {
         connections.filter { $0.actions.contains(action) }.map(\.kind)

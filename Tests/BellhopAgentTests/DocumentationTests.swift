@@ -22,7 +22,7 @@ import Testing
             }
             if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil, !page.madeParts.isEmpty { try page.save() }
         }
-        #expect(made == 13)
+        #expect(made == 15)
     }
 
     @Test func `every example is accepted, with and without a configuration`() async throws {

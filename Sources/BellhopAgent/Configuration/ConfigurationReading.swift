@@ -167,6 +167,9 @@ struct ConfigurationReading {
             let manifest = manifests[index]
             let settings = reader.settings(
                 node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
+            for complaint in Catalogue.complaints(about: settings, ofSource: manifest.kind) {
+                reader.report(complaint, in: node, settings)
+            }
             let connection = settings.text("connection") ?? ""
             check(connection, of: node, manifest, connections, named: names)
             return Configuration.SourceEntry(

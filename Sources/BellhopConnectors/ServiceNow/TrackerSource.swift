@@ -112,6 +112,15 @@ public struct TrackerSource: Source {
     }
 }
 
+extension TrackerSource: SampledSource {
+    public var question: [(name: String, text: String)] {
+        [
+            ("resource", "GET /api/x_snc_my_work/v1/tracker/task"), ("table", "task"),
+            ("query", "assigned_to=javascript:gs.getUserID()^active=true^ORDERBYsys_created_on"),
+        ]
+    }
+}
+
 extension TrackerSource {
     /// What bellhop.yaml may say of a source of kind `tracker`, besides what every source has.
     public static let manifest = SourceManifest(

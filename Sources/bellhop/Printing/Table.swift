@@ -7,12 +7,16 @@ struct Table {
     /// No cell is wider, except in the last column.
     private let widest: Int
 
-    init(_ headings: String..., widest: Int = 40) {
+    init(_ headings: String..., widest: Int = 40) { self.init(headings, widest: widest) }
+
+    init(_ headings: [String], widest: Int = 40) {
         self.headings = headings
         self.widest = widest
     }
 
-    mutating func add(_ cells: String...) { rows.append(cells.map(\.singleLine)) }
+    mutating func add(_ cells: String...) { add(cells) }
+
+    mutating func add(_ cells: [String]) { rows.append(cells.map(\.singleLine)) }
 
     func print() {
         let all = [headings] + rows

@@ -18,6 +18,8 @@ enum ReferenceText {
         case "step keys": table(RuleKeys.step)
         case "schedule keys": table(RuleKeys.schedule + RuleKeys.every.filter { $0.name == "every" })
         case "test keys": table(TestKeys.test)
+        case "filter settings": table(FilterReference.settings)
+        case "filter operators": filterOperators
         case "not built": notBuilt
         case "signals": SignalText.signals
         case "metrics": SignalText.metrics
@@ -61,6 +63,13 @@ enum ReferenceText {
         if manifest.writesTask { notes.append("It writes to a task, so it counts against the budget of writes.") }
         if let expires = manifest.expires { notes.append("It is not sent any more after \(DurationText.format(expires)).") }
         return "### \(manifest.kind)\n\n\(notes.joined(separator: " "))\n\n\(table(RuleKeys.arguments(of: manifest)))"
+    }
+
+    private static var filterOperators: String {
+        FilterReference.operators.reduce("| operator | meaning | as in | encoded |\n|---|---|---|---|\n") { text, row in
+            let cells = ["`\(row.word)`", row.summary, "`\(row.example)`", "`\(row.encoded)`"]
+            return text + "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |\n"
+        }
     }
 
     private static var notBuilt: String {

@@ -27,6 +27,29 @@ import YAML
         return (settings, reader.diagnostics.all.map { $0.rendered() }.joined(separator: "\n"))
     }
 
+    @Test func `what is wrong inside of a setting is told at its place`() throws {
+        let text = """
+            name: a=1^bSTARTWITHx
+            any:
+              state: {startswith: x}
+              list: [1, 2]
+            """
+        let root = try #require(try YAML.parse(text).first?.root)
+        var reader = SettingsReader<Never>(file: "bellhop.yaml")
+        let settings = reader.settings(root, as: Self.settings, of: "source `x`")
+        for complaint in [
+            SettingComplaint(code: "bad-query", "no operator", at: [.key("name")], range: 5..<15),
+            SettingComplaint(
+                code: "unknown-operator", "no such word", at: [.key("any"), .key("state"), .key("startswith")], isAboutKey: true),
+            SettingComplaint(code: "wrong-value", "not two", at: [.key("any"), .key("list"), .index(1)]),
+            SettingComplaint(code: "wrong-value", "all of it", at: [.key("any"), .key("nowhere")]),
+        ] {
+            reader.report(complaint, in: root, settings)
+        }
+        let places = reader.diagnostics.all.compactMap(\.place).map { "\($0.line):\($0.column)+\($0.length)" }
+        #expect(places == ["1:12+10", "3:11+10", "4:13+1", "3:3+22"])
+    }
+
     @Test func `settings are read to what they mean`() throws {
         let (settings, said) = try Self.read(
             """

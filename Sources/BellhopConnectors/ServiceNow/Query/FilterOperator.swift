@@ -1,0 +1,163 @@
+import BellhopCore
+
+/// An operator of the structured filter, by its word in bellhop.yaml.
+enum FilterOperator: String, Sendable, CaseIterable {
+    case `is`
+    case isNot = "is_not"
+    case isOneOf = "is_one_of"
+    case isNotOneOf = "is_not_one_of"
+    case isEmpty = "is_empty"
+    case isNotEmpty = "is_not_empty"
+    case isEmptyString = "is_empty_string"
+    case contains
+    case doesNotContain = "does_not_contain"
+    case startsWith = "starts_with"
+    case endsWith = "ends_with"
+    case greaterThan = "greater_than"
+    case atLeast = "at_least"
+    case lessThan = "less_than"
+    case atMost = "at_most"
+    case between
+    case on
+    case notOn = "not_on"
+    case before
+    case atOrBefore = "at_or_before"
+    case after
+    case atOrAfter = "at_or_after"
+    case sameAs = "same_as"
+    case notSameAs = "not_same_as"
+    case inHierarchy = "in_hierarchy"
+    case instanceOf = "instance_of"
+    case dynamic
+    case changes
+    case changesFrom = "changes_from"
+    case changesTo = "changes_to"
+
+    /// How it is written in an encoded query.
+    var encoded: EncodedQuery.Operator {
+        switch self {
+        case .is: .equal
+        case .isNot: .notEqual
+        case .isOneOf: .isOneOf
+        case .isNotOneOf: .isNotOneOf
+        case .isEmpty: .isEmpty
+        case .isNotEmpty: .isNotEmpty
+        case .isEmptyString: .emptyString
+        case .contains: .contains
+        case .doesNotContain: .containsNot
+        case .startsWith: .startsWith
+        case .endsWith: .endsWith
+        case .greaterThan, .after: .greater
+        case .atLeast, .atOrAfter: .atLeast
+        case .lessThan, .before: .less
+        case .atMost, .atOrBefore: .atMost
+        case .between: .between
+        case .on: .on
+        case .notOn: .notOn
+        case .sameAs: .sameAs
+        case .notSameAs: .notSameAs
+        case .inHierarchy: .inHierarchy
+        case .instanceOf: .instanceOf
+        case .dynamic: .dynamic
+        case .changes: .changes
+        case .changesFrom: .changesFrom
+        case .changesTo: .changesTo
+        }
+    }
+
+    /// How it is written when it compares with another field; nil when it does not.
+    var encodedForField: EncodedQuery.Operator? {
+        switch self {
+        case .is: .sameAs
+        case .isNot: .notSameAs
+        case .greaterThan, .after: .greaterThanField
+        case .atLeast, .atOrAfter: .atLeastField
+        case .lessThan, .before: .lessThanField
+        case .atMost, .atOrBefore: .atMostField
+        case .isOneOf, .isNotOneOf, .isEmpty, .isNotEmpty, .isEmptyString, .contains, .doesNotContain, .startsWith, .endsWith,
+            .between, .on, .notOn, .sameAs, .notSameAs, .inHierarchy, .instanceOf, .dynamic, .changes, .changesFrom, .changesTo:
+            nil
+        }
+    }
+
+    /// Whether an empty field meets it, which the server has to be told: its `!=` passes over fields without a value.
+    var alsoMeansEmpty: Bool {
+        switch self {
+        case .isNot, .isNotOneOf, .doesNotContain, .notOn: true
+        case .is, .isOneOf, .isEmpty, .isNotEmpty, .isEmptyString, .contains, .startsWith, .endsWith, .greaterThan, .atLeast,
+            .lessThan, .atMost, .between, .on, .before, .atOrBefore, .after, .atOrAfter, .sameAs, .notSameAs, .inHierarchy,
+            .instanceOf, .dynamic, .changes, .changesFrom, .changesTo:
+            false
+        }
+    }
+
+    /// What it compares with.
+    enum Operand: Sendable {
+        case value, list, flag, text, pair, day, moment, field, name, identifier
+    }
+
+    var operand: Operand {
+        switch self {
+        case .is, .isNot, .greaterThan, .atLeast, .lessThan, .atMost, .changesFrom, .changesTo: .value
+        case .isOneOf, .isNotOneOf: .list
+        case .isEmpty, .isNotEmpty, .isEmptyString, .changes: .flag
+        case .contains, .doesNotContain, .startsWith, .endsWith: .text
+        case .between: .pair
+        case .on, .notOn: .day
+        case .before, .atOrBefore, .after, .atOrAfter: .moment
+        case .sameAs, .notSameAs: .field
+        case .instanceOf: .name
+        case .dynamic, .inHierarchy: .identifier
+        }
+    }
+
+    /// Which end of a relative day, month or hour is meant: `after` yesterday is after its end.
+    var edge: RelativeTime.Edge {
+        switch self {
+        case .after, .greaterThan, .atOrBefore, .atMost: .end
+        case .is, .isNot, .isOneOf, .isNotOneOf, .isEmpty, .isNotEmpty, .isEmptyString, .contains, .doesNotContain, .startsWith,
+            .endsWith, .atLeast, .lessThan, .between, .on, .notOn, .before, .atOrAfter, .sameAs, .notSameAs, .inHierarchy,
+            .instanceOf, .dynamic, .changes, .changesFrom, .changesTo:
+            .start
+        }
+    }
+
+    /// For the reference: one sentence, and a condition with it.
+    var reference: (summary: String, field: String, example: JSON) {
+        switch self {
+        case .is: ("The value; `me` is the connection's user.", "assigned_to", "me")
+        case .isNot: ("Another value, or none.", "state", 7)
+        case .isOneOf: ("One of several values; `my_groups` stands for the user's groups.", "priority", [1, 2])
+        case .isNotOneOf: ("None of several values, or no value.", "state", [6, 7])
+        case .isEmpty: ("No value; `false` is the opposite.", "assigned_to", true)
+        case .isNotEmpty: ("Any value.", "assigned_to", true)
+        case .isEmptyString:
+            ("A text without characters, which is not the same as no value everywhere.", "short_description", true)
+        case .contains: ("The text stands somewhere in it.", "short_description", "broken")
+        case .doesNotContain: ("The text stands nowhere in it, or it is empty.", "short_description", "test")
+        case .startsWith: ("It begins with the text.", "number", "INC")
+        case .endsWith: ("It ends with the text.", "number", "42")
+        case .greaterThan: ("A greater number or a later time.", "reassignment_count", 3)
+        case .atLeast: ("The number or time, or a greater one.", "reassignment_count", 3)
+        case .lessThan: ("A smaller number or an earlier time.", "priority", 3)
+        case .atMost: ("The number or time, or a smaller one.", "priority", 3)
+        case .between: ("Two values and all between them.", "priority", [2, 4])
+        case .on: ("A day, month or quarter.", "opened_at", "today")
+        case .notOn: ("Any other day, month or quarter, or none.", "opened_at", ["days_ago": 3])
+        case .before: ("An earlier time.", "due_date", "2026-01-05T09:00:00+01:00")
+        case .atOrBefore: ("The time or an earlier one.", "opened_at", ["days_ago": 1])
+        case .after: ("A later time.", "opened_at", ["hours_ago": 4, "at": "now"])
+        case .atOrAfter: ("The time or a later one.", "sla_due", ["days_ago": 0])
+        case .sameAs: ("The same value as another field.", "opened_by", "caller_id")
+        case .notSameAs: ("Another value than another field.", "opened_by", "assigned_to")
+        case .inHierarchy:
+            ("A record, or one below it, by its sys_id.", "cmdb_ci", .string(String(repeating: "0123456789abcdef", count: 2)))
+        case .instanceOf: ("A table, or one that extends it.", "sys_class_name", "task")
+        case .dynamic:
+            ("A dynamic filter option of the instance, by its sys_id.", "assignment_group", "d6435e965f510100a9ad2572f2b47744")
+        case .changes: ("It is changing. Not for a source.", "state", true)
+        case .changesFrom: ("It is changing from a value. Not for a source.", "state", 4)
+        case .changesTo: ("It is changing to a value. Not for a source.", "state", 6)
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import BellhopCore
+
+/// One reading of a structured filter: gathers what is wrong while it compiles.
+struct FilterReader {
+    typealias Path = [SettingComplaint.Step]
+    typealias Term = EncodedQuery.Term
+    typealias Condition = EncodedQuery.Condition
+
+    private(set) var complaints: [SettingComplaint] = []
+
+    /// Alternatives of conditions that hold together multiply; beyond this many terms a query is none that a server would like.
+    private static let mostTerms = 128
+
+    mutating func filter(_ json: JSON, _ path: Path) -> Filter? {
+        guard let members = json.asObject else {
+            complain(
+                "wrong-type", "a filter is a mapping of conditions, not \(json.article)", at: path,
+                help: "as in `{active: true, priority: [1, 2]}`")
+            return nil
+        }
+        var keywords: String?
+        var order: [EncodedQuery.Order] = []
+        var limit: Int?
+        var category: String?
+        if let value = members["keywords"] { keywords = words(value, path + [.key("keywords")]) }
+        if let value = members["sort"] { order = sort(value, path + [.key("sort")]) }
+        if let value = members["limit"] { limit = number(value, path + [.key("limit")]) }
+        if let value = members["query_category"] { category = name(value, path + [.key("query_category")]) }
+        let others: Set = ["keywords", "sort", "limit", "query_category"]
+        let conditions = JSON.Object(members.filter { !others.contains($0.key) }.map { ($0.key, $0.value) })
+        var groups = self.groups(conditions, path)
+        if let keywords {
+            if groups.isEmpty { groups = [EncodedQuery.Group(terms: [])] }
+            for index in groups.indices { groups[index].terms.insert(Term(alternatives: [.keywords(keywords)]), at: 0) }
+        }
+        if groups.isEmpty, complaints.isEmpty {
+            complain(
+                "empty-filter", "a filter without a condition would match every row", at: path,
+                help: "leave `where` out if that is what you mean")
+        }
+        guard complaints.isEmpty else { return nil }
+        return Filter(
+            query: EncodedQuery(groups: groups, order: order, isClosed: keywords != nil), limit: limit, category: category)
+    }
+
+    // MARK: Conditions
+
+    /// Criteria that stand alone are groups; beside conditions they are alternatives like others.
+    private mutating func groups(_ conditions: JSON.Object, _ path: Path) -> [EncodedQuery.Group] {
+        if conditions.count == 1, let criteria = conditions["any"] {
+            return elements(criteria, "any", path).map { EncodedQuery.Group(terms: terms($0.json, $0.path)) }
+        }
+        return conditions.isEmpty ? [] : [EncodedQuery.Group(terms: terms(.object(conditions), path))]
+    }
+
+    /// Conditions that hold together: an AND of ORs.
+    private mutating func terms(_ json: JSON, _ path: Path) -> [Term] {
+        guard let members = json.asObject else {
+            complain("wrong-type", "conditions are a mapping, not \(json.article)", at: path, help: "as in `{priority: [1, 2]}`")
+            return []
+        }
+        if members.isEmpty { complain("empty-filter", "these conditions ask nothing, so every row would match", at: path) }
+        var terms: [Term] = []
+        for (key, value) in members {
+            let path = path + [.key(key)]
+            switch key {
+            case "any": terms += alternatives(value, path)
+            case "all":
+                for element in elements(value, "all", Array(path.dropLast())) { terms += self.terms(element.json, element.path) }
+            case "keywords", "sort", "limit", "query_category":
+                complain(
+                    "unknown-key", "`\(key)` belongs to the whole filter", at: path, isAboutKey: true, help: "put it beside `any`"
+                )
+            default:
+                if let field = field(key, path) { terms += conditions(on: field, value, path) }
+            }
+        }
+        return terms
+    }
+
+    /// One of several: each is an AND of ORs, and so is their OR, multiplied out.
+    private mutating func alternatives(_ json: JSON, _ path: Path) -> [Term] {
+        var product = [Term(alternatives: [])]
+        for element in elements(json, "any", Array(path.dropLast())) {
+            let terms = self.terms(element.json, element.path)
+            if product.count * max(terms.count, 1) > Self.mostTerms {
+                complain(
+                    "too-complex", "these alternatives multiply to more than \(Self.mostTerms) conditions", at: path,
+                    help: "put them at the top, under one `any`")
+                return []
+            }
+            product = product.flatMap { left in terms.map { Term(alternatives: left.alternatives + $0.alternatives) } }
+        }
+        return product.filter { !$0.alternatives.isEmpty }
+    }
+
+    private mutating func elements(_ json: JSON, _ key: String, _ path: Path) -> [(json: JSON, path: Path)] {
+        let path = path + [.key(key)]
+        guard let items = json.asArray, !items.isEmpty else {
+            complain(
+                "wrong-type", "`\(key)` is a list of conditions", at: path, help: "as in `\(key): [{priority: 1}, {urgency: 1}]`")
+            return []
+        }
+        return items.enumerated().map { ($1, path + [.index($0)]) }
+    }
+
+    private mutating func conditions(on field: String, _ json: JSON, _ path: Path) -> [Term] {
+        switch json {
+        case .object(let members):
+            if members.isEmpty {
+                complain(
+                    "wrong-type", "`\(field)` is compared with nothing", at: path,
+                    help: "write `\(field): {is_empty: true}` for an empty field")
+            }
+            return members.compactMap { word, value in
+                let path = path + [.key(word)]
+                guard let how = FilterOperator(rawValue: word) else {
+                    let words = FilterOperator.allCases.map(\.rawValue)
+                    complain(
+                        "unknown-operator", "there is no operator `\(word)`", at: path, isAboutKey: true,
+                        help: Suggestion.didYouMean(word, among: words) ?? "there is "
+                            + words.map { "`\($0)`" }.joined(separator: ", "))
+                    return nil
+                }
+                return condition(on: field, how, value, path)
+            }
+        case .array: return condition(on: field, .isOneOf, json, path).map { [$0] } ?? []
+        case .null, .bool, .int, .double, .string: return condition(on: field, .is, json, path).map { [$0] } ?? []
+        }
+    }
+
+    private mutating func condition(on field: String, _ how: FilterOperator, _ json: JSON, _ path: Path) -> Term? {
+        var reader = OperandReader(field: field, how: how)
+        let condition = reader.condition(json, path)
+        complaints += reader.complaints
+        guard let condition else { return nil }
+        return how.alsoMeansEmpty && condition.how != .notSameAs ? Term(condition, Condition(field, .isEmpty)) : Term(condition)
+    }
+
+    private mutating func field(_ name: String, _ path: Path) -> String? {
+        if EncodedQuery.isField(name) { return name }
+        let lower = ASCII.lowercased(name)
+        complain(
+            "unknown-key", "`\(name)` is no field's name", at: path, isAboutKey: true,
+            help: EncodedQuery.isField(lower)
+                ? "did you mean `\(lower)`?"
+                : "a field's name has lowercase letters, digits, `_` and, for a field of another record, `.`")
+        return nil
+    }
+
+    // MARK: The rest
+
+    private mutating func words(_ json: JSON, _ path: Path) -> String? {
+        guard let words = json.asString, words.utf8.contains(where: { $0 > 0x20 }) else {
+            complain("wrong-type", "`keywords` is a text", at: path)
+            return nil
+        }
+        return words
+    }
+
+    private mutating func sort(_ json: JSON, _ path: Path) -> [EncodedQuery.Order] {
+        var order: [EncodedQuery.Order] = []
+        for (index, item) in (json.asArray ?? [json]).enumerated() {
+            let path = json.asArray == nil ? path : path + [.index(index)]
+            if let name = item.asString {
+                if let field = field(name, path) { order.append(EncodedQuery.Order(field: field)) }
+                continue
+            }
+            guard let members = item.asObject, !members.isEmpty else {
+                complain(
+                    "wrong-type", "`sort` is a list of fields", at: path, help: "as in `sort: [priority, {opened_at: desc}]`")
+                continue
+            }
+            for (name, value) in members {
+                let path = path + [.key(name)]
+                guard let way = value.asString, way == "asc" || way == "desc" else {
+                    complain("wrong-value", "an order is `asc` or `desc`", at: path)
+                    continue
+                }
+                if let field = field(name, path) { order.append(EncodedQuery.Order(field: field, descending: way == "desc")) }
+            }
+        }
+        return order
+    }
+
+    private mutating func number(_ json: JSON, _ path: Path) -> Int? {
+        if case .int(let limit) = json, (1...Int64(Filter.maximalLimit)).contains(limit) { return Int(limit) }
+        complain("wrong-value", "`limit` is a number from 1 to \(Filter.maximalLimit)", at: path)
+        return nil
+    }
+
+    private mutating func name(_ json: JSON, _ path: Path) -> String? {
+        if let name = json.asString, !name.isEmpty { return name }
+        complain("wrong-type", "`query_category` is a name", at: path)
+        return nil
+    }
+
+    private mutating func complain(
+        _ code: String, _ message: String, at path: Path, isAboutKey: Bool = false, help: String? = nil
+    ) {
+        complaints.append(SettingComplaint(code: code, message, at: path, isAboutKey: isAboutKey, help: help))
+    }
+}
+
+extension EncodedQuery {
+    /// Whether a text can be the path of a field.
+    static func isField(_ text: String) -> Bool {
+        text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
+            !part.isEmpty
+                && part.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: "_") || ($0 &- 0x61 < 26) }
+        }
+    }
+}
+
+extension JSON {
+    /// `a list`, `a text`: what it is, for messages.
+    var article: String {
+        switch self {
+        case .null: "nothing"
+        case .bool: "a boolean"
+        case .int, .double: "a number"
+        case .string: "a text"
+        case .array: "a list"
+        case .object: "a mapping"
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import BellhopCore
+
+/// A time counted from now by the server, in the time zone of the connection's user.
+struct RelativeTime: Sendable, Hashable {
+    enum Unit: String, Sendable, CaseIterable {
+        case minutes, hours, days, months, quarters, years
+    }
+
+    /// Which moment of the unit.
+    enum Edge: String, Sendable, CaseIterable {
+        case start, end
+        /// So many units before this very moment.
+        case now
+    }
+
+    var unit: Unit
+    /// Negative for the future.
+    var ago: Int
+    var edge: Edge
+
+    static let words = ["yesterday": 1, "today": 0, "tomorrow": -1]
+
+    /// As a value of an encoded query: a script of ours.
+    var script: String {
+        let suffix =
+            switch (unit, edge) {
+            // The server has no first moment of a year so many years ago.
+            case (.years, _), (_, .now): ""
+            case (_, .start): "Start"
+            case (_, .end): "End"
+            }
+        return "javascript:gs.\(unit.rawValue)Ago\(suffix)(\(ago))"
+    }
+
+    /// The words before the two moments of `ON`; the server shows them and goes by the moments.
+    var label: String {
+        let one = String(unit.rawValue.dropLast())
+        switch (unit, ago) {
+        case (.days, 0): return "Today"
+        case (.days, 1): return "Yesterday"
+        case (.days, -1): return "Tomorrow"
+        case (_, 0): return "This \(one)"
+        case (_, 1): return "Last \(one)"
+        case (_, -1): return "Next \(one)"
+        case (_, 2...): return "\(ago) \(unit.rawValue) ago"
+        case (_, _): return "In \(-ago) \(unit.rawValue)"
+        }
+    }
+
+    /// `days_ago`, `hours_ahead`, …
+    static let keys: [String] = Unit.allCases.flatMap { ["\($0.rawValue)_ago", "\($0.rawValue)_ahead"] }
+
+    /// - Parameter key: one of ``keys``.
+    init?(_ key: String, _ count: Int64, edge: Edge) {
+        let parts = key.split(separator: "_")
+        guard parts.count == 2, let unit = Unit(rawValue: String(parts[0])), (0...100_000).contains(count) else { return nil }
+        self.init(unit: unit, ago: parts[1] == "ago" ? Int(count) : -Int(count), edge: edge)
+    }
+
+    init(unit: Unit, ago: Int, edge: Edge) {
+        self.unit = unit
+        self.ago = ago
+        self.edge = edge
+    }
+}

@@ -1,0 +1,64 @@
+import BellhopCore
+
+/// Which rows of a table are asked for: `query`, or `where`, or all.
+struct TableQuestion: Sendable, Hashable {
+    /// Without an order.
+    var query: EncodedQuery
+    /// The order in which a person looks at the rows; a poll has its own.
+    var order: [EncodedQuery.Order]
+    /// How many rows a person looks at; a poll reads them all.
+    var limit: Int?
+    /// `sysparm_query_category`.
+    var category: String?
+
+    /// What bellhop.yaml may say of it.
+    static let settings: [Setting] = [
+        Setting(
+            "query", .text,
+            "An encoded query, as `active=true^priorityIN1,2`; without it and `where`, all rows. A poll has an order of its own."),
+        Setting("where", .json, "The same as a structured filter, in which every value is escaped."),
+        Setting("query_category", .text, "The index or read replica that the server is to use (`sysparm_query_category`)."),
+    ]
+
+    /// Reads what bellhop.yaml says, or says all that is wrong with it, each with its path in the settings.
+    init(_ settings: Settings) throws(SettingComplaints) {
+        let text = settings.values["query"]
+        var filter = Filter(query: .all)
+        if text != nil, settings.values["where"] != nil {
+            throw SettingComplaints([
+                SettingComplaint(
+                    code: "both-given", "give either `query` or `where`", at: [.key("where")], isAboutKey: true)
+            ])
+        }
+        if let text {
+            filter.query = try Self.query(text.asString ?? "")
+        } else if let json = settings.values["where"] {
+            filter = try Filter(json)
+        }
+        let changing = filter.query.conditions.filter(\.how.isOfChanges)
+        if let first = changing.first {
+            throw SettingComplaints([
+                SettingComplaint(
+                    code: "wrong-value", "a source cannot ask how `\(first.field)` is changing: it sees rows as they are",
+                    at: [.key(text == nil ? "where" : "query")],
+                    help: "let a rule ask: `on: {task_changed: {\(first.field): {to: …}}}`")
+            ])
+        }
+        order = filter.query.order
+        query = EncodedQuery(groups: filter.query.groups)
+        limit = filter.limit
+        category = settings.text("query_category") ?? filter.category
+    }
+
+    private static func query(_ text: String) throws(SettingComplaints) -> EncodedQuery {
+        do throws(EncodedQueryError) {
+            return try EncodedQuery(parsing: text)
+        } catch {
+            throw SettingComplaints([
+                SettingComplaint(
+                    code: "bad-query", error.message, at: [.key("query")], range: error.range.isEmpty ? nil : error.range,
+                    help: error.help)
+            ])
+        }
+    }
+}

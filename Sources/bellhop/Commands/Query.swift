@@ -1,0 +1,135 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+import BellhopStore
+
+struct Query: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "What a source asks for, how much there is, and a page of it.",
+        discussion: "Asks the remote system once, with the source's connection. Nothing is remembered, and no rule runs.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(name: [.long, .customShort("n")], help: "How many rows at most.")
+    var limit: Int?
+
+    @Option(help: "The fields to show, parted by commas.")
+    var fields: String?
+
+    @Argument(help: "The source's name in bellhop.yaml.")
+    var source: String
+
+    func validate() throws {
+        if let limit, !(1...1000).contains(limit) { throw ValidationError("--limit is from 1 to 1000.") }
+        if wanted.contains(where: \.isEmpty) { throw ValidationError("--fields is a list such as number,state.") }
+    }
+
+    private var wanted: [String] {
+        fields.map { $0.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } } } ?? []
+    }
+
+    func run() async throws {
+        let configuration = try await only(source)
+        var store: SQLiteStore?
+        if Files.exist(configuration.store) { store = try? SQLiteStore.open(path: configuration.store) }
+        let sample: SourceSample
+        do {
+            sample = try await ask(configuration, notebook: store ?? Deaf())
+        } catch {
+            try await close(store)
+            throw error
+        }
+        try await close(store)
+        let shown = try columns(of: sample)
+        if output.json { return Console.json(json(sample, shown)) }
+        show(sample, shown)
+    }
+
+    /// The configuration with this source and its connection alone: the others may lack their secrets.
+    private func only(_ name: String) async throws(Trouble) -> Configuration {
+        let shape = try await config.load(focus: .shape)
+        guard let entry = shape.source(name) else {
+            let names = shape.sources.map(\.name)
+            let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))"
+            throw Trouble(.usage, "There is no source `\(name)`: \(names.isEmpty ? "bellhop.yaml has none." : help)")
+        }
+        var configuration = try await config.load(focus: .connection(entry.connection))
+        configuration.connections.removeAll { $0.name != entry.connection }
+        configuration.sources.removeAll { $0.name != name }
+        if let missing = try Workplace.missingLogins(configuration, config.keychain).first {
+            throw Trouble(
+                .loginRefused, "The login of connection `\(missing)` is not stored yet: run `bellhop login \(missing)`.")
+        }
+        return configuration
+    }
+
+    private func ask(_ configuration: Configuration, notebook: any Notebook) async throws(Trouble) -> SourceSample {
+        let connectors: Connectors
+        let keychain = config.keychain
+        do throws(AssemblyError) {
+            connectors = try await Assembly.connectors(
+                configuration, clock: SystemClock(), events: Deaf(), notebook: notebook, output: { _ in },
+                login: { connection in try keychain.login(connection) })
+        } catch {
+            throw Trouble(error)
+        }
+        do throws(Failure) {
+            let sample = try await connectors.sample(of: source, limit: limit ?? 20, fields: wanted)
+            await connectors.shutdown()
+            guard let sample else { throw Failure(.badArguments, .giveUp, "There is no source \(source).") }
+            return sample
+        } catch {
+            await connectors.shutdown()
+            throw Trouble(error)
+        }
+    }
+
+    private func close(_ store: SQLiteStore?) async throws(Trouble) {
+        do throws(StoreError) {
+            try await store?.close()
+        } catch {
+            throw Trouble(error)
+        }
+    }
+
+    // MARK: - Showing
+
+    /// What people see first of a task.
+    private static let usual = ["number", "title", "short_description", "state", "priority", "assigned_to", "sys_updated_on"]
+
+    private func columns(of sample: SourceSample) throws(Trouble) -> [String] {
+        for name in wanted where !sample.columns.contains(name) {
+            let help = Suggestion.didYouMean(name, among: sample.columns) ?? "there is \(sample.columns.joined(separator: ", "))"
+            throw Trouble(.usage, "The source `\(source)` has no field `\(name)`: \(help)")
+        }
+        if !wanted.isEmpty { return wanted }
+        if output.json { return sample.columns }
+        var usual = Self.usual.filter(sample.columns.contains)
+        if usual.contains("title") { usual.removeAll { $0 == "short_description" } }
+        return usual.count > 1 ? usual : Array(sample.columns.prefix(6))
+    }
+
+    private func json(_ sample: SourceSample, _ columns: [String]) -> JSON {
+        let rows = sample.rows.map { row in JSON.object(JSON.Object(columns.map { ($0, row[$0] ?? .null) })) }
+        var object: JSON.Object = ["source": .string(source)]
+        object["question"] = .object(JSON.Object(sample.question.map { ($0.name, .string($0.text)) }))
+        object["count"] = sample.count.map { .int(Int64($0)) } ?? .null
+        object["rows"] = .array(rows)
+        return .object(object)
+    }
+
+    private func show(_ sample: SourceSample, _ columns: [String]) {
+        let width = sample.question.map(\.name.unicodeScalars.count).max() ?? 0
+        for (name, text) in sample.question { Console.data("\(Paint.dim(name.padded(to: width)))  \(text.singleLine)") }
+        let counted = sample.count.map { $0 == 1 ? "1 task" : "\($0) tasks" }
+        let isPart = sample.rows.count < sample.count ?? .max
+        Console.data((counted ?? "tasks") + (sample.rows.isEmpty || !isPart ? "" : ", of which \(sample.rows.count):"))
+        if sample.rows.isEmpty { return }
+        Console.data("")
+        var table = Table(columns.map { $0.uppercased() })
+        for row in sample.rows { table.add(columns.map { row[$0].words }) }
+        table.print()
+    }
+}

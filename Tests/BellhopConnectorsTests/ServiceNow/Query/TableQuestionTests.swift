@@ -1,0 +1,43 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct TableQuestionTests {
+    private func complaint(_ settings: JSON.Object) -> SettingComplaint? {
+        Catalogue.complaints(about: Settings(settings), ofSource: "table").first
+    }
+
+    @Test func `without a question all rows are asked for`() throws {
+        #expect(try TableQuestion(Settings()).query == .all)
+    }
+
+    @Test func `an order and a limit are for people, not for polls`() throws {
+        let written = try TableQuestion(Settings(["query": "a=1^EQ^ORDERBYDESCb"]))
+        #expect(written.query.text == "a=1")
+        #expect(written.order == [.init(field: "b", descending: true)])
+        let filter = try TableQuestion(Settings(["where": ["a": 1, "limit": 5, "sort": ["b"], "query_category": "x"]]))
+        #expect(filter.query.text == "a=1")
+        #expect(filter.limit == 5)
+        #expect(filter.category == "x")
+    }
+
+    @Test func `what is wrong is told with its place`() {
+        let both = complaint(["query": "a=1", "where": ["a": 1]])
+        #expect(both?.message == "give either `query` or `where`")
+        let query = complaint(["query": "a=1^bSTARTWITHx"])
+        #expect(query?.path == [.key("query")])
+        #expect(query?.range == 5..<15)
+        #expect(query?.help == "did you mean `STARTSWITH`?")
+        let filter = complaint(["where": ["a": ["startswith": "x"]]])
+        #expect(filter?.path == [.key("where"), .key("a"), .key("startswith")])
+        #expect(complaint(["where": [:]])?.code == "empty-filter")
+        #expect(complaint(["query": ""])?.message == "an empty query would match every row")
+    }
+
+    @Test func `a source cannot ask how a record is changing`() {
+        let complaints = [complaint(["query": "stateCHANGESTO6"]), complaint(["where": ["state": ["changes": true]]])]
+        #expect(complaints.map { $0?.path } == [[.key("query")], [.key("where")]])
+        #expect(complaints[0]?.help == "let a rule ask: `on: {task_changed: {state: {to: …}}}`")
+    }
+}
