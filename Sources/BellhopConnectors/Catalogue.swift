@@ -6,6 +6,8 @@ public import BellhopCore
 public enum Catalogue {
     static let kinds: [ConnectionKind] = [
         ServiceNowConnection.kind,
+        ETOConnection.kind,
+        MobileFoundationConnection.kind,
         SlackConnection.kind,
         WebhookConnection.kind,
     ]
@@ -15,17 +17,21 @@ public enum Catalogue {
     public static let sources: [SourceManifest] = [
         TrackerSource.manifest,
         TableSource.manifest,
+        TouchPointsSource.manifest,
+        AdapterSource.manifest,
     ]
 
     public static let actions: [ActionManifest] = [
         CommentAction.manifest,
         LogAction.manifest,
         NotifyAction.manifest,
+        TouchPointAction.manifest,
+        AdapterAction.manifest,
         WebhookAction.manifest,
     ]
 
     /// Actions of the contract that are not built yet: refused by name.
-    public static let laterActions = ["update", "emit", "exec", "create", "attach", "touchpoint", "adapter", "rest"]
+    public static let laterActions = ["update", "emit", "exec", "create", "attach", "rest"]
 
     /// What is wrong inside of a source's settings that their types cannot say.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {

@@ -89,6 +89,9 @@ public struct Connectors: Sendable {
     /// What gets a connection's tokens; nil where it does not log in by OAuth.
     public func oauth(connection: String) -> OAuthClient? { connections[connection]?.oauth }
 
+    /// A connection of its own type, for what only its kind can do; nil where it is of another.
+    public func connection<Kind: Connection>(_ name: String, as kind: Kind.Type) -> Kind? { connections[name] as? Kind }
+
     /// Closes what is open; requests under way fail.
     public func shutdown() async { await Self.close(connections, direct) }
 

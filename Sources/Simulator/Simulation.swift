@@ -1,8 +1,12 @@
-/// Everything the simulator plays: an instance, receivers, the faults between them and the network, and what was asked.
+/// Everything the simulator plays: a ServiceNow instance, ETO's services, a Mobile Foundation runtime, receivers, the faults between them and the network, and what was asked.
 ///
 /// A value of references: copies share one world. ``SimulatorServer`` puts it on the network.
 public struct Simulation: Sendable {
     public let instance: SimulatedInstance
+    /// Under `/API`.
+    public let eto: SimulatedETO
+    /// Under `/mfp`.
+    public let mobileFoundation: SimulatedMobileFoundation
     public let receivers: Receivers
     public let faults: FaultPlan
     /// Every request except those of the admin endpoint.
@@ -15,6 +19,8 @@ public struct Simulation: Sendable {
     ///   - now: microseconds since 1970 UTC; tests and demonstrations bring a clock of their own.
     public init(settings: InstanceSettings = InstanceSettings(), seed: UInt64 = 1, now: @escaping @Sendable () -> Int64) {
         instance = SimulatedInstance(settings: settings, seed: seed, now: now)
+        eto = SimulatedETO(seed: seed &+ 4, now: now)
+        mobileFoundation = SimulatedMobileFoundation(seed: seed &+ 5, now: now)
         receivers = Receivers()
         faults = FaultPlan(seed: seed &+ 3)
         requests = RequestLog()

@@ -45,8 +45,8 @@ public enum ConfigurationManifest {
 
     /// Kinds of the contract that are not built yet.
     public static let laterConnections = [
-        "eto", "mobilefirst", "http", "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie",
+        "http", "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie",
         "email",
     ]
-    public static let laterSources = ["page", "touchpoints", "adapter", "rest"]
+    public static let laterSources = ["page", "rest"]
 }

@@ -53,6 +53,8 @@ struct Switchboard: Sendable {
     private func trueReply(_ request: ReceivedRequest, _ quirks: Set<Fault>) -> Reply {
         switch request.segments.first {
         case "hooks", "webhook": simulation.receivers.answer(request).with("Date", CivilTime.http(simulation.now()))
+        case "API": simulation.eto.answer(request).with("Date", CivilTime.http(simulation.now()))
+        case "mfp", "external": simulation.mobileFoundation.answer(request).with("Date", CivilTime.http(simulation.now()))
         default: simulation.instance.answer(request, quirks: quirks)
         }
     }

@@ -30,21 +30,29 @@ struct LogIn: AsyncParsableCommand {
     var connection: String
 
     func run() async throws {
-        let configuration = try await config.load(focus: .connection(connection))
+        var configuration = try await config.load(focus: .connection(connection))
         let names = configuration.connections.map(\.name)
         guard let entry = configuration.connection(connection) else {
             let help = Suggestion.didYouMean(connection, among: names) ?? "there is \(names.joined(separator: ", "))"
             throw Trouble(.usage, "There is no connection `\(connection)`: \(help)")
         }
-        guard let auth = entry.settings.record("auth") else {
+        var eto = ETOLogIn(entry)
+        guard let auth = entry.settings.record("auth") ?? (["eto", "mobilefirst"].contains(entry.kind) ? Settings() : nil) else {
             throw Trouble(.usage, "The connection `\(connection)` is of a kind that has no login.")
         }
         if Workplace.needsAgreement(entry) { return try await agree(configuration) }
-        guard auth.boolean("keychain") == true else { return try await tryConfigured(configuration) }
+        guard auth.boolean("keychain") == true || eto?.usesKeychain == true else {
+            try await eto?.choose(nil, folder: configuration.folder)
+            try await tryConfigured(configuration.with(eto?.entry))
+            eto?.report()
+            return
+        }
         if let clientId { return try await agree(configuration, asClient: clientId) }
         guard let user = user ?? Console.ask("User name: "), !user.isEmpty,
             let password = Console.askSecret("Password: "), !password.isEmpty
         else { throw Trouble(.usage, "No user name or no password was given, so nothing was stored.") }
+        try await eto?.choose((user, password), folder: configuration.folder)
+        configuration = configuration.with(eto?.entry)
         let name = try await attempt((user, password), configuration, notebook: Deaf())
         let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
         do throws(SecretError) {
@@ -54,6 +62,7 @@ struct LogIn: AsyncParsableCommand {
             throw Trouble(error)
         }
         Console.note("Logged in as \(name.singleLine); stored in \(config.keychain.path).")
+        eto?.report()
     }
 
     /// Tries the login that bellhop.yaml has. The store learns how it went, so that an agent does not go by an earlier refusal.
@@ -126,5 +135,14 @@ struct LogIn: AsyncParsableCommand {
         } catch {
             throw Trouble(.badConfiguration, error.message)
         }
+    }
+}
+
+extension Configuration {
+    /// The same with another entry for a connection.
+    fileprivate func with(_ entry: ConnectionEntry?) -> Configuration {
+        var copy = self
+        if let entry, let place = connections.firstIndex(where: { $0.name == entry.name }) { copy.connections[place] = entry }
+        return copy
     }
 }

@@ -1,0 +1,121 @@
+import BellhopCore
+
+/// What an answer of ETO's services means. Their errors come as 400, 401, 500 and 502 without a system, and as `{"Detail": …}` under any
+/// status.
+enum ETOAnswer: Sendable {
+    case ok(ETOReply)
+    /// 400, 401, 500, or `Detail` under 200: perhaps the session is gone, for instance because the account logged in to the web pages.
+    case doubtful(status: Int, String)
+    case refused(status: Int, String)
+    case throttled(after: Duration?)
+    case gateway(status: Int)
+    case redirect(to: String)
+    case page(status: Int)
+
+    init(_ response: HTTPResponse, to address: HTTPAddress, secrets: [String], at now: Timestamp) {
+        let words = Self.words(of: response, secrets)
+        switch response.status {
+        case 300..<400:
+            let target = response.headers["Location"].flatMap { address.resolving($0) }
+            self = .redirect(to: target?.host ?? "elsewhere")
+        case 429: self = .throttled(after: RetryAfter.read(response.headers, at: now))
+        case 502, 503, 504: self = .gateway(status: response.status)
+        case 200..<300:
+            if ReceiverAnswer.isPage(response) {
+                self = .page(status: response.status)
+            } else if Self.detail(response.body) != nil {
+                self = .doubtful(status: response.status, words)
+            } else {
+                self = .ok(ETOReply(status: response.status, body: response.body))
+            }
+        case 400, 401, 500: self = .doubtful(status: response.status, words)
+        default: self = .refused(status: response.status, words)
+        }
+    }
+
+    /// What this is for whoever asked; nil for a good answer.
+    /// - Parameter wasSent: whether it answers something that may have been done.
+    func failure(of place: String, changesSomething: Bool) -> Failure? {
+        let again: Failure.Remedy = changesSomething ? .unknownOutcome : .retry(after: nil)
+        switch self {
+        case .ok: return nil
+        case .doubtful(401, let text):
+            return Failure(.unauthenticated, .retry(after: nil), "\(place) does not accept the session (401)\(Self.said(text)).")
+        case .doubtful(400, let text):
+            return Failure(.refused, again, "\(place) refuses the request (400)\(Self.said(text)).")
+        case .doubtful(let status, let text):
+            return Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).")
+        case .refused(403, let text):
+            return Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.said(text)).")
+        case .refused(404, let text):
+            return Failure(.goneOrHidden, .giveUp, "\(place) has no such thing (404)\(Self.said(text)).")
+        case .refused(let status, let text):
+            guard status < 500 else { return Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).") }
+            return Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.said(text)).")
+        case .throttled(let after):
+            return Failure(.throttled, .retry(after: after), "\(place) takes no more requests for now (429).")
+        case .gateway(let status): return Failure(.gateway, again, "A gateway before \(place) answered \(status) in its place.")
+        case .redirect(let host):
+            return Failure(
+                .refused, .pauseConnection,
+                "\(place) sends us to \(host); redirects are not followed, for the addresses hold secrets: check `address`.")
+        case .page(let status):
+            return Failure(.unexpectedPage, again, "\(place) answered with a page (\(status)) instead of data.")
+        }
+    }
+
+    private static func said(_ text: String) -> String { text.isEmpty ? "" : ": " + text }
+
+    /// What the answer says for itself, without secrets; a page says nothing.
+    static func words(of response: HTTPResponse, _ secrets: [String]) -> String {
+        guard !ReceiverAnswer.isPage(response) else { return "" }
+        let text = detail(response.body) ?? String(decoding: response.body.prefix(4096), as: UTF8.self)
+        return shown(text, secrets)
+    }
+
+    /// A foreign text as it may be shown: one line, no secrets, no GUIDs, which are what tokens look like here.
+    static func shown(_ text: String, _ secrets: [String]) -> String {
+        var shown = Redaction.excerpt(DisplayText.line(GUID.masked(Redaction.scrub(text, of: secrets))), length: 160)
+        while let last = shown.last, last == "." || last == " " { shown.removeLast() }
+        return shown
+    }
+
+    /// The text of an error: `{"Detail": …}`, with little beside it. Only small answers are looked at.
+    private static func detail(_ body: [UInt8]) -> String? {
+        guard body.count < 16 << 10, body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
+            let members = (try? JSON.parse(body))?.asObject, members.count <= 3
+        else { return nil }
+        return members["Detail"]?.asString
+    }
+}
+
+/// Texts of the form `8-4-4-4-12` hexadecimal digits.
+enum GUID {
+    static let zero = "00000000-0000-0000-0000-000000000000"
+    private static let groups = [8, 4, 4, 4, 12]
+
+    static func isGUID(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.count == 5 && zip(parts, groups).allSatisfy { $0.utf8.count == $1 && $0.utf8.allSatisfy(isHex) }
+    }
+
+    /// The text with each GUID hidden.
+    static func masked(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        var out: [UInt8] = []
+        var place = 0
+        while place < bytes.count {
+            let end = place + 36
+            if end <= bytes.count, isGUID(String(decoding: bytes[place..<end], as: UTF8.self)) {
+                out += Redaction.mark.utf8
+                place = end
+            } else {
+                out.append(bytes[place])
+                place += 1
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    private static func isHex(_ byte: UInt8) -> Bool { ASCII.isDigit(byte) || ASCII.lower(byte) &- 0x61 < 6 }
+}

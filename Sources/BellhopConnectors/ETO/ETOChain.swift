@@ -1,0 +1,126 @@
+import BellhopCore
+
+/// The steps of a login to ETO, one request each: who we are, which enterprise, which site, and at last the token for everything else.
+///
+/// Tokens stand in the addresses of these requests, so no message names more of an address than its host, and no answer to a password is
+/// ever quoted: it has the password in it.
+struct ETOChain: Sendable {
+    var base: HTTPAddress
+    var exchange: any HTTPExchange
+    /// The connection's name, for messages.
+    var connection: String
+    var clock: any AgentClock
+
+    private var place: String { base.place }
+
+    /// The token of the first step. The services answer 200 to a wrong password too, with a token of zeros.
+    func authenticate(_ credentials: Credentials) async throws(Failure) -> String {
+        let body: JSON = ["security": ["Email": .string(credentials.username), "Password": .string(credentials.password)]]
+        let address = base.with(target: "/API/Security.svc/SSOAuthenticate/")
+        let response = try await transmit(HTTPRequest("POST", address, headers: Self.headers, body: body.encoded()))
+        let answer = ETOAnswer(
+            HTTPResponse(status: response.status, headers: response.headers), to: address, secrets: [], at: clock.now)
+        if let failure = answer.failure(of: place, changesSomething: false) {
+            throw failure
+        }
+        guard let result = (try? JSON.parse(response.body))?["SSOAuthenticateResult"],
+            let token = result["SSOAuthToken"]?.asString,
+            GUID.isGUID(token)
+        else { throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a login's result.") }
+        let code = result["AuthStatusCode"]?.asInt
+        guard token != GUID.zero, code == 0 else {
+            let number = code.map { $0 == 0 ? "" : " (status \($0))" } ?? ""
+            throw Failure(
+                .unauthenticated, .pauseConnection,
+                "\(place) refuses the password of \(credentials.username)\(number). It is not tried again until it is another one, or "
+                    + "until you run `bellhop login \(connection)`.")
+        }
+        return token
+    }
+
+    func enterprises(_ token: String) async throws(Failure) -> [ETOChoice] {
+        try choices(await get("GetSSOEnterprises/\(token)", secrets: [token]), "enterprises", isKey: GUID.isGUID)
+    }
+
+    func sites(_ token: String, of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] {
+        try choices(
+            await get("GetSSOSites/\(token)/\(enterprise.key)", secrets: [token, enterprise.key]), "sites",
+            isKey: { Int64($0) != nil })
+    }
+
+    /// The token that every later request carries.
+    func enter(_ site: ETOChoice, of enterprise: ETOChoice, _ token: String, offset: Int) async throws(Failure) -> String {
+        let secrets = [token, enterprise.key]
+        let reply = try await get("SSOSiteLogin/\(site.key)/\(enterprise.key)/\(token)/\(offset)", secrets: secrets)
+        guard let security = (try? JSON.parse(reply.body))?.asString, !security.isEmpty, HeaderFields.isValue(security) else {
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a token to the login to a site.")
+        }
+        guard security != GUID.zero else {
+            throw Failure(
+                .forbidden, .pauseConnection, "\(place) does not let this account into the site \(site.name) (\(site.key)).")
+        }
+        return security
+    }
+
+    /// The one that the configuration names, by key or by name; the only one where it names none.
+    func choose(_ wanted: String?, from choices: [ETOChoice], _ setting: String) throws(Failure) -> ETOChoice {
+        func there() -> String {
+            let names = choices.prefix(20).map { Redaction.excerpt(DisplayText.line(GUID.masked($0.name)), length: 60) }
+            return choices.isEmpty ? "it has none" : "there is \(names.joined(separator: ", "))"
+        }
+        guard let wanted else {
+            if choices.count == 1 { return choices[0] }
+            throw Failure(
+                .forbidden, .pauseConnection,
+                "The connection \(connection) needs `\(setting)`: \(there()). `bellhop login \(connection)` lists them to choose from."
+            )
+        }
+        func same(_ left: String) -> Bool { ASCII.equalIgnoringCase(ASCII.trimmed(left), ASCII.trimmed(wanted)) }
+        if let choice = choices.first(where: { same($0.key) }) { return choice }
+        let named = choices.filter { same($0.name) }
+        if named.count == 1 { return named[0] }
+        throw Failure(
+            .forbidden, .pauseConnection,
+            named.isEmpty
+                ? "This account has no such `\(setting)` as the connection \(connection) says; \(there())."
+                : "There are \(named.count) of that name: give `\(setting)` by its key; `bellhop login \(connection)` lists them."
+        )
+    }
+
+    private func choices(
+        _ reply: ETOReply, _ what: String, isKey: (String) -> Bool
+    ) throws(Failure) -> [ETOChoice] {
+        let json = try reply.json(from: place)
+        if json.isNull { return [] }
+        guard let items = json.asArray else {
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a list of \(what).")
+        }
+        return try items.map { item throws(Failure) in
+            guard let choice = ETOChoice(item), isKey(choice.key) else {
+                throw Failure(.badAnswer, .retry(after: nil), "\(place) sent a list of \(what) in which one has no proper key.")
+            }
+            return choice
+        }
+    }
+
+    private func get(_ path: String, secrets: [String]) async throws(Failure) -> ETOReply {
+        let address = base.with(target: "/API/Security.svc/" + path)
+        let response = try await transmit(HTTPRequest("GET", address, headers: Self.headers))
+        let answer = ETOAnswer(response, to: address, secrets: secrets, at: clock.now)
+        if case .ok(let reply) = answer { return reply }
+        guard let failure = answer.failure(of: place, changesSomething: false) else {
+            preconditionFailure("what is no good answer is a failure")
+        }
+        throw failure
+    }
+
+    private func transmit(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
+        do throws(TransportError) {
+            return try await exchange.send(request)
+        } catch {
+            throw error.failure(changesSomething: false)
+        }
+    }
+
+    static let headers: HeaderFields = ["Accept": "application/json", "Content-Type": "application/json"]
+}

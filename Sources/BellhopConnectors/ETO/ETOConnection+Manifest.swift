@@ -1,0 +1,93 @@
+public import BellhopCore
+
+extension ETOConnection {
+    /// What bellhop.yaml may say of a connection of kind `eto`.
+    public static let manifest = ConnectionManifest(
+        kind: "eto", role: .system, summary: "Efforts to Outcomes (ETO), by its web services.",
+        actions: [TouchPointAction.manifest.kind],
+        settings: [
+            Setting(
+                "address", .address, default: address,
+                "The services' address; other regions have etosoftware.ca, etosoftware.us or etosoftwareau.com."),
+            Setting(
+                "auth",
+                .record([
+                    Setting(
+                        "basic",
+                        .record([
+                            Setting("username", .text, required: true, "The account's e-mail address."),
+                            Setting("password", .secret, required: true, "Its password."),
+                        ]), "Log in with an e-mail address and a password."),
+                    Setting("keychain", .boolean, "Log in with what `bellhop login` stored."),
+                ]),
+                "How to log in; by default with what `bellhop login` stored. The account should be Bellhop's own: whoever logs in to the "
+                    + "web pages with it ends Bellhop's session."),
+            Setting("enterprise", .text, "The enterprise, by name or GUID; needed where the account has several."),
+            Setting("site", .text, "The site, by name or number; needed where the enterprise has several."),
+            Setting(
+                "program", .text, "The program to work in, by name or number, where a source or action does not name another."),
+            Setting(
+                "time_zone_offset", .integer(-86_400...86_400), default: "0",
+                "What the login to a site says of our time zone. Its unit is not documented; 0 is what most clients send."),
+        ]
+            + HTTPConnection.Configuration.settings.map { setting in
+                setting.name == "max_body"
+                    ? Setting("max_body", .size, default: "50MB", setting.summary) : setting
+            })
+
+    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
+        try await ETOConnection(name: name, settings: settings, in: environment)
+    }
+
+    static func usesKeychain(_ settings: Settings) -> Bool { settings.record("auth")?.record("basic") == nil }
+
+    /// Makes it with the login that its settings name, which may be the one in the keychain.
+    init(name: String, settings: Settings, in environment: ConnectorEnvironment) async throws(ConnectorError) {
+        let auth = settings.record("auth")
+        guard let basic = auth?.record("basic") else {
+            guard auth?.boolean("keychain") ?? true else {
+                throw ConnectorError(connection: name, setting: "auth", "Choose one of basic and keychain.")
+            }
+            let stored = try await Self.stored(name, environment)
+            let (login, mark) = (environment.login, environment.loginMark)
+            try self.init(
+                name: name, settings: settings, username: stored.username,
+                credentials: {
+                    guard let login = try await login(name) else {
+                        throw Failure(
+                            .unauthenticated, .pauseConnection,
+                            "The keychain holds no login for \(name) any more: run `bellhop login \(name)`.")
+                    }
+                    return Credentials(username: login.username, password: login.password, mark: try await mark(name) ?? "")
+                }, environment: environment)
+            return
+        }
+        guard auth?.boolean("keychain") != true else {
+            throw ConnectorError(connection: name, setting: "auth", "Choose one of basic and keychain.")
+        }
+        guard let username = basic.text("username"), let password = basic.text("password"), !password.isEmpty else {
+            throw ConnectorError(connection: name, setting: "auth.basic", "The login needs a username and a password.")
+        }
+        let credentials = Credentials(username: username, password: password)
+        try self.init(
+            name: name, settings: settings, username: username, credentials: { credentials }, environment: environment)
+    }
+
+    private static func stored(
+        _ name: String, _ environment: ConnectorEnvironment
+    ) async throws(ConnectorError) -> (username: String, password: String) {
+        let stored: (username: String, password: String)?
+        do {
+            stored = try await environment.login(name)
+        } catch {
+            let message = (error as? Failure)?.message ?? "The keychain cannot be read: \(error)"
+            throw ConnectorError(connection: name, setting: "auth.keychain", message)
+        }
+        guard let stored else {
+            throw ConnectorError(
+                connection: name, setting: "auth.keychain",
+                "The keychain holds no login for \(name): run `bellhop login \(name)`.")
+        }
+        return stored
+    }
+}

@@ -1,0 +1,44 @@
+import BellhopCore
+
+/// What failed and is left alone for a while: longer each time, so that services in disarray are not asked all day, nor logged in to.
+///
+/// Kept by what was asked, so that one thing that always fails keeps nobody else waiting; a failed login keeps all waiting.
+struct ETOPauses: Sendable {
+    private struct Pause: Sendable {
+        var failure: Failure
+        var until: Timestamp
+        var times: Int
+    }
+
+    /// What stands for the login among what was asked.
+    static let login = ""
+    private static let backoff = Backoff(base: .seconds(5), factor: 2, cap: .seconds(900))
+    private static let reasons: Set<Failure.Reason> = [
+        .serverError, .gateway, .refused, .unauthenticated, .badAnswer, .unexpectedPage, .forbidden,
+    ]
+
+    private var pauses: [String: Pause] = [:]
+
+    /// Throws the last failure while its pause, or that of the login, lasts: nothing was asked.
+    func check(_ target: String, at now: Timestamp) throws(Failure) {
+        for key in [Self.login, target] {
+            guard let pause = pauses[key], pause.until > now else { continue }
+            let isForPerson = pause.failure.remedy == .pauseConnection
+            throw Failure(
+                pause.failure.reason, isForPerson ? .pauseConnection : .retry(after: pause.until - now), pause.failure.message)
+        }
+    }
+
+    /// Begins a pause where one is called for; the failure with its length.
+    mutating func begin(after failure: Failure, of key: String, at now: Timestamp) -> Failure {
+        guard Self.reasons.contains(failure.reason), failure.remedy != .giveUp, failure.remedy != .hold else { return failure }
+        let times = (pauses[key]?.times ?? 0) + 1
+        let length = Self.backoff.ceiling(attempt: times)
+        if pauses.count > 200 { pauses = pauses.filter { $0.value.until > now } }
+        pauses[key] = Pause(failure: failure, until: now + length, times: times)
+        return failure.remedy == .retry(after: nil) ? Failure(failure.reason, .retry(after: length), failure.message) : failure
+    }
+
+    mutating func end(_ key: String) { pauses[key] = nil }
+    mutating func endAll() { pauses = [:] }
+}

@@ -1,0 +1,304 @@
+import BellhopCore
+
+/// The one session of a connection with ETO's services: its login, its current program, one request at a time.
+///
+/// The current program is state of the server's, and belongs to the login: so nothing else may run between setting it and what needs it,
+/// and there is one session for all. A 400, 401 or 500 that comes all of a sudden means that the session may be gone: the whole chain is
+/// run once more, and the request once more, if it changes nothing or was certainly not looked at. An actor, because login and program
+/// belong to whichever request has its turn; the gate keeps the turns, since an actor lets others in while it waits.
+actor ETOSession {
+    /// Where the connection works, as the configuration names it.
+    struct Place: Sendable, Hashable {
+        var enterprise: String?
+        var site: String?
+        var program: ETOProgram?
+        /// The last part of the login to a site, whose unit nobody documents.
+        var timeZoneOffset = 0
+    }
+
+    /// What a login gave.
+    private struct Login {
+        var enterprise: ETOChoice
+        var site: ETOChoice
+        var token: String
+        /// The program that is the server's current one; nil when nobody has said.
+        var program: Int64?
+        var programs: [ETOChoice]?
+    }
+
+    nonisolated let base: HTTPAddress
+    private let chain: ETOChain
+    private let exchange: any HTTPExchange
+    private let wanted: Place
+    private let credentials: @Sendable () async throws -> Credentials
+    private let username: String
+    private let memory: RefusalMemory
+    private let events: LoginEvents
+    private let clock: any AgentClock
+    private let gate = FIFOGate()
+
+    private var login: Login?
+    /// How many logins were tried.
+    private var logins = 0
+    /// The number of the last login that failed.
+    private var loginsFailed = 0
+    private var pauses = ETOPauses()
+    /// The token of a login that somebody is choosing a site for.
+    private var visitor: String?
+
+    init(
+        base: HTTPAddress, exchange: any HTTPExchange, wanted: Place, username: String,
+        credentials: @escaping @Sendable () async throws -> Credentials, memory: RefusalMemory, events: LoginEvents,
+        clock: any AgentClock
+    ) {
+        self.base = base
+        self.exchange = exchange
+        self.wanted = wanted
+        self.username = username
+        self.credentials = credentials
+        self.memory = memory
+        self.events = events
+        self.clock = clock
+        chain = ETOChain(base: base, exchange: exchange, connection: events.connection, clock: clock)
+    }
+
+    /// Does what is asked, in the program it needs, logging in before or in between where needed.
+    func send(_ call: ETOCall) async throws(Failure) -> ETOReply {
+        try await inTurn { () async throws(Failure) in
+            try self.pauses.check(call.target, at: self.clock.now)
+            do throws(Failure) {
+                let reply = try await self.ask(call)
+                self.pauses.end(call.target)
+                return reply
+            } catch  where call.changesSomething && error.reason == .refused {
+                throw error  // this one write is at fault, not the next
+            } catch {
+                let isOfLogin = self.login == nil && self.logins > 0 && self.loginsFailed == self.logins
+                throw self.pauses.begin(after: error, of: isOfLogin ? ETOPauses.login : call.target, at: self.clock.now)
+            }
+        }
+    }
+
+    /// The number of a program, or of the connection's; nil where neither is said.
+    func programID(of program: ETOProgram?) async throws(Failure) -> Int64? {
+        guard let program = program ?? wanted.program else { return nil }
+        if case .id(let number) = program { return number }
+        return try await inTurn { () async throws(Failure) in
+            if self.login == nil { try await self.logIn(force: false) }
+            try await self.enter(program)
+            return self.login?.program
+        }
+    }
+
+    /// Logs in anew, even with a password that was refused before: somebody asked for it. Says who we are, and where.
+    func verify() async throws(Failure) -> String {
+        try await inTurn { () async throws(Failure) in
+            self.pauses.endAll()
+            let login = try await self.logIn(force: true)
+            try await self.enter(self.wanted.program)
+            return "\(self.username), \(login.enterprise.name), \(login.site.name)"
+        }
+    }
+
+    /// The enterprises of the account, for a person to choose one.
+    func enterprises() async throws(Failure) -> [ETOChoice] {
+        try await inTurn { () async throws(Failure) in
+            let token = try await self.chain.authenticate(try await self.current())
+            self.visitor = token
+            return try await self.chain.enterprises(token)
+        }
+    }
+
+    /// The sites of one of ``enterprises()``.
+    func sites(of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] {
+        try await inTurn { () async throws(Failure) in
+            guard let token = self.visitor else { preconditionFailure("enterprises come before their sites") }
+            return try await self.chain.sites(token, of: enterprise)
+        }
+    }
+
+    private func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
+        do {
+            try await gate.enter()
+        } catch {
+            throw Failure(.interrupted, .retry(after: nil), "The request was called off before it was sent.")
+        }
+        defer { gate.leave() }
+        return try await work()
+    }
+
+    // MARK: Asking
+
+    private func ask(_ call: ETOCall) async throws(Failure) -> ETOReply {
+        var mayLogIn = login != nil
+        while true {
+            if login == nil { try await logIn(force: false) }
+            var isSent = false
+            let answer = try await attempt(call, &isSent)
+            let changes = isSent && call.changesSomething
+            switch answer {
+            case .ok(let reply): return reply
+            case .doubtful(let status, _) where mayLogIn && (!changes || status == 401):
+                mayLogIn = false
+                await end(status)
+            default:
+                await doubt(answer, changes, wasAlive: mayLogIn)
+                guard let failure = answer.failure(of: base.place, changesSomething: changes) else {
+                    preconditionFailure("what is no good answer is a failure")
+                }
+                throw failure
+            }
+        }
+    }
+
+    /// Drops the session after what may mean its end. A write that is refused in words (400) does not.
+    private func doubt(_ answer: ETOAnswer, _ changes: Bool, wasAlive: Bool) async {
+        switch answer {
+        case .doubtful(let status, _) where status != 400 || !changes:
+            if wasAlive { await end(status) } else { login = nil }
+        case .gateway: login = nil
+        case .ok, .doubtful, .refused, .throttled, .redirect, .page: break
+        }
+    }
+
+    /// Sets the program where another is current, and asks.
+    private func attempt(_ call: ETOCall, _ isSent: inout Bool) async throws(Failure) -> ETOAnswer {
+        if let program = call.program ?? wanted.program {
+            let answer = try await choose(program)
+            guard case .ok = answer else { return answer }
+        }
+        isSent = true
+        return try await transmit(call)
+    }
+
+    private func choose(_ program: ETOProgram) async throws(Failure) -> ETOAnswer {
+        let done = ETOAnswer.ok(ETOReply(status: 200, body: []))
+        let id: Int64
+        switch program {
+        case .id(let number): id = number
+        case .name(let name):
+            if login?.programs == nil {
+                let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))
+                guard case .ok(let reply) = answer else { return answer }
+                login?.programs = try Self.programs(reply, base.place)
+            }
+            let choice = try chain.choose(name, from: login?.programs ?? [], "program")
+            guard let number = Int64(choice.key) else { preconditionFailure("a program's key is a number") }
+            id = number
+        }
+        if login?.program == id { return done }
+        login?.program = nil
+        let answer = try await transmit(
+            ETOCall(method: "POST", target: "Security.svc/UpdateCurrentProgram/", body: ["ProgramID": .string(String(id))]))
+        if case .ok = answer { login?.program = id }
+        return answer
+    }
+
+    private func enter(_ program: ETOProgram?) async throws(Failure) {
+        guard let program else { return }
+        if let failure = try await choose(program).failure(of: base.place, changesSomething: false) { throw failure }
+    }
+
+    /// The programs that are in use.
+    private static func programs(_ reply: ETOReply, _ place: String) throws(Failure) -> [ETOChoice] {
+        guard let items = try reply.json(from: place).asArray else {
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a list of programs.")
+        }
+        return items.compactMap { item in
+            guard item["Disabled"]?.asBool != true, let id = item["ID"].map(ItemValue.text), Int64(id) != nil else { return nil }
+            return ETOChoice(key: id, name: item["Name"]?.asString ?? "")
+        }
+    }
+
+    private func transmit(_ call: ETOCall) async throws(Failure) -> ETOAnswer {
+        guard let login else { preconditionFailure("nothing is asked before a login") }
+        let address = base.with(target: "/API/" + call.target)
+        var headers = ETOChain.headers
+        headers["enterpriseGuid"] = login.enterprise.key
+        headers["securityToken"] = login.token
+        let request = HTTPRequest(
+            call.method, address, headers: headers, body: call.body?.encoded(), timeout: call.timeout, notAfter: call.notAfter)
+        do throws(TransportError) {
+            let response = try await exchange.send(request)
+            return ETOAnswer(response, to: address, secrets: [login.token, login.enterprise.key], at: clock.now)
+        } catch {
+            throw error.failure(changesSomething: call.changesSomething)
+        }
+    }
+
+    // MARK: Logging in
+
+    private func end(_ status: Int) async {
+        login = nil
+        let reason =
+            status == 200
+            ? "The services refuse what they took before." : "The services answer \(status) to what they took before."
+        await events.sessionExpired("services", logins, reason: reason, at: clock.now)
+    }
+
+    @discardableResult
+    private func logIn(force: Bool) async throws(Failure) -> Login {
+        let credentials = try await current()
+        if !force { try await checkRefusals(of: credentials) }
+        login = nil
+        logins += 1
+        let new: Login
+        do throws(Failure) {
+            new = try await run(credentials)
+        } catch {
+            loginsFailed = logins
+            await events.loginEnded("services", logins, ok: false, reason: error.message, at: clock.now)
+            if error.reason == .unauthenticated, error.remedy == .pauseConnection {
+                try await note { try await memory.remember(error.message, of: credentials) }
+            }
+            throw error
+        }
+        login = new
+        pauses.end(ETOPauses.login)
+        await events.loginEnded("services", logins, ok: true, reason: "", at: clock.now)
+        try await note { try await memory.forget() }
+        return new
+    }
+
+    private func run(_ credentials: Credentials) async throws(Failure) -> Login {
+        let token = try await chain.authenticate(credentials)
+        let enterprise = try chain.choose(wanted.enterprise, from: try await chain.enterprises(token), "enterprise")
+        let site = try chain.choose(wanted.site, from: try await chain.sites(token, of: enterprise), "site")
+        let security = try await chain.enter(site, of: enterprise, token, offset: wanted.timeZoneOffset)
+        return Login(enterprise: enterprise, site: site, token: security)
+    }
+
+    private func current() async throws(Failure) -> Credentials {
+        let credentials: Credentials
+        do {
+            credentials = try await self.credentials()
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(
+                .unauthenticated, .pauseConnection,
+                "There is no login for connection \(events.connection): \(error). Run `bellhop login \(events.connection)`.")
+        }
+        guard credentials.username == username else {
+            throw Failure(
+                .unauthenticated, .pauseConnection,
+                "The login stored for connection \(events.connection) is of another user now (\(credentials.username), it was \(username)): "
+                    + "restart the agent.")
+        }
+        return credentials
+    }
+
+    private func checkRefusals(of credentials: Credentials) async throws(Failure) {
+        var refusal: RefusalMemory.Refusal?
+        try await note { refusal = try await memory.refusal(of: credentials) }
+        if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
+    }
+
+    private func note(_ work: () async throws -> Void) async throws(Failure) {
+        do {
+            try await work()
+        } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
+        }
+    }
+}

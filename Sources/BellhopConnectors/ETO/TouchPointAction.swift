@@ -1,0 +1,245 @@
+public import BellhopCore
+
+/// Adds a response to a TouchPoint, once.
+///
+/// The services know no request by a name, so doing it twice would add two. Before it is first sent the responses that are there are
+/// noted; after an outcome that nobody knows they are read again, and not before anything of ours can still be at work. One that is new and
+/// says the same is ours. One that is new and says something else may be ours as the services wrote it down: then a person decides.
+public struct TouchPointAction: Action {
+    /// The times the action goes by.
+    public struct Times: Sendable, Hashable {
+        /// What could not be sent so long after its attempt began is not sent by it any more.
+        public var start: Duration
+        /// The longest a request can be at work on the server. Nobody documents it.
+        public var server: Duration
+
+        public init(start: Duration = .seconds(30), server: Duration = .seconds(120)) {
+            self.start = start
+            self.server = server
+        }
+
+        /// After so long nothing that an attempt sent is at work any more.
+        var quiet: Duration { start + server }
+    }
+
+    private let connection: ETOConnection
+    private let times: Times
+    private var session: ETOSession { connection.session }
+    private var place: String { connection.session.base.place }
+
+    public init(connection: ETOConnection, times: Times = Times()) {
+        self.connection = connection
+        self.times = times
+    }
+
+    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        let entry = try TouchPointEntry(delivery)
+        do {
+            try await connection.writing.enter()
+        } catch {
+            throw Failure(.interrupted, .retry(after: nil), "The response was called off before it was sent.")
+        }
+        defer { connection.writing.leave() }
+        do throws(Failure) {
+            return try await proceed(entry, delivery, attempt)
+        } catch {
+            // The last attempt failed for sure, but an earlier one may have written it: that is not dead.
+            guard case .retry = error.remedy, attempt.lastUncertain != nil, attempt.number >= delivery.retry.attempts else {
+                throw error
+            }
+            throw Failure(
+                error.reason, .hold,
+                error.message + " An earlier attempt may have added the response: look there, then retry or drop the delivery.")
+        }
+    }
+
+    private func proceed(_ entry: TouchPointEntry, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        let isFirst = attempt.number == 1 && attempt.lastUncertain == nil
+        var note = isFirst ? TouchPointNote() : try await note(of: delivery)
+        let finding = try await look(for: entry, note, claimed: attempt.claimed)
+        if !isFirst, note.isSent {
+            if case .written(let id) = finding {
+                try await keep(nil, of: delivery)
+                return receipt("found written by an earlier attempt", id)
+            }
+            try await check(finding, attempt, &note, of: delivery)
+        }
+        if case .absent(let before) = finding, !note.isSent || note.before == nil { note.before = before }
+        note.decided = false
+        note.isSent = true
+        // On disk before anything is sent, so that whoever looks for it knows what was there before.
+        try await keep(note, of: delivery, or: .retry(after: nil))
+        return try await write(entry, note, delivery, attempt)
+    }
+
+    /// Returns when it may be sent again although it may have been sent before: nothing of ours is at work, and it is not there, or a
+    /// person said so.
+    private func check(
+        _ finding: Finding, _ attempt: Attempt, _ note: inout TouchPointNote, of delivery: Delivery
+    ) async throws(Failure) {
+        guard let uncertain = attempt.lastUncertain else { return }
+        let left = (uncertain + times.quiet) - connection.clock.now
+        let decided = note.decided || attempt.number == 1
+        if left > .zero {
+            if decided != note.decided {
+                note.decided = decided
+                try await keep(note, of: delivery, or: .retry(after: nil))
+            }
+            throw Failure(
+                .notWritten, .retry(after: left),
+                "An earlier attempt may still be at work on \(place); the response is looked for again before it is sent.")
+        }
+        if decided { return }
+        switch finding {
+        case .absent, .written: return
+        case .unlike(let id):
+            throw Failure(
+                .notWritten, .hold,
+                "An earlier attempt may have added the response: \(id) is new and says something else. Look there, then retry or drop "
+                    + "the delivery.")
+        case .unprovable(let why):
+            throw Failure(
+                .notWritten, .hold,
+                "An earlier attempt may have added the response, and nothing can prove it: \(why) Look there, then retry or drop the "
+                    + "delivery.")
+        }
+    }
+
+    // MARK: Looking
+
+    /// What a look at the responses of the subject told.
+    private enum Finding {
+        case written(String)
+        /// Not there; these are.
+        case absent(TouchPointNote.Before)
+        /// One is new that says something else.
+        case unlike(String)
+        /// The account may not read them, or nobody knows what was there before.
+        case unprovable(String)
+    }
+
+    private func look(
+        for entry: TouchPointEntry, _ note: TouchPointNote, claimed: Set<String>
+    ) async throws(Failure) -> Finding {
+        var call = ETOCall.responses(of: entry.touchPoint, subject: entry.subject)
+        call.program = entry.program
+        let json: JSON
+        do throws(Failure) {
+            json = try await session.send(call).json(from: place)
+        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
+            return .unprovable(error.message)
+        }
+        guard let items = json.isNull ? [] : json.asArray else {
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a list of responses.")
+        }
+        let responses = items.map(TouchPointResponse.init)
+        guard !responses.contains(where: { $0.id == nil }) else {
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) sent a response without a number.")
+        }
+        guard note.before != nil || note.isSent else { return .absent(TouchPointNote.Before(responses)) }
+        var unlike: String?
+        for response in responses {
+            guard let id = response.id, !claimed.contains(id), note.before?.contains(id) != true else { continue }
+            if try await isOurs(response, id, entry) { return .written(id) }
+            unlike = unlike ?? id
+        }
+        guard let before = note.before else { return .unprovable("which responses were there before is not known.") }
+        return unlike.map(Finding.unlike) ?? .absent(before)
+    }
+
+    private func isOurs(_ response: TouchPointResponse, _ id: String, _ entry: TouchPointEntry) async throws(Failure) -> Bool {
+        var response = response
+        if response.elements == nil {
+            var call = ETOCall.response(id, of: entry.touchPoint)
+            call.program = entry.program
+            response = TouchPointResponse(try await session.send(call).json(from: place))
+        }
+        if let created = response.created, !Self.same(created, entry.created) { return false }
+        return entry.answers.allSatisfy { answer in response.element(answer.element).map(answer.isSaid) ?? false }
+    }
+
+    /// Whether a moment can be ours as a server wrote it down: to the millisecond, cut to the second, or a day in some zone.
+    private static func same(_ there: Timestamp, _ own: Timestamp) -> Bool {
+        let apart = max(there - own, own - there)
+        if there.microseconds % 1_000_000 != 0 { return apart < .milliseconds(4) }
+        if there.microseconds % 900_000_000 != 0 { return apart <= .seconds(1) }
+        return apart <= .seconds(38 * 3600)
+    }
+
+    // MARK: Writing
+
+    private func write(
+        _ entry: TouchPointEntry, _ note: TouchPointNote, _ delivery: Delivery, _ attempt: Attempt
+    ) async throws(Failure) -> Receipt {
+        let reply: ETOReply
+        do throws(Failure) {
+            let program = try await session.programID(of: entry.program)
+            let notAfter = min(attempt.now + times.start, delivery.expires ?? .distantFuture)
+            reply = try await session.send(entry.call(notAfter: notAfter, program: program))
+        } catch  where error.remedy == .unknownOutcome {
+            return try await lookAfter(error, entry, note, delivery, attempt)
+        } catch {
+            // Nothing was sent: what was known before is known still.
+            var note = note
+            note.isSent = attempt.lastUncertain != nil
+            do throws(Failure) { try await keep(error.remedy == .giveUp ? nil : note, of: delivery) } catch { throw error }
+            throw error
+        }
+        let result = try? reply.json(from: place)
+        let record = result?["AddTouchPointResponseResult"] ?? result
+        if let id = record.map(TouchPointResponse.init)?.id, (Int64(id) ?? 0) > 0 {
+            try await keep(nil, of: delivery)
+            return receipt(String(reply.status), id)
+        }
+        let words = (record?["ErrorMessage"]?.asString).map { ETOAnswer.shown($0, []) } ?? ""
+        let failure = Failure(
+            words.isEmpty ? .notWritten : .refused, .unknownOutcome,
+            "\(place) said \(reply.status), but not which response it added\(words.isEmpty ? "" : ": " + words).")
+        return try await lookAfter(failure, entry, note, delivery, attempt)
+    }
+
+    /// Looks at once after an outcome that nobody knows. A refusal in words, with nothing there, is a refusal; a look that fails tells
+    /// nothing, and the next attempt looks again.
+    private func lookAfter(
+        _ failure: Failure, _ entry: TouchPointEntry, _ note: TouchPointNote, _ delivery: Delivery, _ attempt: Attempt
+    ) async throws(Failure) -> Receipt {
+        let finding: Finding
+        do throws(Failure) {
+            finding = try await look(for: entry, note, claimed: attempt.claimed)
+        } catch {
+            throw failure
+        }
+        switch finding {
+        case .written(let id):
+            try await keep(nil, of: delivery)
+            return receipt("found written (\(failure.reason.rawValue))", id)
+        case .absent where failure.reason == .refused && note.before != nil:
+            try await keep(nil, of: delivery)
+            throw Failure(.refused, .giveUp, failure.message)
+        case .absent, .unlike, .unprovable: throw failure
+        }
+    }
+
+    private func receipt(_ summary: String, _ id: String) -> Receipt { Receipt("\(summary), response \(id)", reference: id) }
+
+    // MARK: The notebook
+
+    private func note(of delivery: Delivery) async throws(Failure) -> TouchPointNote {
+        do {
+            return TouchPointNote(json: try await connection.notebook.note(TouchPointNote.key(delivery)))
+        } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "What is known of the delivery cannot be read: \(error).")
+        }
+    }
+
+    /// After a write all that goes wrong here leaves its outcome unknown; what is kept before one says what to do.
+    private func keep(
+        _ note: TouchPointNote?, of delivery: Delivery, or remedy: Failure.Remedy = .unknownOutcome
+    ) async throws(Failure) {
+        do {
+            try await connection.notebook.setNote(TouchPointNote.key(delivery), to: note?.json)
+        } catch {
+            throw Failure(.fileSystem, remedy, "What is known of the delivery cannot be kept: \(error).")
+        }
+    }
+}

@@ -1,0 +1,212 @@
+public import BellhopCore
+
+/// The responses to a TouchPoint as a source of kind `touchpoints`: each is a task, its answers are fields.
+public struct TouchPointsSource: Source {
+    /// A field of the configuration: an element of the form, and what it holds.
+    private struct Element: Sendable, Hashable {
+        var name: String
+        var id: Int64
+        var type: FieldType
+    }
+
+    public let name: String
+    public let scope: Scope
+    public let schema: TaskSchema
+    private let connection: ETOConnection
+    private let touchPoint: Int64
+    /// Nil for whomever.
+    private let subjects: [Int64?]
+    private let program: ETOProgram?
+    private let title: Int64?
+    private let elements: [Element]
+    private let page: ItemPage?
+    private let timeout: Duration?
+    private static let shape = ListingShape(items: JSON.Path(), key: ["TouchPointResponseID"])
+    /// What every response has, with where its record has it.
+    private static let standard: [TaskSchema.Field] = [
+        .init("subject", .int, path: "SubjectID"), .init("program", .int, path: "ProgramID"),
+        .init("program_name", .text, path: "ProgramName"), .init("site", .int, path: "SiteID"),
+        .init("staff", .text, path: "StaffName"), .init("created", .timestamp, path: "ResponseCreatedDate"),
+    ]
+
+    /// - Parameter settings: checked against ``manifest``.
+    public init(name: String, settings: Settings, connection: ETOConnection) throws(ConnectorError) {
+        func problem(_ setting: String, _ message: String) -> ConnectorError {
+            ConnectorError(connection: name, setting: setting, message)
+        }
+        guard let touchPoint = settings.text("touchpoint").flatMap({ Int64($0) }), touchPoint > 0 else {
+            throw problem("touchpoint", "A TouchPoint is named by its number.")
+        }
+        subjects = try settings.texts("subject").map { text throws(ConnectorError) in
+            if text == "all" { return nil }
+            guard let id = Int64(text) else {
+                throw problem("subject", "A subject is named by its number; `all` stands for everybody.")
+            }
+            return id
+        }
+        guard !subjects.isEmpty, !subjects.contains(nil) || subjects.count == 1 else {
+            throw problem("subject", "Name the subjects by their numbers, or write `subject: all`.")
+        }
+        elements = try Self.elements(settings.values["fields"], source: name)
+        do throws(ItemPage.Problem) {
+            page = try settings.text("url").map { text throws(ItemPage.Problem) in try ItemPage(text) }
+        } catch {
+            throw problem("url", error.message)
+        }
+        title = settings.text("title").flatMap { Int64($0) }
+        program = settings.text("program").flatMap(ETOProgram.init)
+        timeout = settings.duration("timeout")
+        self.name = name
+        self.connection = connection
+        self.touchPoint = touchPoint
+        schema = TaskSchema(Self.standard + elements.map { .init($0.name, $0.type, path: String($0.id)) })
+        let whom = Set(subjects).map { $0.map { String($0) } ?? "all" }.sorted()
+        scope = Scope(
+            instance: connection.instance, user: connection.username, kind: "touchpoints",
+            query: "touchpoint=\(touchPoint) subjects=\(whom.joined(separator: ",")) title=\(title.map { String($0) } ?? "-")")
+    }
+
+    private static func elements(_ setting: JSON?, source: String) throws(ConnectorError) -> [Element] {
+        var elements: [Element] = []
+        for (name, value) in setting?.asObject ?? [:] {
+            let id = value["element"].map(ItemValue.text) ?? ItemValue.text(value)
+            guard let number = Int64(id) else {
+                throw ConnectorError(connection: source, setting: "fields.\(name)", "An element is named by its number.")
+            }
+            guard TaskFields.isName(name), !standard.contains(where: { $0.name == name }) else {
+                throw ConnectorError(
+                    connection: source, setting: "fields.\(name)",
+                    "`\(name)` cannot be the name of an element's field: letters, digits and _, and none of "
+                        + standard.map { "`\($0.name)`" }.joined(separator: ", ") + ".")
+            }
+            let type = value["type"]?.asString.flatMap(FieldType.init(rawValue:)) ?? .text
+            elements.append(Element(name: name, id: number, type: type))
+        }
+        return elements
+    }
+
+    public func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+        var pages: [Listing] = []
+        for subject in subjects {
+            var call = ETOCall.responses(of: touchPoint, subject: subject)
+            call.program = program
+            call.timeout = timeout
+            let reply = try await connection.session.send(call)
+            do throws(ListingError) {
+                pages.append(try Listing(reply.isNothing ? Array("[]".utf8) : reply.body, shape: Self.shape))
+            } catch {
+                throw unreadable(error)
+            }
+        }
+        do throws(ListingError) {
+            let listing = pages.count == 1 ? pages[0] : try Listing(pages: pages)
+            return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body))
+        } catch {
+            throw unreadable(error)
+        }
+    }
+
+    private func unreadable(_ error: ListingError) -> Failure {
+        let words = ETOAnswer.shown(error.description, [])
+        return Failure(
+            .badAnswer, .retry(after: nil),
+            "The responses that \(connection.session.base.place) answered cannot be read: \(words).")
+    }
+
+    /// How many responses that have left are asked for at most; the poll must end.
+    private static let askedAtMost = 50
+
+    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+        var details = Details()
+        let entries = listing.entries(of: keys)
+        var asked = 0
+        for key in keys {
+            if let entry = entries[key] {
+                var response = TouchPointResponse(listing.record(of: entry))
+                if response.elements == nil, !elements.isEmpty || title != nil, let whole = try await read(key) {
+                    response = whole
+                }
+                details.snapshots[key] = snapshot(key, response)
+            } else if asked < Self.askedAtMost {
+                asked += 1
+                details.departures[key] = try await departure(of: key)
+            } else {
+                details.departures[key] = .unknown
+            }
+        }
+        return details
+    }
+
+    private func read(_ key: TaskKey) async throws(Failure) -> TouchPointResponse? {
+        var call = ETOCall.response(key.text, of: touchPoint)
+        call.program = program
+        call.timeout = timeout
+        let json = try await connection.session.send(call).json(from: connection.session.base.place)
+        let response = TouchPointResponse(json)
+        return response.id == key.text ? response : nil
+    }
+
+    /// Why a response is not in the list any more. Services that do not know it say so in many ways, so only an empty answer or 404
+    /// proves anything.
+    private func departure(of key: TaskKey) async throws(Failure) -> RemovalReason {
+        do throws(Failure) {
+            return try await read(key) == nil ? .gone : .leftQuery
+        } catch {
+            return error.reason == .goneOrHidden ? .gone : .unknown
+        }
+    }
+
+    private func snapshot(_ key: TaskKey, _ response: TouchPointResponse) -> Snapshot {
+        let record = response.record
+        let form = record["FormName"]?.asString ?? "TouchPoint \(touchPoint)"
+        let named = title.flatMap { response.element($0) }.map(TouchPointResponse.text) ?? ""
+        var snapshot = Snapshot(
+            key: key, number: key.text, title: named.isEmpty ? "\(form), subject \(ItemValue.text(record["SubjectID"]))" : named,
+            type: form, className: "touchpoint", url: page?.address(of: key, record) ?? "")
+        for field in Self.standard { snapshot.fields[field.name] = Self.typed(record[field.path], field.type) }
+        for element in elements {
+            let value = response.element(element.id).map { JSON.string(TouchPointResponse.text($0)) }
+            snapshot.fields[element.name] = Self.typed(value, element.type)
+        }
+        return snapshot
+    }
+
+    private static func typed(_ value: JSON?, _ type: FieldType) -> JSON {
+        guard type == .timestamp, let value else { return ItemValue.typed(value, type) }
+        return TouchPointTime.read(value).map { .string($0.rfc3339) } ?? .null
+    }
+}
+
+extension TouchPointsSource {
+    /// What bellhop.yaml may say of a source of kind `touchpoints`, besides what every source has.
+    public static let manifest = SourceManifest(
+        kind: "touchpoints", summary: "The responses to a TouchPoint of ETO.", connections: ["eto"],
+        settings: [
+            Setting("touchpoint", .text, required: true, "The TouchPoint, by its number."),
+            Setting(
+                "subject", .list(.text), required: true,
+                "The subjects whose responses are watched, by their numbers; one request each. `all` asks without a subject, where the "
+                    + "services take that."),
+            Setting("program", .text, "The program to ask in, by name or number; by default the connection's."),
+            Setting(
+                "fields",
+                .map(
+                    .either([
+                        .integer(1...Int(Int32.max)),
+                        .record([
+                            Setting("element", .integer(1...Int(Int32.max)), required: true, "The element's number."),
+                            Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "What it holds."),
+                        ]),
+                    ])),
+                "Fields, each with the number of the element it holds: `name: 1006`, or `name: {element, type}`."),
+            Setting("title", .text, "The number of the element that a response is called by."),
+            Setting(
+                "url", .text,
+                "The page where a person opens a response; `{id}`, `{SubjectID}` and other names of its record stand for their values."
+            ),
+            Setting(
+                "initial", .oneOf(["baseline", "emit"]), default: "baseline",
+                "Whether the first poll is only remembered, or emits a task_created for each response."),
+            Setting("timeout", .duration, "How long a request of this source may take; by default the connection's."),
+        ])
+}

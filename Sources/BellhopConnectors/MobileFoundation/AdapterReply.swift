@@ -1,0 +1,53 @@
+import BellhopCore
+
+/// What an adapter or a resource answered, and whether that is a success: a JavaScript adapter says 200 whatever became of its back end.
+struct AdapterReply: Sendable {
+    var response: HTTPResponse
+    /// Whom it came from, for messages: no secret.
+    var place: String
+
+    /// What went wrong; nil for a success.
+    /// - Parameters:
+    ///   - mayRepeat: whether asking twice is the same as asking once.
+    ///   - secrets: what must not be read in messages.
+    func failure(mayRepeat: Bool, secrets: [String], at now: Timestamp) -> Failure? {
+        let answer = ReceiverAnswer(receiver: place, secrets: secrets)
+        if var failure = answer.failure(of: response, expecting: .success, at: now) {
+            let isDone = [500, 502, 504].contains(response.status) || response.status > 504
+            if isDone, !mayRepeat { failure.remedy = .unknownOutcome }
+            return failure
+        }
+        if ReceiverAnswer.isPage(response) {
+            return Failure(
+                .unexpectedPage, mayRepeat ? .retry(after: nil) : .unknownOutcome,
+                "\(place) answered with a page (\(response.status)) instead of data.")
+        }
+        return backEndFailure(mayRepeat: mayRepeat, answer)
+    }
+
+    /// The failure that a body with `isSuccessful: false` tells of.
+    private func backEndFailure(mayRepeat: Bool, _ answer: ReceiverAnswer) -> Failure? {
+        guard response.body.containsText("\"isSuccessful\""), let json = try? JSON.parse(response.body),
+            json["isSuccessful"] == .bool(false)
+        else { return nil }
+        let lists = ["errors", "errorMessages", "info", "warnings"].flatMap { json[$0]?.asArray ?? [] }.map(ItemValue.text)
+        let status = json["statusCode"]?.asInt
+        let words = ([json["statusReason"]?.asString ?? ""] + lists).filter { !$0.isEmpty }.joined(separator: "; ")
+        let told = HTTPResponse(status: response.status, body: Array(words.utf8))
+        let code = status.map { " (status \($0))" } ?? ""
+        let message = "The back end behind \(place) failed\(code)\(words.isEmpty ? "." : answer.words(of: told))"
+        if let status, 400..<500 ~= status { return Failure(.refused, .giveUp, message) }
+        return Failure(.serverError, mayRepeat ? .retry(after: nil) : .unknownOutcome, message)
+    }
+}
+
+extension [UInt8] {
+    /// Whether these bytes are somewhere in there.
+    fileprivate func containsText(_ text: String) -> Bool {
+        let wanted = Array(text.utf8)
+        guard let first = wanted.first, count >= wanted.count else { return false }
+        return indices.dropLast(wanted.count - 1).contains {
+            self[$0] == first && self[$0..<$0 + wanted.count].elementsEqual(wanted)
+        }
+    }
+}

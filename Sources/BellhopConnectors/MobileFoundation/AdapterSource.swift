@@ -1,0 +1,59 @@
+public import BellhopCore
+
+/// What an adapter, a back-end service or a resource outside answers, as a source of kind `adapter`: each item of it is a task.
+public struct AdapterSource: Source {
+    public let name: String
+    public let scope: Scope
+    public var schema: TaskSchema { reading.schema }
+    private let connection: MobileFoundationConnection
+    private let request: AdapterRequest
+    private let reading: ItemReading
+
+    /// - Parameter settings: checked against ``manifest``.
+    public init(name: String, settings: Settings, connection: MobileFoundationConnection) throws(ConnectorError) {
+        do throws(AdapterRequest.Problem) {
+            request = try AdapterRequest(settings.values, method: "GET")
+        } catch {
+            throw ConnectorError(connection: name, setting: error.setting, error.message)
+        }
+        do throws(Failure) {
+            _ = try connection.address(of: request)
+        } catch {
+            throw ConnectorError(connection: name, setting: "address", error.message)
+        }
+        let className =
+            switch request.target {
+            case .adapter(let name, _), .service(let name, _): name
+            case .outside: "resource"
+            }
+        reading = try ItemReading(settings, source: name, className: className)
+        self.name = name
+        self.connection = connection
+        // A fingerprint, for what is asked may hold what nobody should read.
+        let asked = request.facts.reduce("") { Fingerprint.of("adapter", $0, $1).hex }
+        scope = Scope(
+            instance: connection.instance, user: connection.clientID, kind: "adapter", query: "\(asked) \(reading.canonical)")
+    }
+
+    public func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+        let reply = try await connection.send(request, mayRepeat: true)
+        let listing = try reading.listing(reply.response.body, from: reply.place)
+        return Answer(listing: listing, fingerprint: Fingerprint(content: reply.response.body))
+    }
+
+    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+        reading.details(of: keys, in: listing)
+    }
+}
+
+extension AdapterSource {
+    /// What bellhop.yaml may say of a source of kind `adapter`, besides what every source has.
+    public static let manifest = SourceManifest(
+        kind: "adapter", summary: "The items that an adapter of Mobile Foundation answers.", connections: ["mobilefirst"],
+        settings: AdapterRequest.settings + [
+            Setting(
+                "method", .oneOf(AdapterRequest.methods), default: "GET",
+                "The request's method. A source only reads: name another for adapters that read by it."),
+            Setting("timeout", .duration, "How long a request may take; by default the connection's."),
+        ] + ItemReading.settings)
+}

@@ -1,0 +1,152 @@
+import BellhopCore
+
+/// The tokens of a confidential client of Mobile Foundation, one for each set of scopes, got when they are needed.
+///
+/// There are no refresh tokens for such clients: the secret gets a new one. One request is under way for a set of scopes at a time. An
+/// actor, because whoever asks shares them; the gates keep the turns, since an actor lets others in while it waits.
+actor ClientTokens {
+    struct Token: Sendable {
+        var text: String
+        /// It is not used any more from this moment on.
+        var ends: Timestamp
+    }
+
+    private let address: HTTPAddress
+    private let exchange: any HTTPExchange
+    private let credentials: Credentials
+    private let memory: RefusalMemory
+    private let events: LoginEvents
+    private let clock: any AgentClock
+    private var tokens: [String: Token] = [:]
+    private var gates: [String: FIFOGate] = [:]
+    private var logins = 0
+    /// Whether the next token is worth telling of: the first, and the one after a failure or an end before its time.
+    private var isNews = true
+
+    init(
+        address: HTTPAddress, exchange: any HTTPExchange, credentials: Credentials, memory: RefusalMemory, events: LoginEvents,
+        clock: any AgentClock
+    ) {
+        self.address = address
+        self.exchange = exchange
+        self.credentials = credentials
+        self.memory = memory
+        self.events = events
+        self.clock = clock
+    }
+
+    /// A token for these scopes: the one there is, or a new one.
+    func token(for scopes: Set<String>) async throws(Failure) -> Token {
+        let key = Self.key(scopes)
+        if let token = tokens[key], token.ends > clock.now { return token }
+        let gate = gates[key] ?? FIFOGate()
+        gates[key] = gate
+        do {
+            try await gate.enter()
+        } catch {
+            throw Failure(.interrupted, .retry(after: nil), "The login was called off before it was tried.")
+        }
+        defer { gate.leave() }
+        if let token = tokens[key], token.ends > clock.now { return token }
+        return try await get(key, force: false)
+    }
+
+    /// The texts of all tokens that are known: what nobody should read in a message.
+    var texts: [String] { tokens.values.map(\.text) }
+
+    /// Gets a new token, also with a secret that was refused before: somebody asked for it.
+    func verify(_ scopes: Set<String>) async throws(Failure) { _ = try await get(Self.key(scopes), force: true) }
+
+    /// The server does not accept a token any more. What came in its place meanwhile stays.
+    func drop(_ token: Token, for scopes: Set<String>) async {
+        let key = Self.key(scopes)
+        guard tokens[key]?.text == token.text else { return }
+        tokens[key] = nil
+        isNews = true
+        await events.sessionExpired("tokens", logins, reason: "The server does not accept the token any more.", at: clock.now)
+    }
+
+    private static func key(_ scopes: Set<String>) -> String { scopes.sorted().joined(separator: " ") }
+
+    private func get(_ key: String, force: Bool) async throws(Failure) -> Token {
+        if !force { try await checkRefusals() }
+        logins += 1
+        let number = logins
+        do throws(Failure) {
+            let token = try await ask(for: key)
+            tokens[key] = token
+            if isNews {
+                isNews = false
+                await events.loginEnded("tokens", number, ok: true, reason: "", at: clock.now)
+                try await note { try await memory.forget() }
+            }
+            return token
+        } catch {
+            guard tokens[key] == nil else { throw error }  // the login went well; the notebook did not
+            isNews = true
+            await events.loginEnded("tokens", number, ok: false, reason: error.message, at: clock.now)
+            if error.reason == .unauthenticated { try await note { try await memory.remember(error.message, of: credentials) } }
+            throw error
+        }
+    }
+
+    private func ask(for scope: String) async throws(Failure) -> Token {
+        let form = [("grant_type", "client_credentials"), ("scope", scope)]
+        let request = HTTPRequest(
+            "POST", address,
+            headers: [
+                "Accept": "application/json", "Authorization": credentials.authorization,
+                "Content-Type": "application/x-www-form-urlencoded",
+            ], body: Array(PercentEncoding.query(form).utf8))
+        let asked = clock.now
+        let response: HTTPResponse
+        do throws(TransportError) {
+            response = try await exchange.send(request)
+        } catch {
+            throw error.failure(changesSomething: false)
+        }
+        let json = try? JSON.parse(response.body)
+        if let failure = refusal(response, json, scope) { throw failure }
+        guard let text = json?["access_token"]?.asString, !text.isEmpty, HeaderFields.isValue(text) else {
+            throw Failure(.badAnswer, .retry(after: nil), "\(address.place) answered something else than a token.")
+        }
+        let life = Duration.seconds(min(max(json?["expires_in"]?.asInt ?? 3600, 1), 86_400))
+        return Token(text: text, ends: asked + life - min(life / 10, .seconds(60)))
+    }
+
+    private func refusal(_ response: HTTPResponse, _ json: JSON?, _ scope: String) -> Failure? {
+        if response.isSuccess, !ReceiverAnswer.isPage(response) { return nil }
+        let code = (json?["errorCode"] ?? json?["error"])?.asString.map { ASCII.lowercased($0) } ?? ""
+        let client = credentials.username
+        switch (response.status, code) {
+        case (400, "invalid_client"), (401, _):
+            return Failure(
+                .unauthenticated, .pauseConnection,
+                "\(address.place) refuses the client \(client) or its secret (\(response.status)). It is not tried again until it is "
+                    + "another one, or until you run `bellhop login \(events.connection)`.")
+        case (400, "invalid_scope"), (403, _):
+            return Failure(
+                .forbidden, .giveUp,
+                "\(address.place) gives the client \(client) no token for the scope \(Redaction.excerpt(scope, length: 80)) "
+                    + "(\(response.status)): the client needs it in its list of allowed scopes.")
+        default:
+            let answer = ReceiverAnswer(receiver: address.place, secrets: [credentials.password, credentials.authorization])
+            return answer.failure(of: response, expecting: .success, at: clock.now)
+                ?? Failure(.unexpectedPage, .retry(after: nil), "\(address.place) answered with a page instead of a token.")
+        }
+    }
+
+    private func checkRefusals() async throws(Failure) {
+        var refusal: RefusalMemory.Refusal?
+        try await note { refusal = try await memory.refusal(of: credentials) }
+        if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
+    }
+
+    private func note(_ work: () async throws -> Void) async throws(Failure) {
+        do {
+            try await work()
+        } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
+        }
+    }
+}

@@ -1,0 +1,193 @@
+public import BellhopCore
+import Synchronization
+
+/// A Mobile Foundation runtime, as a connection of kind `mobilefirst` in bellhop.yaml: its adapters, resources outside that it protects, and
+/// the back-end services of its API connector.
+public struct MobileFoundationConnection: Connection {
+    public let name: String
+    /// The runtime's address: `https://mfp.example.com/mfp`.
+    public let instance: String
+    let clientID: String
+    let base: HTTPAddress
+    let clock: any AgentClock
+    private let runtime: String
+    private let servicePrefix: String
+    /// The servers outside that may be asked, and get a token when they ask for one.
+    private let external: Set<String>
+    private let defaultScopes: Set<String>
+    private let tokens: ClientTokens
+    private let secrets: [String]
+    private let learnt = LearntScopes()
+    private let configuration: HTTPConnection.Configuration
+    private let http: HTTPConnection
+
+    init(name: String, settings: Settings, environment: ConnectorEnvironment) throws(ConnectorError) {
+        func problem(_ setting: String, _ message: String) -> ConnectorError {
+            ConnectorError(connection: name, setting: setting, message)
+        }
+        func address(_ text: String, _ setting: String) throws(ConnectorError) -> HTTPAddress {
+            do throws(HTTPAddress.Problem) {
+                let address = try HTTPAddress(ASCII.trimmed(text))
+                guard address.target == "/", address.userInfo == nil else {
+                    throw HTTPAddress.Problem(message: "Write the server's address without a path, user or password.")
+                }
+                return address
+            } catch {
+                throw problem(setting, error.message)
+            }
+        }
+        let base = try address(settings.text("address") ?? "", "address")
+        configuration = try HTTPConnection.Configuration(name: name, settings)
+        if let refusal = configuration.refusal(of: base) { throw problem("address", refusal) }
+        guard let client = settings.text("client_id"), let secret = settings.text("client_secret"), !client.isEmpty,
+            !client.contains(":"), !secret.isEmpty
+        else { throw problem("client_id", "A confidential client has a `client_id` and a `client_secret`.") }
+        let runtime = settings.text("runtime") ?? "mfp"
+        guard Self.isPath(runtime) else { throw problem("runtime", "A runtime is named by letters, digits, `-`, `_` and `/`.") }
+        let prefix = settings.text("service_prefix") ?? "services"
+        guard Self.isPath(prefix) else { throw problem("service_prefix", "This is no path.") }
+        external = Set(
+            try settings.texts("external").map { text throws(ConnectorError) in try address(text, "external").origin })
+        let scopes = settings.texts("scope").flatMap { $0.split(separator: " ").map(String.init) }
+        defaultScopes = scopes.isEmpty ? ["RegisteredClient"] : Set(scopes)
+        let http = try HTTPConnection(configuration, clock: environment.clock)
+        let instance = "\(base.origin)/\(runtime)"
+        let credentials = Credentials(username: client, password: secret)
+        tokens = ClientTokens(
+            address: base.with(target: "/\(runtime)/api/az/v1/token"), exchange: http, credentials: credentials,
+            memory: RefusalMemory(
+                connection: name, instance: instance, notebook: environment.notebook, salt: environment.random),
+            events: LoginEvents(
+                connection: name, instance: instance, user: client, usesKeychain: false, sink: environment.events),
+            clock: environment.clock)
+        secrets = [secret, credentials.authorization] + configuration.headers.fields.map(\.value)
+        self.name = name
+        self.base = base
+        self.runtime = runtime
+        self.http = http
+        self.instance = instance
+        servicePrefix = prefix
+        clientID = client
+        clock = environment.clock
+    }
+
+    private static func isPath(_ text: String) -> Bool {
+        !text.isEmpty && !text.hasPrefix("/") && !text.hasSuffix("/") && !text.contains("..")
+            && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "-_./".utf8.contains($0) }
+    }
+
+    public func verifyLogin() async throws(Failure) -> String {
+        try await tokens.verify(defaultScopes)
+        return clientID
+    }
+
+    public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
+        kind == AdapterSource.manifest.kind ? try AdapterSource(name: name, settings: settings, connection: self) : nil
+    }
+
+    public func action(_ kind: String) -> (any Action)? {
+        kind == AdapterAction.manifest.kind ? AdapterAction(connection: self) : nil
+    }
+
+    public func shutdown() async throws { try await http.shutdown() }
+
+    // MARK: Asking
+
+    /// Where a request goes; throws for a server outside that the configuration does not list.
+    func address(of request: AdapterRequest) throws(Failure) -> HTTPAddress {
+        let address: HTTPAddress
+        switch request.target {
+        case .adapter(let name, let path):
+            address = base.with(target: "/\(runtime)/api/adapters/\(name)\(path.isEmpty ? "" : "/" + path)")
+        case .service(let name, let path):
+            address = base.with(target: "/\(runtime)/api/\(servicePrefix)/\(name)\(path.isEmpty ? "" : "/" + path)")
+        case .outside(let given):
+            guard external.contains(given.origin), given.userInfo == nil else {
+                throw Failure(
+                    .badArguments, .giveUp,
+                    "The server \(given.place) is not listed under `external` of the connection \(name), so nothing is sent there."
+                )
+            }
+            if let refusal = configuration.refusal(of: given) { throw Failure(.badArguments, .giveUp, refusal) }
+            address = given
+        }
+        guard let encoded = try? HTTPAddress(address.text) else {
+            throw Failure(.badArguments, .giveUp, "The request to \(address.place) has an address that cannot be sent.")
+        }
+        if request.query.isEmpty { return encoded }
+        return encoded.with(
+            target: encoded.target + (encoded.target.contains("?") ? "&" : "?") + PercentEncoding.query(request.query))
+    }
+
+    /// Sends, and answers challenges: with a token where one is wanted, a new one where the old one is not valid, one for other scopes where
+    /// they are named; each once.
+    /// - Parameter mayRepeat: whether asking twice is the same as asking once.
+    func send(_ request: AdapterRequest, mayRepeat: Bool, notAfter: Timestamp? = nil) async throws(Failure) -> AdapterReply {
+        let address = try address(of: request)
+        let resource = "\(request.method) \(address.origin)\(address.path)"
+        var scopes = learnt[resource] ?? request.scopes
+        var tried: Set<String> = []
+        while true {
+            let token: ClientTokens.Token?
+            if let scopes { token = try await tokens.token(for: scopes) } else { token = nil }
+            let response = try await transmit(request, address, token, mayRepeat, notAfter)
+            let challenge = BearerChallenge(response)
+            switch (challenge, scopes, token) {
+            case (.token?, nil, _) where tried.insert("token").inserted:
+                scopes = defaultScopes
+            case (.token?, let used?, let token?) where tried.insert("valid").inserted,
+                (.invalidToken?, let used?, let token?) where tried.insert("valid").inserted:
+                await tokens.drop(token, for: used)
+            case (.scopes(let wanted)?, _, _) where wanted != scopes && tried.insert("scopes").inserted:
+                scopes = wanted
+            default:
+                if response.isSuccess { learnt[resource] = scopes }
+                let reply = AdapterReply(response: response, place: "\(name) (\(address.place))")
+                let hidden = secrets + (token.map { [$0.text] } ?? []) + (await tokens.texts)
+                if let failure = reply.failure(mayRepeat: mayRepeat, secrets: hidden, at: clock.now) { throw failure }
+                return reply
+            }
+        }
+    }
+
+    private func transmit(
+        _ request: AdapterRequest, _ address: HTTPAddress, _ token: ClientTokens.Token?, _ mayRepeat: Bool, _ notAfter: Timestamp?
+    ) async throws(Failure) -> HTTPResponse {
+        var headers = request.headers
+        if headers["Accept"] == nil { headers["Accept"] = "application/json, */*;q=0.5" }
+        if let token { headers["Authorization"] = "Bearer " + token.text }
+        do throws(TransportError) {
+            return try await http.send(
+                HTTPRequest(
+                    request.method, address, headers: headers, body: request.body ?? (request.method == "GET" ? nil : []),
+                    timeout: request.timeout, notAfter: notAfter))
+        } catch {
+            throw error.failure(changesSomething: !mayRepeat)
+        }
+    }
+}
+
+extension MobileFoundationConnection: CustomStringConvertible, CustomReflectable {
+    /// The name alone: the rest holds secrets.
+    public var description: String { "MobileFoundationConnection(\(name))" }
+    public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+}
+
+/// Which scopes resources have asked for, so that they need not ask again.
+///
+/// A class over a lock, because all who ask of a connection learn together.
+final class LearntScopes: Sendable {
+    private let scopes = Mutex<[String: Set<String>]>([:])
+    /// A rule that asks for another path each time must not fill the memory.
+    private static let capacity = 1000
+
+    subscript(resource: String) -> Set<String>? {
+        get { scopes.withLock { $0[resource] } }
+        set {
+            scopes.withLock { scopes in
+                if scopes.count >= Self.capacity, scopes[resource] == nil { scopes = [:] }
+                scopes[resource] = newValue
+            }
+        }
+    }
+}

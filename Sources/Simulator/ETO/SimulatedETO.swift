@@ -1,0 +1,165 @@
+import Synchronization
+
+/// ETO's web services to practise on: accounts, enterprises, sites, programs, and the responses to TouchPoints.
+///
+/// A class over a lock, because the server's tasks answer from it while tests change it. All methods are synchronous.
+public final class SimulatedETO: Sendable {
+    public struct Program: Sendable, Hashable {
+        public var id: Int
+        public var name: String
+        public var isDisabled: Bool
+
+        public init(_ id: Int, _ name: String, isDisabled: Bool = false) {
+            self.id = id
+            self.name = name
+            self.isDisabled = isDisabled
+        }
+    }
+
+    public struct Site: Sendable, Hashable {
+        public var id: Int
+        public var name: String
+        public var programs: [Program]
+
+        public init(_ id: Int, _ name: String, programs: [Program] = []) {
+            self.id = id
+            self.name = name
+            self.programs = programs
+        }
+    }
+
+    public struct Enterprise: Sendable, Hashable {
+        public var guid: String
+        public var name: String
+        public var sites: [Site]
+
+        public init(_ guid: String, _ name: String, sites: [Site]) {
+            self.guid = guid
+            self.name = name
+            self.sites = sites
+        }
+    }
+
+    /// A form that was filled in for a subject.
+    public struct Response: Sendable, Hashable {
+        public var id: Int
+        public var touchPoint: Int
+        public var subject: Int
+        public var program: Int?
+        /// Milliseconds since 1970 UTC.
+        public var created: Int64
+        /// What the elements hold, as JSON texts, by their numbers and in their order.
+        public var elements: [(id: Int, json: String)]
+
+        public static func == (left: Response, right: Response) -> Bool {
+            left.id == right.id && left.touchPoint == right.touchPoint && left.subject == right.subject
+                && left.program == right.program
+                && left.created == right.created && left.elements.elementsEqual(right.elements, by: ==)
+        }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+    }
+
+    /// How the real services differ from what one would hope.
+    public struct Habits: Sendable, Hashable {
+        /// What a request of a dead session meets: 500, 401, 400 or 200 with `Detail`.
+        public var deadSession = 500
+        /// Whether a list of nothing is an empty body instead of `[]`.
+        public var sendsNothing = false
+        /// Whether lists have the answers; otherwise only a single response has.
+        public var listsElements = true
+        /// Whether what was entered is written back as entered.
+        public var rewritesValues = false
+
+        public init() {}
+    }
+
+    public struct Counts: Sendable, Hashable {
+        public var logins = 0
+        public var failedLogins = 0
+        public var siteLogins = 0
+        public var programChanges = 0
+        public var added = 0
+    }
+
+    struct Session: Sendable {
+        var account: String
+        var enterprise: String
+        var site: Int
+        var program: Int?
+    }
+
+    struct State: Sendable {
+        var accounts: [String: String] = [:]
+        var enterprises: [Enterprise] = []
+        var responses: [Response] = []
+        var lastResponse = 5000
+        var habits = Habits()
+        var counts = Counts()
+        /// Tokens of the first step, with their accounts.
+        var visitors: [String: String] = [:]
+        var sessions: [String: Session] = [:]
+        var random: SeededRandom
+
+        mutating func guid() -> String {
+            let digits = Array(random.hex(32))
+            let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
+            return groups.map { String(digits[$0]) }.joined(separator: "-")
+        }
+    }
+
+    private let state: Mutex<State>
+    private let now: @Sendable () -> Int64
+
+    init(seed: UInt64, now: @escaping @Sendable () -> Int64) {
+        state = Mutex(State(random: SeededRandom(seed: seed)))
+        self.now = now
+    }
+
+    func change<Value>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
+
+    public func addAccount(_ email: String, password: String) { change { $0.accounts[email] = password } }
+    public func addEnterprise(_ enterprise: Enterprise) { change { $0.enterprises.append(enterprise) } }
+
+    public var habits: Habits {
+        get { change { $0.habits } }
+        set { change { $0.habits = newValue } }
+    }
+
+    public var counts: Counts { change { $0.counts } }
+    public var responses: [Response] { change { $0.responses } }
+
+    /// Adds a response as a person would; `elements` are JSON values by their elements' numbers.
+    @discardableResult
+    public func addResponse(
+        touchPoint: Int, subject: Int, program: Int? = nil, elements: [(id: Int, json: String)]
+    ) -> Response {
+        let created = now() / 1000
+        return change { state in
+            state.lastResponse += 1
+            let response = Response(
+                id: state.lastResponse, touchPoint: touchPoint, subject: subject, program: program, created: created,
+                elements: elements)
+            state.responses.append(response)
+            return response
+        }
+    }
+
+    public func changeResponse(_ id: Int, _ edit: (inout Response) -> Void) {
+        change { state in
+            if let place = state.responses.firstIndex(where: { $0.id == id }) { edit(&state.responses[place]) }
+        }
+    }
+
+    public func deleteResponse(_ id: Int) { change { $0.responses.removeAll { $0.id == id } } }
+
+    /// The account logs in to the web pages: its sessions with the services end.
+    public func logInToWebPages(_ email: String) {
+        change { state in state.sessions = state.sessions.filter { $0.value.account != email } }
+    }
+
+    /// Every token that was ever handed out and still works, and the enterprises' GUIDs: what nobody may read anywhere.
+    public var secrets: [String] {
+        change { Array($0.visitors.keys) + Array($0.sessions.keys) + $0.enterprises.map(\.guid) }
+    }
+}

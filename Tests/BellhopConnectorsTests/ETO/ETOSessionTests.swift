@@ -1,0 +1,232 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct ETOSessionTests {
+    let practice = ETOPractice()
+
+    private func list(_ connection: ETOConnection, subject: Int64 = 501) async throws {
+        _ = try await connection.session.send(.responses(of: 14, subject: subject))
+    }
+
+    @Test func `the whole chain is run once, and its tokens are sent with everything after it`() async throws {
+        try await practice.open { connection in for _ in 1...3 { try await list(connection) } }
+        #expect(practice.asked == ETOPractice.chain + Array(repeating: "ListTouchPointResponses", count: 3))
+        let last = try #require(practice.simulation.requests.all.last)
+        #expect(last.header("enterpriseGuid") == ETOPractice.enterprise)
+        #expect(last.header("securityToken")?.isEmpty == false)
+        #expect(last.query == "SubjectID=501&TouchPointID=14")
+        let site = try #require(practice.simulation.requests.matching(path: "/API/Security.svc/SSOSiteLogin").first)
+        #expect(site.path.hasSuffix("/0"))
+        #expect(practice.events.summary == ["login_event ok"])
+        #expect(practice.events.events.first?.data["user"] == "ada@example.com")
+    }
+
+    @Test(
+        arguments: [
+            (["enterprise": .string(ETOPractice.enterprise.uppercased())], "North"), (["site": "north"], "North"),
+            (["site": "South", "time_zone_offset": -300], "South"), (["enterprise": "Other House", "site": .null], "Only"),
+        ] as [(JSON.Object, String)])
+    func `enterprise and site are chosen by key or by name, or because there is one only`(
+        _ more: JSON.Object, _ site: String
+    ) async throws {
+        let name = try await practice.open(more) { try await $0.verifyLogin() }
+        #expect(name.hasPrefix("ada@example.com, "))
+        #expect(name.hasSuffix(", \(site)"))
+        if let offset = more["time_zone_offset"]?.asInt {
+            #expect(practice.simulation.requests.all.last?.path.hasSuffix("/\(offset)") == true)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["enterprise": "Nowhere"], "Shelter Network, Other House"), (["enterprise": .null], "`enterprise`"),
+            (["site": .null], "North, South"),
+            (["site": "99"], "North, South"),
+        ] as [(JSON.Object, String)])
+    func `a choice that cannot be made names what there is, and waits for a person`(
+        _ more: JSON.Object, _ words: String
+    ) async throws {
+        let failure = await failure { try await practice.open(more) { try await list($0) } }
+        #expect(failure?.remedy == .pauseConnection)
+        #expect(failure?.message.contains(words) == true)
+        #expect(practice.events.summary == ["login_event failed"])
+    }
+
+    @Test func `a wrong password is 200 with a token of zeros, tried once, also after a restart`() async throws {
+        try await practice.simulation.serve { address in
+            for _ in 1...2 {
+                let connection = try await ETOConnection(
+                    name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
+                for _ in 1...2 {
+                    let failure = await failure { try await list(connection) }
+                    #expect(failure?.reason == .unauthenticated)
+                    #expect(failure?.remedy == .pauseConnection)
+                    #expect(failure?.message.contains("bellhop login eto") == true)
+                }
+                try await connection.shutdown()
+            }
+        }
+        #expect(practice.eto.counts.failedLogins == 1)
+        #expect(practice.events.summary == ["login_event failed"])
+        try await practice.open { try await list($0) }
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a token that is not zero is no login when the status says otherwise`() async throws {
+        practice.simulation.faults.add(
+            .status(
+                200,
+                body: #"{"SSOAuthenticateResult": {"AuthStatusCode": 3, "SSOAuthToken": "11111111-1111-1111-1111-111111111111"}}"#
+            ),
+            "POST", path: "/API/Security.svc/SSOAuthenticate")
+        let failure = await failure { try await practice.open { try await list($0) } }
+        #expect(failure?.reason == .unauthenticated)
+        #expect(practice.simulation.requests.count() == 1)
+    }
+
+    @Test(arguments: [500, 401, 400, 200])
+    func `a login to the web pages ends the session, and the chain is run once more`(_ status: Int) async throws {
+        practice.eto.habits.deadSession = status
+        try await practice.open { connection in
+            try await list(connection)
+            practice.eto.logInToWebPages("ada@example.com")
+            try await list(connection)
+        }
+        #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
+        #expect(practice.asked.suffix(6) == ["ListTouchPointResponses"] + ETOPractice.chain + ["ListTouchPointResponses"])
+    }
+
+    @Test func `what fails again after a new login is left alone for longer each time, and nothing else is`() async throws {
+        practice.simulation.faults.add(
+            .status(500, body: "{}"), "GET", path: "/API/TouchPoint.svc/GetTouchPointResponse", times: nil)
+        try await practice.open { connection in
+            func fail() async -> Failure? {
+                await failure { _ = try await connection.session.send(.response("7", of: 14)) }
+            }
+            try await list(connection)
+            #expect(await fail()?.remedy == .retry(after: .seconds(5)))
+            let asked = practice.simulation.requests.count()
+            #expect(await fail()?.remedy == .retry(after: .seconds(5)))
+            #expect(practice.simulation.requests.count() == asked)
+            try await list(connection)
+            await practice.clock.advance(by: .seconds(5))
+            #expect(await fail()?.remedy == .retry(after: .seconds(10)))
+            await practice.clock.advance(by: .seconds(10))
+            #expect(await fail()?.remedy == .retry(after: .seconds(20)))
+        }
+    }
+
+    @Test(arguments: [400, 401, 500, 502])
+    func `a login that fails in disarray is tried again, later each time, and refuses no password`(_ status: Int) async throws {
+        practice.simulation.faults.add(
+            .status(status, body: #"{"Detail": "oops"}"#), path: "/API/Security.svc/GetSSOSites", times: nil)
+        try await practice.open { connection in
+            for pause in [5, 10, 20] {
+                let failure = await failure { try await list(connection) }
+                #expect(failure?.remedy == .retry(after: .seconds(pause)))
+                await practice.clock.advance(by: .seconds(pause))
+            }
+        }
+        #expect(practice.eto.counts.logins == 3)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a redirect is followed nowhere`() async throws {
+        practice.simulation.faults.add(.redirect(to: "https://evil.example.com/x"), path: "/API/Security.svc/GetSSOEnterprises")
+        let failure = await failure { try await practice.open { try await list($0) } }
+        #expect(failure?.reason == .refused)
+        #expect(failure?.message.contains("evil.example.com") == true)
+        #expect(practice.simulation.requests.count() == 2)
+    }
+
+    @Test func `the program is set before what needs it, again after another and after a new login`() async throws {
+        try await practice.open(["program": "housing"]) { connection in
+            try await list(connection)
+            try await list(connection)
+            var intake = ETOCall.responses(of: 14, subject: 501)
+            intake.program = .id(1)
+            _ = try await connection.session.send(intake)
+            practice.eto.logInToWebPages("ada@example.com")
+            try await list(connection)
+        }
+        let programs = practice.simulation.requests.matching("POST", path: "/API/Security.svc/UpdateCurrentProgram").map(\.text)
+        let (housing, intake) = (#"{"ProgramID":"2"}"#, #"{"ProgramID":"1"}"#)
+        // The third of housing met the dead session.
+        #expect(programs == [housing, intake, housing, housing])
+        #expect(practice.asked.count { $0 == "Forms" } == 2)
+    }
+
+    @Test func `a program that is not in use cannot be chosen`() async throws {
+        let failure = await failure { try await practice.open(["program": "Old"]) { try await list($0) } }
+        #expect(failure?.message.contains("Intake, Housing") == true)
+    }
+
+    @Test func `many ask at once, and one request runs at a time with one login`() async throws {
+        try await practice.open { connection in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for subject in 1...8 { group.addTask { try await list(connection, subject: Int64(subject)) } }
+                try await group.waitForAll()
+            }
+        }
+        #expect(practice.eto.counts.logins == 1)
+        #expect(practice.simulation.requests.count() == 4 + 8)
+    }
+
+    @Test func `enterprises and sites are listed to choose from`() async throws {
+        let (enterprises, sites) = try await practice.open(["enterprise": .null, "site": .null]) { connection in
+            let enterprises = try await connection.enterprises()
+            return (enterprises, try await connection.sites(of: enterprises[0]))
+        }
+        #expect(enterprises.map(\.name) == ["Shelter Network", "Other House"])
+        #expect(sites == [ETOChoice(key: "77", name: "North"), ETOChoice(key: "78", name: "South")])
+    }
+
+    @Test func `no secret is in any failure, event or note, whatever the services say`() async throws {
+        var texts: [String] = []
+        for path in [
+            "Security.svc/SSOAuthenticate", "Security.svc/GetSSOEnterprises", "Security.svc/GetSSOSites",
+            "Security.svc/SSOSiteLogin", "TouchPoint.svc",
+        ] {
+            for fault in [
+                Fault.status(500, body: #"{"Detail": "SECRETS"}"#), .status(200, body: #"{"Detail": "SECRETS"}"#),
+                .status(403, body: "SECRETS"),
+                .status(200, body: "SECRETS"), .resetAfter, .redirect(to: "/API/SECRETS"),
+            ] {
+                let practice = ETOPractice()
+                var secrets = practice.eto.secrets + [ETOPractice.password]
+                texts += try await practice.simulation.serve { address -> [String] in
+                    let connection = try await ETOConnection(
+                        name: "eto", settings: practice.settings(address, ["enterprise": .string(ETOPractice.enterprise)]),
+                        in: practice.environment)
+                    // Once in order, so that there are tokens to be told; then with the fault.
+                    try await list(connection)
+                    secrets = practice.eto.secrets + [ETOPractice.password]
+                    let all = secrets.joined(separator: " and ")
+                    let spoken: Fault =
+                        switch fault {
+                        case .status(let status, let body): .status(status, body: body.replacing("SECRETS", with: all))
+                        case .redirect(let place): .redirect(to: place.replacing("SECRETS", with: secrets[0]))
+                        default: fault
+                        }
+                    practice.eto.logInToWebPages("ada@example.com")
+                    practice.simulation.faults.add(spoken, path: "/API/" + path, times: nil)
+                    let failure = await failure { try await list(connection) }
+                    let source = try practice.source(connection)
+                    try await connection.shutdown()
+                    return [
+                        failure.map { "\($0)" } ?? "", "\(practice.events.events)", "\(practice.notebook.all)", "\(connection)",
+                        "\(source.scope)", connection.instance,
+                    ].map { text in
+                        for secret in practice.eto.secrets + secrets { #expect(!text.contains(secret), "\(path) \(fault)") }
+                        return text
+                    }
+                }
+            }
+        }
+        #expect(texts.contains { $0.contains(Redaction.mark) })
+    }
+}

@@ -1,0 +1,206 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct TouchPointActionTests {
+    let practice = ETOPractice()
+
+    private func delivery(_ more: JSON.Object = [:], occasion: String = "event/1") -> Delivery {
+        var arguments: JSON.Object = [
+            "touchpoint": "14", "subject": 501,
+            "elements": ["1006": "Seen by Bellhop", "12": ["date": "2026-01-05"], "30": ["choice": [1113, "1114"]], "20": 7],
+        ]
+        for (name, value) in more { arguments[name] = value.isNull ? nil : value }
+        return Delivery(
+            id: .init(occasion: Occasion.ID(occasion), rule: "visit", step: StepPath(index: 0), receiver: "eto"), revision: "1",
+            action: "touchpoint", arguments: .values(arguments), task: nil, lane: "visit", createdAt: practice.clock.now)
+    }
+
+    private func attempt(_ number: Int = 1, uncertain: Timestamp? = nil, claimed: Set<String> = []) -> Attempt {
+        Attempt(number: number, now: practice.clock.now, firstStarted: uncertain, lastUncertain: uncertain, claimed: claimed)
+    }
+
+    private func add(_ connection: ETOConnection, _ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
+        try await TouchPointAction(connection: connection).perform(delivery, attempt: attempt)
+    }
+
+    private func failing(_ connection: ETOConnection, _ delivery: Delivery, _ attempt: Attempt) async -> Failure? {
+        await failure { _ = try await add(connection, delivery, attempt) }
+    }
+
+    @Test func `a response is added with its answers in the forms of their types`() async throws {
+        let receipt = try await practice.open(["program": "2"]) { connection in
+            try await add(
+                connection,
+                delivery([
+                    "created": "2016-10-07T00:00:00Z",
+                    "files": ["138": ["name": "note.txt", "text": "hé"], "139": ["name": "b", "base64": "AP8="]],
+                ]), attempt())
+        }
+        let added = try #require(practice.eto.responses.first)
+        #expect(receipt == Receipt("200, response \(added.id)", reference: String(added.id)))
+        let request = try #require(practice.simulation.requests.matching("POST", path: "/API/TouchPoint.svc").first)
+        let body = try JSON.parse(request.body)
+        #expect(
+            body == [
+                "TouchPointResponse": [
+                    "TouchPointID": 14, "SubjectID": 501, "ResponseCreatedDate": "/Date(1475798400000)/", "ProgramID": 2,
+                    "ResponseElements": [
+                        ["ElementID": 1006, "ElementType": 5, "Value": "Seen by Bellhop"],
+                        ["ElementID": 12, "ElementType": 9, "Value": "01/05/2026"],
+                        [
+                            "ElementID": 30, "ElementType": 4,
+                            "ResponseElementChoices": [["TouchPointElementChoiceID": 1113], ["TouchPointElementChoiceID": 1114]],
+                        ], ["ElementID": 20, "ElementType": 5, "Value": "7"],
+                        [
+                            "ElementID": 138, "ElementType": 29, "Value": .null,
+                            "ResponseFileAttachment": ["FileName": "note.txt", "FileContent": [104, 195, 169]],
+                        ],
+                        [
+                            "ElementID": 139, "ElementType": 29, "Value": .null,
+                            "ResponseFileAttachment": ["FileName": "b", "FileContent": [0, 255]],
+                        ],
+                    ],
+                ]
+            ])
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test(
+        arguments: [Fault.resetAfter, .cutBody, .badGateway, .status(500, body: "{}"), .status(200, body: "{}")], [true, false])
+    func `an answer that is lost is looked for at once, and what is there is not added again`(
+        _ fault: Fault, _ listsElements: Bool
+    ) async throws {
+        practice.eto.habits.listsElements = listsElements
+        practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [(1006, #"{"ElementID": 1006, "Value": "Other"}"#)])
+        practice.simulation.faults.add(FaultRule(fault, method: "POST", path: "/API/TouchPoint.svc", takesEffect: true))
+        let receipt = try await practice.open { try await add($0, delivery(), attempt()) }
+        #expect(practice.eto.counts.added == 1)
+        #expect(receipt.summary.contains("found written"))
+        #expect(receipt.reference == String(practice.eto.responses[1].id))
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a request that never arrived is sent again, once nothing of ours can be at work`() async throws {
+        practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
+        try await practice.open { connection in
+            let one = delivery()
+            let start = practice.clock.now
+            let failure1 = await failing(connection, one, attempt())
+            #expect(failure1?.remedy == .unknownOutcome)
+            await practice.clock.advance(by: .seconds(60))
+            let early = await failing(connection, one, attempt(2, uncertain: start))
+            #expect(early?.remedy == .retry(after: .seconds(90)))
+            #expect(practice.eto.counts.added == 0)
+            await practice.clock.advance(by: .seconds(90))
+            _ = try await add(connection, one, attempt(3, uncertain: start))
+        }
+        #expect(practice.eto.counts.added == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `what arrived late is found by a later attempt and after a restart`() async throws {
+        let one = delivery()
+        let start = practice.clock.now
+        practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
+        practice.simulation.faults.add(.status(403, body: ""), "GET", path: "/API/TouchPoint.svc", skip: 1, times: 1)
+        try await practice.open { connection in
+            let failure2 = await failing(connection, one, attempt())
+            #expect(failure2?.remedy == .unknownOutcome)
+        }
+        await practice.clock.advance(by: .seconds(5))
+        let receipt = try await practice.open { try await add($0, one, attempt(2, uncertain: start)) }
+        #expect(receipt.summary.contains("found written by an earlier attempt"))
+        #expect(practice.eto.counts.added == 1)
+    }
+
+    @Test func `one that is new and says something else is for a person to judge, who may let it be sent`() async throws {
+        practice.eto.habits.rewritesValues = true
+        practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
+        try await practice.open { connection in
+            let one = delivery()
+            let start = practice.clock.now
+            let failure3 = await failing(connection, one, attempt())
+            #expect(failure3?.remedy == .unknownOutcome)
+            await practice.clock.advance(by: .seconds(200))
+            let held = await failing(connection, one, attempt(2, uncertain: start))
+            #expect(held?.remedy == .hold)
+            #expect(held?.message.contains(String(practice.eto.responses[0].id)) == true)
+            #expect(practice.eto.counts.added == 1)
+            _ = try await add(connection, one, attempt(1, uncertain: start))
+        }
+        #expect(practice.eto.counts.added == 2)
+    }
+
+    @Test func `a response that another delivery has to its name is not ours`() async throws {
+        practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
+        try await practice.open { connection in
+            let start = practice.clock.now
+            let mine = delivery()
+            let failure4 = await failing(connection, mine, attempt())
+            #expect(failure4?.remedy == .unknownOutcome)
+            await practice.clock.advance(by: .seconds(5))
+            let other = try await add(connection, delivery(occasion: "event/2"), attempt())
+            await practice.clock.advance(by: .seconds(200))
+            let reference = try #require(other.reference)
+            _ = try await add(connection, mine, attempt(2, uncertain: start, claimed: [reference]))
+        }
+        #expect(practice.eto.counts.added == 2)
+    }
+
+    @Test func `without a look beforehand an unknown outcome is never sent again by itself`() async throws {
+        practice.simulation.faults.add(.status(403, body: ""), "GET", path: "/API/TouchPoint.svc", times: nil)
+        practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
+        try await practice.open { connection in
+            let one = delivery()
+            let start = practice.clock.now
+            let failure5 = await failing(connection, one, attempt())
+            #expect(failure5?.remedy == .unknownOutcome)
+            await practice.clock.advance(by: .seconds(200))
+            let failure6 = await failing(connection, one, attempt(2, uncertain: start))
+            #expect(failure6?.remedy == .hold)
+        }
+        #expect(practice.eto.counts.added == 0)
+    }
+
+    @Test func `a refusal in words is one, with the words and without secrets`() async throws {
+        practice.simulation.faults.add(
+            .status(400, body: #"{"Detail": "Element 12 is not valid, token \#(ETOPractice.enterprise)"}"#), "POST",
+            path: "/API/TouchPoint.svc")
+        let failure = await failure { try await practice.open { _ = try await add($0, delivery(), attempt()) } }
+        #expect(failure?.remedy == .giveUp)
+        #expect(failure?.message.contains("Element 12 is not valid") == true)
+        #expect(failure?.message.contains(ETOPractice.enterprise) == false)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a session that died is renewed before anything is sent`() async throws {
+        try await practice.open { connection in
+            _ = try await add(connection, delivery(), attempt())
+            practice.eto.logInToWebPages("ada@example.com")
+            _ = try await add(connection, delivery(occasion: "event/2"), attempt())
+        }
+        #expect(practice.eto.counts.added == 2)
+        #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
+    }
+
+    @Test(
+        arguments: [
+            ["touchpoint": ""], ["subject": "0"], ["elements": .null], ["elements": ["x": "y"]], ["elements": ["1": ["a"]]],
+            ["elements": ["1": ["value": "a", "date": "b"]]], ["elements": ["1": ["date": "soon"]]],
+            ["elements": ["1": ["choice": []]]],
+            ["elements": ["1": ["value": 1, "colour": 2]]], ["created": "soon"], ["files": ["1": ["name": "a"]]],
+            ["files": ["1": ["name": "a", "base64": "!"]]], ["files": ["1": ["text": "a"]]],
+            ["files": ["1006": ["name": "a", "text": "a"]]],
+            ["files": ["1": ["name": "a", "text": .string(String(repeating: "a", count: 5 << 20 + 1))]]],
+        ] as [JSON.Object])
+    func `what no attempt can ever send is given up before anybody is asked`(_ more: JSON.Object) async throws {
+        let failure = await failure { try await practice.open { _ = try await add($0, delivery(more), attempt()) } }
+        #expect(failure?.reason == .badArguments)
+        #expect(failure?.remedy == .giveUp)
+        #expect(practice.simulation.requests.count() == 0)
+    }
+}

@@ -1,0 +1,116 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct TouchPointsSourceTests {
+    let practice = ETOPractice()
+    private static let elements: [(id: Int, json: String)] = [
+        (1006, #"{"ElementID": 1006, "ElementType": 5, "Value": "Called back"}"#),
+        (12, #"{"ElementID": 12, "ElementType": 9, "Value": "01/05/2026"}"#),
+        (20, #"{"ElementID": 20, "ElementType": 6, "Value": "7"}"#),
+        (30, #"{"ElementID": 30, "ElementType": 4, "ResponseElementChoices": [{"TouchPointElementChoiceID": 1113}]}"#),
+    ]
+
+    private func snapshots(_ source: TouchPointsSource) async throws -> [TaskKey: Snapshot] {
+        let listing = try await source.list(after: nil).listing
+        return try await source.details(of: listing.entries.map(\.key), in: listing).snapshots
+    }
+
+    @Test(arguments: [true, false])
+    func `responses are tasks and their answers fields, in the list or one by one`(_ listsElements: Bool) async throws {
+        practice.eto.habits.listsElements = listsElements
+        let response = practice.eto.addResponse(touchPoint: 14, subject: 501, program: 2, elements: Self.elements)
+        practice.eto.addResponse(touchPoint: 15, subject: 501, elements: Self.elements)
+        practice.eto.addResponse(touchPoint: 14, subject: 502, elements: Self.elements)
+        let snapshots = try await practice.open { connection in
+            let source = try practice.source(
+                connection,
+                [
+                    "title": "1006", "url": "https://eto.example.com/s/{SubjectID}/r/{id}",
+                    "fields": [
+                        "notes": 1006, "visit": ["element": 12, "type": "timestamp"], "score": ["element": 20, "type": "int"],
+                        "choice": 30, "missing": 99,
+                    ],
+                ])
+            return try await self.snapshots(source)
+        }
+        #expect(snapshots.keys.map(\.text) == [String(response.id)])
+        let task = try #require(snapshots.values.first)
+        #expect(task.number == String(response.id))
+        #expect(task.title == "Called back")
+        #expect(task.type == "Visit")
+        #expect(task.className == "touchpoint")
+        #expect(task.url == "https://eto.example.com/s/501/r/\(response.id)")
+        #expect(task.fields["created"] == .string(practice.clock.now.rfc3339))
+        #expect(task.fields["subject"] == 501)
+        #expect(task.fields["program"] == 2)
+        #expect(task.fields["notes"] == "Called back")
+        #expect(task.fields["visit"] == "2026-01-05T00:00:00.000000Z")
+        #expect(task.fields["score"] == 7)
+        #expect(task.fields["choice"] == "1113")
+        #expect(task.fields["missing"] == "")
+        #expect(practice.simulation.requests.count(path: "/API/TouchPoint.svc/GetTouchPointResponse") == (listsElements ? 0 : 1))
+    }
+
+    @Test(arguments: [true, false])
+    func `no responses are an empty list, said or not`(_ sendsNothing: Bool) async throws {
+        practice.eto.habits.sendsNothing = sendsNothing
+        let entries = try await practice.open { try await practice.source($0).list(after: nil).listing.entries }
+        #expect(entries.isEmpty)
+    }
+
+    @Test func `a changed answer is another fingerprint, and a response that is gone is told as gone`() async throws {
+        let one = practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
+        let two = practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
+        try await practice.open { connection in
+            let source = try practice.source(connection)
+            let before = try await source.list(after: nil)
+            practice.eto.changeResponse(one.id) {
+                $0.elements[0].json = #"{"ElementID": 1006, "ElementType": 5, "Value": "New"}"#
+            }
+            practice.eto.deleteResponse(two.id)
+            let after = try await source.list(after: nil)
+            #expect(before.fingerprint != after.fingerprint)
+            #expect(before.listing.entries[0].fingerprint != after.listing.entries[0].fingerprint)
+            let details = try await source.details(of: [TaskKey(String(one.id)), TaskKey(String(two.id))], in: after.listing)
+            #expect(details.snapshots[TaskKey(String(one.id))]?.fields["notes"] == "New")
+            #expect(details.departures == [TaskKey(String(two.id)): .gone])
+        }
+    }
+
+    @Test func `several subjects are one list, one request each`() async throws {
+        for subject in [501, 502, 503] { practice.eto.addResponse(touchPoint: 14, subject: subject, elements: Self.elements) }
+        try await practice.open { connection in
+            let two = try await practice.source(connection, ["subject": ["501", "503"]]).list(after: nil).listing
+            #expect(two.entries.count == 2)
+            let all = try await practice.source(connection, ["subject": "all"]).list(after: nil).listing
+            #expect(all.entries.count == 3)
+        }
+        #expect(
+            practice.simulation.requests.matching(path: "/API/TouchPoint.svc").map(\.query) == [
+                "SubjectID=501&TouchPointID=14", "SubjectID=503&TouchPointID=14", "TouchPointID=14",
+            ])
+    }
+
+    @Test func `half a list is none`() async throws {
+        practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
+        practice.simulation.faults.add(.truncatedJSON, path: "/API/TouchPoint.svc")
+        let failure = await failure { try await practice.open { _ = try await practice.source($0).list(after: nil) } }
+        #expect(failure?.reason == .badAnswer)
+    }
+
+    @Test(
+        arguments: [
+            (["touchpoint": "visit"], "touchpoint"), (["subject": []], "subject"), (["subject": ["x"]], "subject"),
+            (["subject": ["all", "1"]], "subject"), (["fields": ["subject": 5]], "fields.subject"), (["url": "/x"], "url"),
+        ] as [(JSON.Object, String)])
+    func `a setting that cannot be is told by its name`(_ more: JSON.Object, _ setting: String) async throws {
+        try await practice.open { connection in
+            let error = #expect(throws: ConnectorError.self) { _ = try practice.source(connection, more) }
+            #expect(error?.setting == setting)
+        }
+    }
+}
