@@ -29,6 +29,7 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -80,7 +81,7 @@ let package = Package(
             name: "BellhopConnectors",
             dependencies: [
                 "BellhopCore", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioFoundation, nioHTTP1, nioHTTPCompression,
-                nioPosix, nioSSL,
+                nioPosix, nioSSL, nioTLS,
             ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),

@@ -22,16 +22,19 @@ public enum Catalogue {
     ]
 
     public static let actions: [ActionManifest] = [
+        AttachAction.manifest,
         CommentAction.manifest,
+        CreateAction.manifest,
         LogAction.manifest,
         NotifyAction.manifest,
         TouchPointAction.manifest,
         AdapterAction.manifest,
+        UpdateAction.manifest,
         WebhookAction.manifest,
     ]
 
     /// Actions of the contract that are not built yet: refused by name.
-    public static let laterActions = ["update", "emit", "exec", "create", "attach", "rest"]
+    public static let laterActions = ["emit", "exec", "rest"]
 
     /// What is wrong inside of a source's settings that their types cannot say.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {

@@ -17,6 +17,9 @@ public protocol Connection: Sendable {
     /// What gets its tokens, where it logs in by OAuth.
     var oauth: OAuthClient? { get }
 
+    /// Looks at everything that `bellhop doctor` asks about, from the name of the host to each right that is needed; writes nothing.
+    func examine(_ needs: ConnectionNeeds) async -> [Finding]
+
     /// Closes what is open and waits for it; must be called once.
     func shutdown() async throws
 }
@@ -25,6 +28,10 @@ extension Connection {
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? { nil }
 
     public var oauth: OAuthClient? { nil }
+
+    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+        [Finding("connection", .unknown, "connections of this kind cannot be looked at yet")]
+    }
 
     public func verifyLogin() async throws(Failure) -> String {
         throw Failure(.badArguments, .giveUp, "This connection is of a kind that has no login.")

@@ -92,6 +92,11 @@ public struct Connectors: Sendable {
     /// A connection of its own type, for what only its kind can do; nil where it is of another.
     public func connection<Kind: Connection>(_ name: String, as kind: Kind.Type) -> Kind? { connections[name] as? Kind }
 
+    /// Looks at a connection as `bellhop doctor` does; nothing where there is none of the name.
+    public func examine(connection: String, _ needs: ConnectionNeeds) async -> [Finding] {
+        await connections[connection]?.examine(needs) ?? []
+    }
+
     /// Closes what is open; requests under way fail.
     public func shutdown() async { await Self.close(connections, direct) }
 

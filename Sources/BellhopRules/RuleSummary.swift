@@ -19,10 +19,12 @@ public struct RuleSummary: Sendable, Hashable {
     public var schedule: String?
     /// The kinds of its actions, in order.
     public var actions: [String]
+    /// What its actions need of connections, in order.
+    public var uses: [ActionUse]
 
     public init(
         name: String, file: String, line: Int, description: String?, types: [EventType], sources: [String], revision: String,
-        mode: Mode, schedule: String?, actions: [String]
+        mode: Mode, schedule: String?, actions: [String], uses: [ActionUse] = []
     ) {
         self.name = name
         self.file = file
@@ -34,5 +36,6 @@ public struct RuleSummary: Sendable, Hashable {
         self.mode = mode
         self.schedule = schedule
         self.actions = actions
+        self.uses = uses
     }
 }

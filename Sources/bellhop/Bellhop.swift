@@ -22,11 +22,11 @@ struct Bellhop: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Initialise.self, LogIn.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self, Deliveries.self,
-            Eval.self, Query.self, SecretCommand.self, SchemaCommand.self, Simulate.self,
+            Eval.self, Query.self, Doctor.self, SecretCommand.self, SchemaCommand.self, Simulate.self,
         ])
 
     /// Commands of the contract that are not built yet: refused by name.
-    static let later = ["doctor", "explain", "replay", "backtest", "silence", "forget"]
+    static let later = ["explain", "replay", "backtest", "silence", "forget"]
 
     static func main() async {
         do {

@@ -15,7 +15,7 @@ public final class HTTPConnection: HTTPExchange {
     private let client: HTTPClient
     /// Tells our certificate from another; nil without one.
     let certificateFingerprint: String?
-    private let clock: any AgentClock
+    let clock: any AgentClock
     private let limiter: RateLimiter?
 
     /// - Throws: when the `ca` file cannot be used.
@@ -131,7 +131,8 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    private static func tls(_ configuration: Configuration) throws(ConnectorError) -> TLSConfiguration {
+    /// How TLS is spoken: always verified.
+    static func tls(_ configuration: Configuration) throws(ConnectorError) -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         if let files = configuration.certificate { try show(files, in: &tls, of: configuration.name) }
         guard let ca = configuration.ca else { return tls }

@@ -53,5 +53,9 @@ public struct SlackConnection: MessageReceiver, Connection {
 
     public func action(_ kind: String) -> (any Action)? { kind == NotifyAction.manifest.kind ? NotifyAction(self) : nil }
 
+    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+        await NetworkExamination(configuration: http.configuration, address: hook.address, clock: http.clock).findings()
+    }
+
     public func shutdown() async throws { try await http.shutdown() }
 }

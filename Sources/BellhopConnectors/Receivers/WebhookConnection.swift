@@ -59,6 +59,10 @@ public struct WebhookConnection: MessageReceiver, Connection {
         }
     }
 
+    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+        await NetworkExamination(configuration: http.configuration, address: hook.address, clock: http.clock).findings()
+    }
+
     public func shutdown() async throws { try await http.shutdown() }
 }
 

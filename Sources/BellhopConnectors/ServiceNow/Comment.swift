@@ -4,7 +4,8 @@ public import BellhopCore
 struct Comment: Sendable, Hashable {
     enum Visibility: String, Sendable, Hashable { case `internal`, customer }
 
-    var task: TaskKey
+    var reference: TaskReference
+    var task: TaskKey { reference.key }
     /// For messages.
     var number: String
     var text: CommentText
@@ -25,7 +26,7 @@ struct Comment: Sendable, Hashable {
         guard let visibility = Visibility(rawValue: arguments["visibility"]?.asString ?? Visibility.internal.rawValue) else {
             throw Failure(.badArguments, .giveUp, "A comment's visibility is internal or customer.")
         }
-        self.task = task.key
+        reference = task
         number = task.number.isEmpty ? task.key.text : task.number
         self.text = CommentText(text)
         self.visibility = visibility
@@ -47,10 +48,15 @@ struct Comment: Sendable, Hashable {
                 method: "POST", target: "/api/x_snc_my_work/v1/tracker/task/\(task.text)/comment",
                 body: ["comment": .string(text.sent)], expecting: .data, notAfter: notAfter)
         case .customer:
-            ServiceNowCall(
-                method: "PATCH", target: "/api/now/v2/table/\(table)/\(task.text)?sysparm_fields=sys_id",
-                body: ["comments": .string(text.sent)], expecting: .record, notAfter: notAfter)
+            patch(table: table, notAfter: notAfter)
         }
+    }
+
+    /// Writes it through the Table API, in the journal it belongs in.
+    func patch(table: String, notAfter: Timestamp) -> ServiceNowCall {
+        ServiceNowCall(
+            method: "PATCH", target: "/api/now/v2/table/\(table)/\(task.text)?sysparm_fields=sys_id",
+            body: [element: .string(text.sent)], expecting: .record, notAfter: notAfter)
     }
 
     func receipt(_ summary: String, _ id: String?) -> Receipt {

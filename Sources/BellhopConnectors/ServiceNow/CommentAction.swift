@@ -1,38 +1,13 @@
 public import BellhopCore
 
-/// Writes a comment on a task, once: internal through the Task Tracker API, or for the customer to see through the Table API.
+/// Writes a comment on a task, once: internal through the Task Tracker API where there is one that takes it, else, and for the customer to
+/// see, through the Table API.
 ///
 /// The task is read first, for the tracker answers 201 to an unknown one. After an outcome that nobody knows the journal is read before
 /// anything is sent again, and not before the server's own time limit has passed, when a request of ours can no longer be at work. A 201
 /// alone is no proof either: access rules may have thrown the text away.
 public struct CommentAction: Action {
-    /// The times the action goes by.
-    public struct Times: Sendable, Hashable {
-        /// A comment that could not be sent so long after its attempt began is not sent by it any more.
-        public var start: Duration
-        /// The longest a request can be at work on the server (60 s by its quota for REST), and a margin.
-        public var server: Duration
-        /// By how much clocks of the server's own machines may differ.
-        public var skew: Duration
-        /// By how much our own clock may have been corrected between two attempts.
-        public var correction: Duration
-        /// How long to wait before each further look for a comment that the server says it has written.
-        public var looks: [Duration]
-
-        public init(
-            start: Duration = .seconds(30), server: Duration = .seconds(90), skew: Duration = .seconds(30),
-            correction: Duration = .seconds(900), looks: [Duration] = [.seconds(1), .seconds(3)]
-        ) {
-            self.start = start
-            self.server = server
-            self.skew = skew
-            self.correction = correction
-            self.looks = looks
-        }
-
-        /// After so long nothing that an attempt sent is at work any more.
-        var quiet: Duration { start + server }
-    }
+    public typealias Times = WriteTimes
 
     private let connection: ServiceNowConnection
     private let times: Times
@@ -45,17 +20,7 @@ public struct CommentAction: Action {
     }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        do throws(Failure) {
-            return try await proceed(delivery, attempt)
-        } catch {
-            // The last attempt failed for sure, but an earlier one may have written it: that is not dead.
-            guard case .retry = error.remedy, attempt.lastUncertain != nil, attempt.number >= delivery.retry.attempts else {
-                throw error
-            }
-            throw Failure(
-                error.reason, .hold,
-                error.message + " An earlier attempt may have written the comment: look there, then retry or drop the delivery.")
-        }
+        try await attempt.holding(delivery, "comment") { () async throws(Failure) in try await proceed(delivery, attempt) }
     }
 
     private func proceed(_ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
@@ -87,25 +52,11 @@ public struct CommentAction: Action {
         var table = "task"
         var serverTime: Timestamp?
         do throws(Failure) {
-            let reply = try await session.send(
-                .table(
-                    "task/\(comment.task.text)",
-                    [("sysparm_fields", "sys_id,sys_class_name"), ("sysparm_exclude_reference_link", "true")], expecting: .record)
-            )
-            guard FieldValue(reply.record["sys_id"])?.raw == comment.task.text else {
-                throw Failure(
-                    .badAnswer, .retry(after: nil), "\(place) answered with another task than the one that was asked for.")
-            }
-            let name = FieldValue(reply.record["sys_class_name"])?.raw ?? ""
-            if !name.isEmpty, name.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }) { table = name }
-            serverTime = reply.serverTime
+            let record = try await TaskRecord.read(comment.reference, fields: [], session)
+            table = record.table
+            serverTime = record.serverTime
         } catch  where error.reason == .forbidden {
             serverTime = try await checkList(for: comment)
-        } catch  where error.reason == .goneOrHidden {
-            throw Failure(
-                .goneOrHidden, .giveUp,
-                "The task \(comment.number) is not there any more, or hidden from this account; no comment was sent. (\(error.message))"
-            )
         }
         let now = connection.clock.now
         var since = serverTime ?? now
@@ -116,7 +67,7 @@ public struct CommentAction: Action {
             since = since - max(now - began, .zero) - times.correction
         }
         let search = Journal.Search(
-            task: comment.task, element: comment.element, text: comment.text,
+            task: comment.task, table: table, element: comment.element, text: comment.text,
             notBefore: since - times.skew, claimed: attempt.claimed)
         return Work(comment: comment, table: table, since: since, search: search, notAfter: attempt.now + times.start)
     }
@@ -177,7 +128,7 @@ public struct CommentAction: Action {
         }
         let reply: ServiceNowReply
         do {
-            reply = try await session.send(work.comment.call(table: work.table, notAfter: work.notAfter))
+            reply = try await send(work)
         } catch  where error.remedy == .unknownOutcome {
             guard let receipt = await lookAfter(error, work) else { throw error }
             try await keep(nil, of: delivery)
@@ -188,6 +139,15 @@ public struct CommentAction: Action {
             throw refusal
         }
         return try await confirm(work, reply, for: delivery, note)
+    }
+
+    /// Where the Task Tracker API is not installed, or not for this account, nothing was written by it: the record takes the note itself.
+    private func send(_ work: Work) async throws(Failure) -> ServiceNowReply {
+        do throws(Failure) {
+            return try await session.send(work.comment.call(table: work.table, notAfter: work.notAfter))
+        } catch  where work.comment.visibility == .internal && (error.reason == .apiMissing || error.reason == .forbidden) {
+            return try await session.send(work.comment.patch(table: work.table, notAfter: work.notAfter))
+        }
     }
 
     /// Looks at once after an outcome that nobody knows. A look that fails tells nothing; the next attempt looks again.

@@ -28,7 +28,7 @@ struct CommentText: Sendable, Hashable {
         return result + rest
     }
 
-    private static func normalized(_ text: String) -> String {
+    static func normalized(_ text: String) -> String {
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
             .map { line in
                 var line = line

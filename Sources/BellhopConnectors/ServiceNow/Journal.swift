@@ -15,6 +15,8 @@ struct Journal: Sendable {
     /// What is looked for.
     struct Search: Sendable {
         var task: TaskKey
+        /// The table of its class.
+        var table: String
         /// `work_notes` or `comments`.
         var element: String
         var text: CommentText
@@ -75,7 +77,7 @@ struct Journal: Sendable {
     /// be read only rules out what is older in every zone; else the text alone counts.
     private func lookAtTask(for search: Search) async throws(Failure) -> Finding {
         let call = ServiceNowCall.table(
-            "task/\(search.task.text)", [("sysparm_display_value", "all"), ("sysparm_fields", "comments,work_notes")],
+            "\(search.table)/\(search.task.text)", [("sysparm_display_value", "all"), ("sysparm_fields", "comments,work_notes")],
             expecting: .record)
         let history: String
         do throws(Failure) {

@@ -3,7 +3,8 @@ public import BellhopCore
 extension ServiceNowConnection {
     /// What bellhop.yaml may say of a connection of kind `servicenow`.
     public static let manifest = ConnectionManifest(
-        kind: "servicenow", role: .system, summary: "A ServiceNow instance.", actions: [CommentAction.manifest.kind],
+        kind: "servicenow", role: .system, summary: "A ServiceNow instance.",
+        actions: [CommentAction.manifest, UpdateAction.manifest, CreateAction.manifest, AttachAction.manifest].map(\.kind),
         settings: [
             Setting("instance", .text, required: true, "The instance's name (acme) or its whole address."),
             Setting(

@@ -109,9 +109,19 @@ public struct ServiceNowConnection: Connection {
 
     public func action(_ kind: String) -> (any Action)? {
         switch kind {
+        case AttachAction.manifest.kind: AttachAction(connection: self)
         case CommentAction.manifest.kind: CommentAction(connection: self)
+        case CreateAction.manifest.kind: CreateAction(connection: self)
+        case UpdateAction.manifest.kind: UpdateAction(connection: self)
         default: nil
         }
+    }
+
+    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+        let way = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
+        guard way.allSatisfy({ $0.verdict != .missing }) else { return way }
+        var examination = ServiceNowExamination(self, needs)
+        return way + (await examination.run())
     }
 
     /// Closes what is open and waits for it.

@@ -104,9 +104,10 @@ actor ServiceNowSession {
         }
         let address = base.with(target: call.target)
         var request = HTTPRequest(
-            call.method, address, headers: ["Accept": "application/json"], body: call.body?.encoded(),
+            call.method, address, headers: ["Accept": "application/json"], body: call.file?.bytes ?? call.body?.encoded(),
             timeout: call.timeout, notAfter: call.notAfter)
         if call.body != nil { request.headers["Content-Type"] = "application/json" }
+        if let file = call.file { request.headers["Content-Type"] = file.type }
         if let cookies = jar.header(for: address, at: clock.now) { request.headers["Cookie"] = cookies }
         for field in proof.fields { request.headers[field.name] = field.value }
         if let csrfToken { request.headers["X-UserToken"] = csrfToken }

@@ -56,11 +56,16 @@ public struct ActionManifest: Sendable, Hashable {
     public var kind: String
     public var summary: String
     public var receiver: Receiver
-    /// The argument that a bare text stands for: `comment: Thanks` is `comment: {text: Thanks}`.
+    /// The argument that stands for all: `comment: Thanks` is `comment: {text: Thanks}`, and `update: {state: 2}` is
+    /// `update: {fields: {state: 2}}`.
     public var shorthand: String?
     public var arguments: [Setting]
     /// True when it writes to a task: it needs one, and a task's writes have a budget.
     public var writesTask: Bool
+    /// True when it makes a task: rules that set each other off by it are stopped like those that write.
+    public var makesTask: Bool
+    /// Names that its `fields` do not take, each with what to do instead.
+    public var refusedFields: [String: String]
     /// True when its arguments become a message tree.
     public var isMessage: Bool
     /// How long after it was made a delivery is still sent, unless the step says otherwise.
@@ -68,7 +73,7 @@ public struct ActionManifest: Sendable, Hashable {
 
     public init(
         kind: String, summary: String, receiver: Receiver, shorthand: String? = nil, arguments: [Setting],
-        writesTask: Bool = false,
+        writesTask: Bool = false, makesTask: Bool = false, refusedFields: [String: String] = [:],
         isMessage: Bool = false, expires: Duration? = nil
     ) {
         self.kind = kind
@@ -77,6 +82,8 @@ public struct ActionManifest: Sendable, Hashable {
         self.shorthand = shorthand
         self.arguments = arguments
         self.writesTask = writesTask
+        self.makesTask = makesTask
+        self.refusedFields = refusedFields
         self.isMessage = isMessage
         self.expires = expires
     }

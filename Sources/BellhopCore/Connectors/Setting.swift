@@ -22,6 +22,8 @@ public struct Setting: Sendable, Hashable {
 public indirect enum SettingType: Sendable, Hashable {
     /// A text; a number or boolean written plainly counts with its own characters.
     case text
+    /// A text, a number, `true`, `false` or null; keeps its own type.
+    case scalar
     /// A text that is never printed.
     case secret
     /// The name of something declared elsewhere, never a template.

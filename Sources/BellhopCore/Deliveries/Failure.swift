@@ -45,6 +45,8 @@ public struct Failure: Error, Sendable, Hashable {
         case tooLarge = "too_large"
         case refused
         case notWritten = "not_written"
+        /// What it was to be done to is not as it was any more.
+        case movedOn = "moved_on"
         // What we wanted.
         case unrenderable, expired, budget
         /// An earlier step of the rule, one with `on_error: stop`, was given up.

@@ -67,7 +67,8 @@ extension Poller {
         for reading in readings where reading.wasStale && !reading.isAsKept {
             since = min(since, memory.known[reading.key]?.refreshed ?? .distantPast)
         }
-        let subjects = remembered.keys.map { scope.subject(of: $0) }
+        // A new task may be one that a rule made; the first poll of all tells of none.
+        let subjects = (memory.hasBaseline ? Array(asked) : Array(remembered.keys)).map { scope.subject(of: $0) }
         let writes =
             subjects.isEmpty
             ? [:] : try await storing { store throws(StoreError) in try await store.writes(to: subjects, since: since) }

@@ -47,6 +47,20 @@ final class EventFrame: Resolver {
             className: task.className, url: task.url, subject: event.subject)
     }
 
+    /// The fields of the event's own task as the event has them, by where the record has them: what a write can be made to depend on.
+    func seen(of target: WriteTarget) throws(RenderFailure) -> JSON.Object {
+        guard let json = event.data["task"], let task = Snapshot(json: json), task.key == target.key else {
+            throw RenderFailure("`unless_changed` is about the event's own task, and this writes to another")
+        }
+        var seen: JSON.Object = ["short_description": .string(task.title)]
+        // What only the list said of a task has no fields that were read.
+        if task.className.isEmpty { return seen }
+        for (name, value) in task.fields where !Change.bookkeeping.contains(name) {
+            seen[facts.paths[event.source]?[name] ?? name] = value
+        }
+        return seen
+    }
+
     func value(of slot: Slot) -> Value? { read(facts.readers[slot.id]) }
 
     /// Nobody knows how many tasks there are in a source that was never read: that is something else than none.
@@ -135,6 +149,8 @@ struct EventFacts: Sendable {
     var users: [String: String]
     /// The connection that a source reads from, to which writes to its tasks go.
     var connections: [String: String]
+    /// Where records have a source's fields.
+    var paths: [String: [String: String]]
     /// The type that `type(task)` shows.
     let anyTask = ObjectType("task", fields: [], otherFields: .dyn)
 
@@ -145,6 +161,11 @@ struct EventFacts: Sendable {
         readers = slots.all.map { SlotReader($0, types: types, groups: groups) }
         users = Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first }
         connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }
+        paths = Dictionary(
+            surroundings.sources.map { source in
+                (source.name, Dictionary(source.schema.fields.map { ($0.name, $0.path) }) { first, _ in first })
+            }
+        ) { first, _ in first }
     }
 
     /// The connection of a source; without a configuration they have the same name.

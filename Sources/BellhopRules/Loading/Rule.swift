@@ -36,7 +36,7 @@ final class Rule: Sendable {
         self.limit = limit
         self.steps = steps
         self.zone = zone
-        writesTasks = steps.contains { $0.action.writesTask }
+        writesTasks = steps.contains { $0.action.writesTask || $0.action.makesTask }
         stepsNeedTasks = steps.contains { $0.needs.contains(.tasks) }
     }
 

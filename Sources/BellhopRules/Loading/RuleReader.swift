@@ -73,7 +73,8 @@ struct RuleReader {
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler) }
         let throttle = mapping["throttle"].flatMap { self.throttle($0.value, &compiler) }
         problems.all += compiler.takeProblems()
-        var steps = StepReader(surroundings: surroundings, rule: name, compiler: compiler)
+        let writable = types.contains(where: \.hasTask) && !isVague ? sources : []
+        var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
         if mapping["do"] == nil {
             report("missing-key", "rule `\(name)` does nothing", at: node, help: "add `do:` and a list of actions")
@@ -91,7 +92,7 @@ struct RuleReader {
             name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: unique(types),
             sources: from, revision: Fingerprint(content: node.source.text(in: node.range)).hex,
             mode: settings.text("mode").flatMap(RuleSummary.Mode.init) ?? .live, schedule: trigger.schedule?.text,
-            actions: actions.map(\.action.kind))
+            actions: actions.map(\.action.kind), uses: actions.map { ActionUse($0, sources: sources) })
         return Rule(
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
             condition: condition, once: once, throttle: throttle, limit: Self.budget(settings), steps: actions,

@@ -6,13 +6,18 @@ import YAML
 struct StepReader {
     let surroundings: RuleSurroundings
     let rule: String
+    /// Those whose tasks the rule is about; empty where that is not known.
+    let sources: [RuleSurroundings.SourceFacts]
     var compiler: ExpressionCompiler
 
     private var file: String { compiler.file }
 
-    init(surroundings: RuleSurroundings, rule: String, compiler: ExpressionCompiler) {
+    init(
+        surroundings: RuleSurroundings, rule: String, sources: [RuleSurroundings.SourceFacts], compiler: ExpressionCompiler
+    ) {
         self.surroundings = surroundings
         self.rule = rule
+        self.sources = sources
         self.compiler = compiler
     }
 
@@ -68,6 +73,8 @@ struct StepReader {
         let settings = reader.settings(node, as: RuleKeys.step, of: "a step", besides: others)
         compiler.report(reader.diagnostics)
         let tree = arguments(pair.value, of: action)
+        checkFields(pair.value, of: action)
+        checkSources(of: action, pair)
         let receivers = receivers(of: action, tree, pair)
         let task = tree["task"].flatMap { action.writesTask ? ArgumentCompiler.compile($0, with: &compiler) : nil }
         if let task, !task.needs.isEmpty, let place = pair.value["task"] {
@@ -91,9 +98,8 @@ struct StepReader {
         var reader = SettingsReader<RawArgument>(file: file, hook: ArgumentCompiler.hook(file: file))
         let declared = RuleKeys.arguments(of: action)
         defer { compiler.report(reader.diagnostics) }
-        guard node.scalar != nil, let name = action.shorthand,
-            let setting = action.arguments.first(where: { $0.name == name })
-        else { return reader.read(node, as: declared, of: "`\(action.kind)`") }
+        guard let setting = action.shorthand(for: node) else { return reader.read(node, as: declared, of: "`\(action.kind)`") }
+        let name = setting.name
         let value = reader.read(node, as: setting)
         for other in action.arguments where other.required && other.name != name {
             reader.report(code: "missing-key", "`\(action.kind)` needs `\(other.name)`", at: node, help: other.summary)

@@ -5,6 +5,7 @@ extension SettingType {
     var wanted: String {
         switch self {
         case .text, .secret, .markdown: "a text"
+        case .scalar: "a text, a number, `true`, `false` or `null`"
         case .name: "a name"
         case .integer(let range):
             range == Int.min...Int.max ? "a whole number" : "a whole number from \(range.lowerBound) to \(range.upperBound)"
@@ -32,7 +33,7 @@ extension SettingType {
     /// The value that a scalar's text stands for, as ``Settings`` holds it.
     func value(of text: String) throws(SettingProblem) -> JSON {
         switch self {
-        case .text, .secret, .markdown, .expression: return .string(text)
+        case .text, .scalar, .secret, .markdown, .expression: return .string(text)
         case .name, .path:
             if text.isEmpty { throw SettingProblem("this is empty") }
             return .string(text)

@@ -114,6 +114,8 @@ public struct SettingsReader<Deferred: Sendable> {
             return either(node, types, setting)
         case .json:
             return json(node, setting)
+        case .scalar:
+            return scalar(node, setting)
         default:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
             if type == .secret, (try? TemplateText(scalar.text))?.whole == nil { hide(node, node) }
@@ -157,6 +159,13 @@ public struct SettingsReader<Deferred: Sendable> {
             case .string: return read(scalar, node, .json, setting)
             }
         }
+    }
+
+    private mutating func scalar(_ node: Node, _ setting: Setting) -> SettingsTree<Deferred>? {
+        guard let scalar = node.scalar else { return mismatch(node, .scalar, setting) }
+        if scalar.isAbsent { return mismatch(node, .scalar, setting, "`\(setting.name)` has no value; `\"\"` is an empty one") }
+        guard case .string = scalar.value else { return json(node, setting) }
+        return read(scalar, node, .scalar, setting)
     }
 
     private mutating func read(

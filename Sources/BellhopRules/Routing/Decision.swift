@@ -153,6 +153,7 @@ struct Decision {
         case .values(let templates):
             var values = JSON.Object()
             for template in templates { values[template.name] = try renderer.value(template.value) }
+            if let target, values["unless_changed"] == true { values["seen"] = .object(try frame.seen(of: target)) }
             arguments = .values(values)
         }
         var isFine = true

@@ -59,6 +59,10 @@ struct Renderer {
     private func read(_ value: Value, as type: SettingType) throws(RenderFailure) -> JSON {
         switch type {
         case .json, .map, .record: return value.asJSON(in: zone)
+        case .scalar:
+            let json = value.asJSON(in: zone)
+            if json.asArray == nil, json.asObject == nil { return json }
+            throw RenderFailure("a field takes one value, and this is \(value.typeName)")
         case .list(let element):
             guard case .list(let list) = value else { return .array([try read(value, as: element)]) }
             var items: [JSON] = []

@@ -72,11 +72,18 @@ public enum RuleSchema {
         for action in actions {
             var schema = SettingSchema.record(RuleKeys.arguments(of: action), isTemplated: true)
             schema["description"] = .string(action.summary)
-            if action.shorthand != nil { schema = ["oneOf": [["type": ["string", "number", "boolean"]], schema]] }
+            schema = orShort(schema, of: action, isTemplated: true)
             step["properties"]?[action.kind] = schema
         }
         step["oneOf"] = .array(actions.map { ["required": [.string($0.kind)]] })
         return step
+    }
+
+    /// The arguments of an action, or what may stand for all of them.
+    private static func orShort(_ schema: JSON, of action: ActionManifest, isTemplated: Bool) -> JSON {
+        guard let setting = action.arguments.first(where: { $0.name == action.shorthand }) else { return schema }
+        guard case .map = setting.type else { return ["oneOf": [["type": ["string", "number", "boolean"]], schema]] }
+        return ["anyOf": [SettingSchema.schema(setting, isTemplated: isTemplated), schema]]
     }
 
     // MARK: Tests
@@ -94,7 +101,7 @@ public enum RuleSchema {
         for action in actions {
             var arguments = SettingSchema.record(TestKeys.arguments(of: action))
             arguments["required"] = nil
-            if action.shorthand != nil { arguments = ["oneOf": [["type": ["string", "number", "boolean"]], arguments]] }
+            arguments = orShort(arguments, of: action, isTemplated: false)
             schema["properties"]?[action.kind] = arguments
         }
         schema["oneOf"] = .array(actions.map { ["required": [.string($0.kind)]] })

@@ -33,6 +33,7 @@ public enum SettingSchema {
         func orTemplate(_ schema: JSON) -> JSON { isTemplated ? ["anyOf": [schema, template]] : schema }
         switch type {
         case .text, .secret, .markdown: return ["type": ["string", "number", "boolean"]]
+        case .scalar: return ["type": ["string", "number", "boolean", "null"]]
         case .name, .path: return ["type": "string", "minLength": 1]
         case .expression: return ["$ref": "#/$defs/expression"]
         case .integer(let range):

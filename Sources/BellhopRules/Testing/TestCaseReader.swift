@@ -124,9 +124,9 @@ struct TestCaseReader {
         let settings = TestKeys.arguments(of: action)
         var arguments: JSON.Object = [:]
         var places: [String: Diagnostic.Place] = [:]
-        if pair.value.scalar != nil, let name = action.shorthand, let setting = settings.first(where: { $0.name == name }) {
-            arguments[name] = reader.read(pair.value, as: setting)?.json
-            places[name] = Diagnostic.Place(pair.value, file: file)
+        if let short = action.shorthand(for: pair.value), let setting = settings.first(where: { $0.name == short.name }) {
+            arguments[short.name] = reader.read(pair.value, as: setting)?.json
+            places[short.name] = Diagnostic.Place(pair.value, file: file)
         } else {
             arguments = reader.settings(pair.value, as: settings, of: "`\(action.kind)`").values
             for argument in pair.value.mapping?.pairs ?? [] {

@@ -45,14 +45,19 @@ extension SQL {
 
         static let references = """
             SELECT reference FROM delivery
-            WHERE subject = :subject AND action IN ('comment', 'update') AND reference IS NOT NULL AND id <> :id
+            WHERE subject = :subject AND action IN ('comment', 'update', 'attach') AND reference IS NOT NULL AND id <> :id
             """
 
-        /// The highest hop of what was written to a task, or may have been.
+        /// The highest hop of what was written to a task, or may have been, and of what made it.
         static let writes = """
-            SELECT max(hop) FROM delivery
-            WHERE subject = :subject AND action IN ('comment', 'update')
-                AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
+            SELECT max(hop) FROM (
+                SELECT hop FROM delivery
+                WHERE subject = :subject AND action IN ('comment', 'update', 'attach')
+                    AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
+                UNION ALL
+                SELECT hop FROM delivery
+                WHERE reference = :subject AND action = 'create' AND state = 'done' AND finished >= :since
+            )
             """
 
         /// The comments among them, with what they say. One that was refused for good without a doubt was never written.

@@ -104,7 +104,9 @@ enum Schema {
         CREATE INDEX delivery_bars ON delivery (lane, rule) WHERE bars = 1;
         CREATE INDEX delivery_paused ON delivery (receiver) WHERE paused = 1;
         -- Finds what was written to a task.
-        CREATE INDEX delivery_write ON delivery (subject) WHERE action IN ('comment', 'update');
+        CREATE INDEX delivery_write ON delivery (subject) WHERE action IN ('comment', 'update', 'attach');
+        -- Finds who made a task: the reference of such a delivery is the task's subject.
+        CREATE INDEX delivery_made ON delivery (reference) WHERE action = 'create';
 
         -- What waits for what, by their ids: of deliveries that wait, and of those dropped because one they waited for was given up.
         CREATE TABLE delivery_wait (

@@ -61,7 +61,7 @@ extension Session {
         try statement.run()
     }
 
-    /// The highest hop of what was written to each of these tasks, or may have been, since then.
+    /// The highest hop of what was written to each of these tasks, or may have been, or made it, since then.
     func writes(to subjects: [String], since: Timestamp) throws -> [String: Int] {
         var statement = try prepare(SQL.Deliveries.writes)
         var hops: [String: Int] = [:]

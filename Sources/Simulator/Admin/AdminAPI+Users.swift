@@ -37,7 +37,12 @@ extension AdminAPI {
         if let value = try form.choice("work_notes", SimulatedUser.Writing.self) { user.workNotes = value }
         if let value = try form.choice("comments", SimulatedUser.Writing.self) { user.comments = value }
         if let value = try form.choice("updates", SimulatedUser.Writing.self) { user.updates = value }
+        if let value = try form.choice("creates", SimulatedUser.Writing.self) { user.creates = value }
+        if let value = try form.choice("attachments", SimulatedUser.Reading.self) { user.attachments = value }
         if let value = try form.texts("hidden_fields") { user.hiddenFields = Set(value) }
+        if let value = try form.texts("read_only_fields") { user.readOnlyFields = Set(value) }
+        if let value = try form.texts("roles") { user.roles = value }
+        if let value = try form.text("time_zone") { user.timeZone = value }
     }
 
     func receivers(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {

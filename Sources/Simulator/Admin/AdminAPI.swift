@@ -13,7 +13,8 @@ struct AdminAPI: Sendable {
                 "probability": 1, "takes_effect": false}     times: null has no end
                faults: \(Fault.names.joined(separator: ", "))
                too_many_requests takes retry_after (s), retry_after_date (s ahead) or rate_limit_reset (s ahead);
-               slow takes milliseconds; redirect takes to; status takes status and body
+               slow takes milliseconds; redirect takes to; status takes status and body;
+               business_rule takes field and value
         DELETE /simulator/faults[/{id}]       one rule, or all
         GET    /simulator/tasks               all tasks, raw values
         POST   /simulator/tasks               {"table": "incident", "title": "…", "priority": 3, "assigned_to": "user name",
@@ -27,8 +28,9 @@ struct AdminAPI: Sendable {
         GET    /simulator/users               never with passwords
         POST   /simulator/users               {"user_name": "…", "password": "…", "name": "…", "email": "…"}
         PATCH  /simulator/users/{user_name}   password, language (en, de), active, utc_offset, may_use_tracker; tasks, journal,
-                                              users: allowed, hidden or forbidden; work_notes, comments, updates: allowed,
-                                              ignored or refused; hidden_fields: ["column"]
+                                              users, attachments: allowed, hidden or forbidden; work_notes, comments,
+                                              updates, creates: allowed, ignored or refused; hidden_fields,
+                                              read_only_fields: ["column"]; roles: ["name"]; time_zone
         DELETE /simulator/sessions[?user=…]   ends them
         PATCH  /simulator/settings            session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker,
                                               sessions_end_with_token, missing_user_token: ignored, told or intercepted

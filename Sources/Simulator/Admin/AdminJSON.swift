@@ -13,7 +13,10 @@ extension SimulatedUser {
             "active": .bool(isActive), "language": .string(language.rawValue), "utc_offset": .int(utcOffset),
             "may_use_tracker": .bool(mayUseTracker), "tasks": .string(tasks.rawValue), "journal": .string(journal.rawValue),
             "users": .string(users.rawValue), "work_notes": .string(workNotes.rawValue), "comments": .string(comments.rawValue),
-            "updates": .string(updates.rawValue), "hidden_fields": .array(hiddenFields.sorted().map(JSON.string)),
+            "updates": .string(updates.rawValue), "creates": .string(creates.rawValue),
+            "attachments": .string(attachments.rawValue), "hidden_fields": .array(hiddenFields.sorted().map(JSON.string)),
+            "read_only_fields": .array(readOnlyFields.sorted().map(JSON.string)), "roles": .array(roles.map(JSON.string)),
+            "time_zone": .string(timeZone),
         ]
     }
 }

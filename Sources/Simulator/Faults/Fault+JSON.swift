@@ -4,11 +4,11 @@ extension Fault {
         .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin, .cutBody, .truncatedJSON,
         .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries, .uncounted,
         .blankTaskOnBadID,
-        .nothingWritten, .commentRefused,
+        .nothingWritten, .commentRefused, .dataPolicy,
     ]
 
     /// All names that the admin endpoint knows.
-    static let names = ["too_many_requests", "slow", "redirect", "status"] + plain.map(\.name)
+    static let names = ["too_many_requests", "slow", "redirect", "status", "business_rule"] + plain.map(\.name)
 
     var name: String {
         switch self {
@@ -36,6 +36,8 @@ extension Fault {
         case .blankTaskOnBadID: "blank_task_on_bad_id"
         case .nothingWritten: "nothing_written"
         case .commentRefused: "comment_refused"
+        case .dataPolicy: "data_policy"
+        case .businessRule: "business_rule"
         }
     }
 
@@ -49,10 +51,12 @@ extension Fault {
         case .redirect(let address): [.init(name: "to", value: .string(address))]
         case .status(let status, let body):
             [.init(name: "status", value: .int(status)), .init(name: "body", value: .string(body))]
+        case .businessRule(let field, let value):
+            [.init(name: "field", value: .string(field)), .init(name: "value", value: .string(value))]
         case .tooManyRequests(.unsaid), .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken,
-            .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused:
+            .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy:
             []
         }
     }
@@ -74,6 +78,9 @@ extension Fault {
         case "redirect": self = .redirect(to: try form.required("to", try form.text("to")))
         case "status":
             self = .status(try form.required("status", try form.int("status")), body: try form.text("body") ?? "")
+        case "business_rule":
+            self = .businessRule(
+                field: try form.required("field", try form.text("field")), value: try form.text("value") ?? "")
         default:
             guard let known = Fault.plain.first(where: { $0.name == name }) else {
                 throw AdminProblem(message: "no fault '\(name)'; known: \(Fault.names.joined(separator: ", "))")

@@ -21,7 +21,7 @@ extension Fault {
         case .redirect(let address): return Reply(302).with("Location", address)
         case .status(let status, let body): return .text(status, body)
         case .slow, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost,
-            .sameToken, .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused:
+            .sameToken, .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy, .businessRule:
             return nil
         }
     }
@@ -37,7 +37,7 @@ extension Fault {
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
             .redirect, .status, .slow, .cutBody, .resetBefore, .resetAfter, .emptyList, .sessionLost, .sameToken, .sloppyQueries,
             .uncounted,
-            .blankTaskOnBadID, .nothingWritten, .commentRefused:
+            .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy, .businessRule:
             return reply
         }
     }

@@ -62,6 +62,10 @@ public enum Fault: Sendable, Hashable {
     case nothingWritten
     /// A comment is refused with 400 `Error updating comments`.
     case commentRefused
+    /// A write through the Table API is refused with 403: a data policy wants a field that it does not set.
+    case dataPolicy
+    /// A rule of the instance puts another value in a field that a write sets.
+    case businessRule(field: String, value: String)
 
     /// When in a request's life the fault acts.
     enum Role { case delay, quirk, ending }
@@ -70,7 +74,7 @@ public enum Fault: Sendable, Hashable {
         switch self {
         case .slow: .delay
         case .emptyList, .sessionLost, .sameToken, .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten,
-            .commentRefused:
+            .commentRefused, .dataPolicy, .businessRule:
             .quirk
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
             .redirect, .status, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled:

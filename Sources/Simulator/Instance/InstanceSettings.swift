@@ -29,6 +29,10 @@ public struct InstanceSettings: Sendable, Hashable {
         /// 302 to `security_interceptor.do`.
         case intercepted
     }
+    /// Whether `sys_attachment` tells the hash of each file.
+    public var hashesAttachments = true
+    /// What `X-RateLimit-Limit` says of the Table API; nil on an instance without rules for it.
+    public var rateLimit: Int?
 
     public init() {}
 }

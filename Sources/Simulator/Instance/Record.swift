@@ -24,6 +24,19 @@ extension World {
         case "sys_journal_field":
             guard let tasks = keys["element_id"] else { return journal.map(record) }
             return tasks.flatMap { journal(of: $0) }.map(record)
+        case "sys_attachment": return attachments.map(record)
+        case "sys_user_has_role":
+            return userOrder.compactMap { users[$0] }.flatMap { user in
+                user.roles.map { role in
+                    Record(
+                        table: table, id: "\(role).\(user.id)",
+                        values: ["sys_id": "\(role).\(user.id)", "user": user.id, "role": role, "state": "active"])
+                }
+            }
+        case "sys_user_role":
+            return Set(users.values.flatMap(\.roles)).sorted().map {
+                Record(table: table, id: $0, values: ["sys_id": $0, "name": $0])
+            }
         case "sys_dictionary": return World.dictionary
         case "sys_choice": return World.choices
         case "sys_db_object": return World.objects
@@ -46,9 +59,19 @@ extension World {
     private func record(_ user: SimulatedUser) -> Record {
         let values = [
             "sys_id": user.id, "user_name": user.userName, "name": user.name, "email": user.email,
-            "active": user.isActive ? "true" : "false",
+            "active": user.isActive ? "true" : "false", "time_zone": user.timeZone,
         ]
         return Record(table: "sys_user", id: user.id, values: values)
+    }
+
+    private func record(_ attachment: SimulatedAttachment) -> Record {
+        let values = [
+            "sys_id": attachment.id, "sys_created_on": CivilTime.text(attachment.time),
+            "sys_updated_on": CivilTime.text(attachment.time), "sys_created_by": attachment.author,
+            "file_name": attachment.name, "table_name": attachment.table, "table_sys_id": attachment.task,
+            "content_type": attachment.type, "size_bytes": String(attachment.bytes.count), "hash": attachment.hash,
+        ]
+        return Record(table: "sys_attachment", id: attachment.id, values: values)
     }
 
     private func record(_ entry: JournalEntry) -> Record {

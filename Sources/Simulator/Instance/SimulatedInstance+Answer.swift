@@ -130,7 +130,12 @@ extension SimulatedInstance.State {
         for prefix in [["api", "now", "table"], ["api", "now", "v1", "table"], ["api", "now", "v2", "table"]]
         where path.starts(with: prefix) {
             let target = Array(path.dropFirst(prefix.count))
-            return table(target, request, version: prefix[2], user: user, quirks: quirks, at: now)
+            var reply = table(target, request, version: prefix[2], user: user, quirks: quirks, at: now)
+            if let limit = settings.rateLimit { reply.set("X-RateLimit-Limit", String(limit)) }
+            return reply
+        }
+        if path.starts(with: ["api", "now", "attachment"]) {
+            return attachment(Array(path.dropFirst(3)), request, user: user, quirks: quirks, at: now)
         }
         return .error(400, "Requested URI does not represent any resource", detail: nil)
     }

@@ -76,6 +76,14 @@ extension SimulatedInstance {
         }
     }
 
+    /// The files at a task, by sys_id or number, in the order of attaching.
+    public func attachments(of key: String) -> [SimulatedAttachment] {
+        read { state in
+            let id = state.world.task(matching: key)?.id
+            return state.world.attachments.filter { $0.task == id }
+        }
+    }
+
     /// All comments and work notes in the order of writing.
     public var journal: [JournalEntry] { read(\.world.journal) }
 

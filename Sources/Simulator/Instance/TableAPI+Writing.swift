@@ -4,65 +4,123 @@ extension SimulatedInstance.State {
         _ id: String, table: String, _ request: ReceivedRequest, shape: FieldShape, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
         let user = shape.user
-        guard Schema.isTask(table) else {
-            return .error(403, "Operation Failed", detail: "ACL Exception Update Failed due to security constraints")
-        }
+        guard Schema.isTask(table) else { return Self.refusedUpdate }
         if let refusal = wrongBodyType(request) { return refusal }
         guard let task = world.tasks[id], table == "task" || task.table == table, !user.hiddenTasks.contains(id),
             user.tasks != .hidden
         else {
             return .error(404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
         }
-        let changes: [(Field, String)]
-        do { changes = try fields(of: request, task: task, sloppy: quirks.contains(.sloppyQueries)) } catch {
+        let changes: [Change]
+        do { changes = try self.changes(request, table: task.table, shape: shape, quirks: quirks) } catch {
             return .error(400, "Simulator: \(error.message)", detail: nil)
         }
-        let refused = changes.contains { field, _ in writing(field, by: user) == .refused }
-        guard !refused, user.tasks != .forbidden else {
-            return .error(403, "Operation Failed", detail: "ACL Exception Update Failed due to security constraints")
-        }
+        if quirks.contains(.dataPolicy) { return Self.refusedByPolicy }
+        let refused = changes.contains { writing($0.field, by: user) == .refused }
+        guard !refused, user.tasks != .forbidden else { return Self.refusedUpdate }
         if !quirks.contains(.nothingWritten) {
-            let written = changes.filter { writing($0.0, by: user) == .allowed }
-            let values = written.filter { $0.0.kind != .journal }.map { ($0.0.name, $0.1) }
+            let written = changes.filter { writing($0.field, by: user) == .allowed }
+            let values = written.filter { $0.field.kind != .journal }.map { ($0.field.name, $0.value) }
             let updated = world.update(id, set: Dictionary(values) { $1 }, by: user.userName, at: now)
-            var isTouched = updated?.updates != task.updates
-            for (field, text) in written {
-                if !text.isEmpty, let kind = JournalEntry.Kind(rawValue: field.name) {
-                    world.note(text, kind, on: id, by: user.userName, at: now, touching: !isTouched)
-                    isTouched = true
-                }
+            note(written, on: id, by: user, touching: updated?.updates == task.updates, at: now)
+        }
+        return record(id, in: table, shape: shape, status: 200)
+    }
+
+    /// POST of a task: 201 with the record and its address.
+    mutating func create(
+        in table: String, _ request: ReceivedRequest, shape: FieldShape, quirks: Set<Fault>, at now: Int64
+    ) -> Reply {
+        let user = shape.user
+        if let refusal = wrongBodyType(request) { return refusal }
+        guard Schema.isTask(table), user.creates != .refused, user.tasks != .forbidden else {
+            return .error(403, "Operation Failed", detail: "ACL Exception Insert Failed due to security constraints")
+        }
+        let changes: [Change]
+        do { changes = try self.changes(request, table: table, shape: shape, quirks: quirks) } catch {
+            return .error(400, "Simulator: \(error.message)", detail: nil)
+        }
+        if quirks.contains(.dataPolicy) { return Self.refusedByPolicy }
+        let written = changes.filter { writing($0.field, by: user) == .allowed }
+        let values = written.filter { $0.field.kind != .journal }.map { ($0.field.name, $0.value) }
+        let task = world.add(
+            NewTask(table, title: "", openedBy: user.userName, fields: Dictionary(values) { $1 }), at: now)
+        note(written, on: task.id, by: user, touching: false, at: now)
+        return record(task.id, in: table, shape: shape, status: 201)
+            .with("Location", "\(shape.uri)api/now/table/\(table)/\(task.id)")
+    }
+
+    private static let refusedUpdate = Reply.error(
+        403, "Operation Failed", detail: "ACL Exception Update Failed due to security constraints")
+
+    private static let refusedByPolicy = Reply.error(
+        403, "Operation Failed", detail: "Data Policy Exception: The following fields are mandatory: Resolution code")
+
+    /// A column and the raw value that a write gives it.
+    private struct Change {
+        var field: Field
+        var value: String
+    }
+
+    private mutating func note(
+        _ changes: [Change], on id: String, by user: SimulatedUser, touching: Bool, at now: Int64
+    ) {
+        var touching = touching
+        for change in changes {
+            if !change.value.isEmpty, let kind = JournalEntry.Kind(rawValue: change.field.name) {
+                world.note(change.value, kind, on: id, by: user.userName, at: now, touching: touching)
+                touching = false
             }
         }
+    }
+
+    private func record(_ id: String, in table: String, shape: FieldShape, status: Int) -> Reply {
         var after = shape
         after.world = world
         guard let record = world.record(id, in: table) else { return Reply(204) }
-        return .json(200, ["result": after.row(record, table: table)])
+        return .json(status, ["result": after.row(record, table: table)])
     }
 
     private func writing(_ field: Field, by user: SimulatedUser) -> SimulatedUser.Writing {
-        switch field.name {
+        if user.readOnlyFields.contains(field.name) { return .ignored }
+        return switch field.name {
         case "work_notes": user.workNotes
         case "comments": user.comments
         default: user.updates
         }
     }
 
-    private func fields(
-        of request: ReceivedRequest, task: SimulatedTask, sloppy: Bool
-    ) throws(QueryProblem) -> [(Field, String)] {
+    private func changes(
+        _ request: ReceivedRequest, table: String, shape: FieldShape, quirks: Set<Fault>
+    ) throws(QueryProblem) -> [Change] {
         let body: JSON
         do { body = try JSONReader.read(request.body) } catch {
             throw QueryProblem(message: "the body is no JSON: \(error.message) at byte \(error.offset)")
         }
         guard let members = body.members else { throw QueryProblem(message: "the body is no JSON object") }
-        var changes: [(Field, String)] = []
+        var changes: [Change] = []
         for member in members {
-            guard let field = Schema.tables[task.table]?[member.name], !field.isSystem, let text = member.value.scalarText else {
-                if sloppy { continue }
-                throw QueryProblem(message: "'\(member.name)' cannot be written on table '\(task.table)'")
+            guard let field = Schema.tables[table]?[member.name], !field.isSystem, let text = member.value.scalarText else {
+                if quirks.contains(.sloppyQueries) { continue }
+                throw QueryProblem(message: "'\(member.name)' cannot be written on table '\(table)'")
             }
-            changes.append((field, text))
+            var value = shape.parameters.inputsDisplay ? shape.raw(of: text, field, in: table) : text
+            for case .businessRule(let name, let other) in quirks where name == field.name { value = other }
+            changes.append(Change(field: field, value: value))
         }
         return changes
+    }
+}
+
+extension FieldShape {
+    /// The raw value that a display value stands for: a choice's label, a record's name, a time in the user's zone.
+    func raw(of text: String, _ field: Field, in table: String) -> String {
+        switch field.kind {
+        case .choice: Schema.choices(of: field.name, in: table).first { $0.label == text }?.value ?? text
+        case .reference(let target):
+            world.records(of: target, keys: [:]).first { displayName($0.id, in: target) == text }?.id ?? text
+        case .dateTime: CivilTime.read(text).map { CivilTime.text($0 - Int64(user.utcOffset) * CivilTime.minute) } ?? text
+        case .string, .integer, .boolean, .identifier, .className, .journal: text
+        }
     }
 }

@@ -1,4 +1,4 @@
-/// The Table API: `/api/now/[v1/|v2/]table/{table}[/{sys_id}]`, reading, and writing to tasks.
+/// The Table API: `/api/now/[v1/|v2/]table/{table}[/{sys_id}]`, reading, and writing to tasks and making them.
 extension SimulatedInstance.State {
     mutating func table(
         _ path: [String], _ request: ReceivedRequest, version: String, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
@@ -22,6 +22,7 @@ extension SimulatedInstance.State {
         case ("GET", _), ("HEAD", _): return record(path[1], table: table, shape: shape)
         case ("PATCH", 2), ("PUT", 2):
             return write(path[1], table: table, request, shape: shape, quirks: quirks, at: now)
+        case ("POST", 1): return create(in: table, request, shape: shape, quirks: quirks, at: now)
         default: return .error(405, "Method not supported", detail: nil)
         }
     }
@@ -35,11 +36,12 @@ extension SimulatedInstance.State {
         case "sys_journal_field": user.journal
         case "sys_user": user.users
         case "sys_dictionary", "sys_choice", "sys_db_object": user.dictionary
+        case "sys_attachment": user.attachments
         default: .allowed
         }
     }
 
-    private func rows(
+    func rows(
         _ table: String, _ request: ReceivedRequest, version: String, shape: FieldShape, quirks: Set<Fault>
     ) -> Reply {
         let user = shape.user

@@ -11,6 +11,8 @@ struct TableParameters: Sendable {
     var showsLinks = true
     var counts = true
     var showsPages = true
+    /// Whether the values of a write are display values.
+    var inputsDisplay = false
     /// `name=value` pairs, which compare display values as well.
     var pairs: [(path: FieldPath, value: String)] = []
 
@@ -38,7 +40,7 @@ struct TableParameters: Sendable {
             case "sysparm_no_count": counts = try !TableParameters.flag(value, name)
             case "sysparm_suppress_pagination_header": showsPages = try !TableParameters.flag(value, name)
             case "sysparm_input_display_value":
-                if try TableParameters.flag(value, name) { throw QueryProblem(message: "\(name)=true is not simulated") }
+                inputsDisplay = try TableParameters.flag(value, name)
             case _ where TableParameters.ignored.contains(name): continue
             case _ where name.hasPrefix("sysparm_"):
                 if !sloppy { throw QueryProblem(message: "unknown query parameter '\(name)'") }

@@ -56,7 +56,18 @@ enum Schema {
     private static let others: [String: [Field]] = [
         "sys_user": bookkeeping + [
             Field("user_name", .string, "User ID"), Field("name", .string, "Name"), Field("email", .string, "Email"),
-            Field("active", .boolean, "Active"),
+            Field("active", .boolean, "Active"), Field("time_zone", .string, "Time zone"),
+            Field("date_format", .string, "Date format"),
+        ],
+        "sys_user_has_role": [
+            Field("sys_id", .identifier, "Sys ID"), Field("user", .reference("sys_user"), "User"),
+            Field("role", .reference("sys_user_role"), "Role"), Field("state", .string, "State"),
+        ],
+        "sys_user_role": [Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name")],
+        "sys_attachment": bookkeeping + [
+            Field("file_name", .string, "File name"), Field("table_name", .string, "Table name"),
+            Field("table_sys_id", .string, "Table sys ID"), Field("content_type", .string, "Content type"),
+            Field("size_bytes", .integer, "Size bytes"), Field("hash", .string, "Hash"),
         ],
         "sys_user_group": bookkeeping + [Field("name", .string, "Name"), Field("description", .string, "Description")],
         "sys_journal_field": [

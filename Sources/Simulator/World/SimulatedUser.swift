@@ -41,6 +41,16 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var comments = Writing.allowed
     /// All other columns of tasks.
     public var updates = Writing.allowed
+    /// New records.
+    public var creates = Writing.allowed
+    /// The Attachment API.
+    public var attachments = Reading.allowed
+    /// Columns of tasks that a write leaves as they are, without a word.
+    public var readOnlyFields: Set<String> = []
+    /// The names of the user's roles, as `sys_user_has_role` shows them.
+    public var roles = ["itil"]
+    /// `sys_user.time_zone`; empty where the instance's own counts.
+    public var timeZone = ""
     /// Columns of tasks that read as empty (null in the tracker).
     public var hiddenFields: Set<String> = []
     /// sys_ids of tasks that the user's rules hide, though queries count them.

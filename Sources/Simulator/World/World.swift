@@ -8,6 +8,7 @@ struct World: Sendable {
     /// sys_id to name.
     private(set) var groups: [String: String] = [:]
     private(set) var journal: [JournalEntry] = []
+    private(set) var attachments: [SimulatedAttachment] = []
     /// Places in `journal` by task.
     private var journalOfTask: [String: [Int]] = [:]
     private var taskOfNumber: [String: String] = [:]
@@ -125,6 +126,12 @@ struct World: Sendable {
         taskOrder.removeAll { $0 == id }
         revision += 1
         return true
+    }
+
+    /// Adds a file to a task; the task itself stays as it is.
+    mutating func attach(_ attachment: SimulatedAttachment) {
+        attachments.append(attachment)
+        revision += 1
     }
 
     // MARK: Journal

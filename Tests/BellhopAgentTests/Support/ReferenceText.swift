@@ -59,7 +59,10 @@ enum ReferenceText {
         case .namedOrAddress: notes.append("It goes to each connection that `to` names, or to the address in `url`.")
         case .local: notes.append("It stays on this machine.")
         }
-        if let name = manifest.shorthand { notes.append("A bare text is `{\(name): …}`.") }
+        if let name = manifest.shorthand {
+            let isMap = if case .map = manifest.arguments.first(where: { $0.name == name })?.type { true } else { false }
+            notes.append(isMap ? "A mapping without `\(name)` is `{\(name): …}`." : "A bare text is `{\(name): …}`.")
+        }
         if manifest.writesTask { notes.append("It writes to a task, so it counts against the budget of writes.") }
         if let expires = manifest.expires { notes.append("It is not sent any more after \(DurationText.format(expires)).") }
         return "### \(manifest.kind)\n\n\(notes.joined(separator: " "))\n\n\(table(RuleKeys.arguments(of: manifest)))"
@@ -108,7 +111,8 @@ enum ReferenceText {
         case .record(let members): members
         case .either(let types): types.flatMap(members)
         case .list(let element), .map(let element): members(element)
-        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json, .markdown,
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json,
+            .markdown,
             .expression:
             []
         }
@@ -117,6 +121,7 @@ enum ReferenceText {
     private static func words(_ type: SettingType) -> String {
         switch type {
         case .text: "text"
+        case .scalar: "text, number, `true`, `false` or `null`"
         case .secret: "text, never shown"
         case .name: "name"
         case .integer(let range):

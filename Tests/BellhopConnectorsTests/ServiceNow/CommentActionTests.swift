@@ -52,6 +52,28 @@ import Testing
         #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
     }
 
+    @Test(arguments: [true, false])
+    func `without a Task Tracker API for the account a note goes to the record itself`(_ isInstalled: Bool) async throws {
+        instance.settings.hasTracker = isInstalled
+        instance.changeUser("john.doe") { $0.mayUseTracker = false }
+        let receipt = try await perform(.comment("Thanks", on: task.id), attempt(1))
+        #expect(notes.map(\.text) == ["Thanks"])
+        #expect(receipt == Receipt("200, work note \(notes[0].id)", reference: notes[0].id))
+        #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
+    }
+
+    @Test func `the way over the record doubles nothing either`() async throws {
+        instance.settings.hasTracker = false
+        practice.simulation.faults.add(.resetAfter, "PATCH")
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(5))
+        _ = try await perform(delivery, attempt(2, uncertain: start))
+        #expect(notes.count == 1)
+        #expect(practice.simulation.requests.count("PATCH") == 1)
+    }
+
     @Test(arguments: [Fault.resetAfter, .cutBody, .truncatedJSON, .accepted, .badGateway, .status(201, body: "")])
     func `a reply that is lost after the write is made good by a look`(_ fault: Fault) async throws {
         practice.simulation.faults.add(
@@ -275,7 +297,7 @@ import Testing
     }
 
     @Test func `a last attempt that cannot look holds what an earlier one may have written`() async throws {
-        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/task", times: nil)
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
         var delivery = Delivery.comment("Thanks", on: task.id)
         delivery.retry.attempts = 3
         #expect(await failing(delivery, attempt(2, uncertain: start))?.remedy == .retry(after: nil))

@@ -1,6 +1,18 @@
 import BellhopCore
 
 extension Delivery {
+    /// Something to be done to a task, as a rule owes it.
+    static func write(
+        _ action: String, _ arguments: JSON.Object, on id: String, class className: String = "incident",
+        occasion: String = "event/1"
+    ) -> Delivery {
+        var delivery = comment("", on: id, occasion: occasion)
+        delivery.action = action
+        delivery.arguments = .values(arguments)
+        delivery.task?.className = className
+        return delivery
+    }
+
     /// A comment on a task, as a rule owes it.
     static func comment(
         _ text: String, on id: String, number: String = "INC0010001", visibility: String? = nil, occasion: String = "event/1"

@@ -128,6 +128,17 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `what made a task is told with its hop`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, action: "create", hop: 2)]))
+        let claim = try await bench.claim()[0]
+        try await bench.finish(claim, .done(Receipt("201", reference: Sample.subject(9))))
+        #expect(
+            try await bench.store.writes(to: [Sample.subject(1), Sample.subject(9)], since: bench.now) == [Sample.subject(9): 2])
+        #expect(try await bench.store.writes(to: [Sample.subject(9)], since: bench.after(1)).isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `what was written to a task is told with its highest hop`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(

@@ -11,7 +11,15 @@ struct Ledger {
             on: task_created
             when: task.class == "incident"
             once: task.id
-            do: [{comment: "Seen: ${{ task.number }}", retry: {attempts: 200, max_wait: 5m}}]
+            do:
+              - comment: "Seen: ${{ task.number }}"
+                retry: {attempts: 200, max_wait: 5m}
+              - create: {to: snow, table: problem, fields: {short_description: Why?, close_notes: "${{ task.number }}"}}
+                retry: {attempts: 200, max_wait: 5m}
+              - attach: {name: seen.txt, text: "${{ task.number }}"}
+                retry: {attempts: 200, max_wait: 5m}
+              - update: {category: seen}
+                retry: {attempts: 200, max_wait: 5m}
           - rule: follow
             on: task_changed
             when: task.class == "incident"
@@ -117,6 +125,13 @@ struct Ledger {
             "Its priority is \($0.at("data", "task", "fields", "priority")?.asInt ?? 0)."
         }
         #expect(notes.filter { $0.hasPrefix("Its") } == expected, "notes on \(task.number)", sourceLocation: place)
+        let files = stage.instance.attachments(of: task.id).map { String(decoding: $0.bytes, as: UTF8.self) }
+        #expect(files == Array(repeating: task.number, count: seen), "files at \(task.number)", sourceLocation: place)
+        let made = stage.instance.tasks.count {
+            $0.table == "problem" && $0["correlation_id"].hasPrefix("bellhop-") && $0["close_notes"] == task.number
+        }
+        #expect(made == seen, "problems made for \(task.number)", sourceLocation: place)
+        #expect(task["category"] == (seen > 0 ? "seen" : ""), "the category of \(task.number)", sourceLocation: place)
         #expect(notes.count == seen + expected.count, "notes on \(task.number): \(notes)", sourceLocation: place)
     }
 

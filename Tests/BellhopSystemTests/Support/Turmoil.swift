@@ -16,7 +16,7 @@ struct Turmoil {
     /// Something happens. Every title is new, so that no two changes look alike.
     mutating func happen() {
         count += 1
-        let own = instance.tasks.filter { $0.isActive && !away.contains($0.id) }
+        let own = instance.tasks.filter { $0.isActive && $0.table != "problem" && !away.contains($0.id) }
         guard own.count > 2, let task = own.randomElement(using: &chance) else { return arrive() }
         switch chance.from(0...9) {
         case 0...2: arrive()

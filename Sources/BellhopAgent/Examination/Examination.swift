@@ -1,0 +1,90 @@
+public import BellhopConnectors
+import BellhopCore
+public import BellhopRules
+
+/// Everything that `bellhop doctor` looks at, put together: this machine, and each connection with what the sources and rules need of it.
+public struct Examination: Sendable {
+    /// What was looked at together.
+    public struct Section: Sendable, Hashable {
+        /// A connection's name, or `this machine`.
+        public var name: String
+        /// What that is, for people: `servicenow`.
+        public var what: String
+        public var findings: [Finding]
+
+        public init(name: String, what: String, findings: [Finding]) {
+            self.name = name
+            self.what = what
+            self.findings = findings
+        }
+    }
+
+    /// What becomes of the whole, worst first.
+    public enum Outcome: Sendable, Hashable, CaseIterable {
+        case badConfiguration, loginRefused, unreachable, cannotCreate, problem, fine
+    }
+
+    public var sections: [Section]
+
+    public init(_ sections: [Section]) { self.sections = sections }
+
+    public var outcome: Outcome {
+        let outcomes = sections.flatMap(\.findings).filter { $0.verdict == .missing }.map { Self.outcome($0.reason) }
+        return Outcome.allCases.first(where: outcomes.contains) ?? .fine
+    }
+
+    private static func outcome(_ reason: Failure.Reason?) -> Outcome {
+        switch reason {
+        case .badArguments, .missingReceiver, .unrenderable: .badConfiguration
+        case .unauthenticated, .mfaRequired, .loginRequired: .loginRefused
+        case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .serverError, .throttled, .dropped, .quota: .unreachable
+        case .fileSystem: .cannotCreate
+        case .forbidden, .sessionExpired, .csrf, .unexpectedPage, .apiMissing, .goneOrHidden, .badAnswer, .tooLarge, .refused,
+            .notWritten, .movedOn, .expired, .budget, .stopped, .interrupted, nil:
+            .problem
+        }
+    }
+
+    /// Looks at it all, the connections side by side.
+    ///
+    /// - Parameters:
+    ///   - withoutLogin: connections whose login is not stored: nobody is asked there.
+    ///   - rules: those that are loaded; none where they cannot be.
+    public init(
+        _ configuration: Configuration, connectors: Connectors, rules: [RuleSummary], local: [Finding], withoutLogin: [String]
+    ) async {
+        var sections = [Section(name: "this machine", what: configuration.file, findings: local)]
+        let needs = configuration.connections.map { Self.needs(of: $0.name, configuration, connectors, rules) }
+        let found = await withTaskGroup(of: (Int, [Finding]).self) { group in
+            for (place, entry) in configuration.connections.enumerated() {
+                if withoutLogin.contains(entry.name) { continue }
+                let (name, need) = (entry.name, needs[place])
+                group.addTask { (place, await connectors.examine(connection: name, need)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        for (place, entry) in configuration.connections.enumerated() {
+            let noLogin = Finding(
+                "login", .missing, "it is not stored yet", remedy: "run `bellhop login \(entry.name)`", reason: .unauthenticated)
+            sections.append(Section(name: entry.name, what: entry.kind, findings: found[place] ?? [noLogin]))
+        }
+        self.sections = sections
+    }
+
+    /// What is needed of a connection.
+    static func needs(
+        of connection: String, _ configuration: Configuration, _ connectors: Connectors, _ rules: [RuleSummary]
+    ) -> ConnectionNeeds {
+        let sources = configuration.sources.filter { $0.connection == connection }.compactMap { entry in
+            connectors.sources.first { $0.name == entry.name }.map {
+                ConnectionNeeds.SourceNeed(name: entry.name, kind: entry.kind, settings: entry.settings, schema: $0.schema)
+            }
+        }
+        let actions = rules.flatMap { rule in
+            rule.uses.filter { $0.connections.contains(connection) }.map {
+                ConnectionNeeds.ActionNeed(rule: rule.name, action: $0.action, fields: $0.fields, constants: $0.constants)
+            }
+        }
+        return ConnectionNeeds(sources: sources, actions: actions)
+    }
+}

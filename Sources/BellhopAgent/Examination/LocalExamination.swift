@@ -1,0 +1,66 @@
+public import BellhopConnectors
+import BellhopCore
+import Glibc
+
+/// Looks at what an agent needs of this machine: a place for its store, room on the disk, a keychain that is nobody else's.
+public struct LocalExamination: Sendable {
+    private let configuration: Configuration
+    private let keychain: Keychain
+
+    public init(_ configuration: Configuration, keychain: Keychain) {
+        self.configuration = configuration
+        self.keychain = keychain
+    }
+
+    public func findings() -> [Finding] { [store, disk, secrets] }
+
+    private var folder: String {
+        guard let slash = configuration.store.lastIndex(of: "/") else { return "." }
+        return slash == configuration.store.startIndex ? "/" : String(configuration.store[..<slash])
+    }
+
+    private var store: Finding {
+        let path = configuration.store
+        var facts = stat()
+        let exists = stat(path, &facts) == 0
+        if access(folder, F_OK) != 0 {
+            return missing("store", "the folder \(folder) is not there", "make it, or name another under `store`")
+        }
+        if access(folder, W_OK | X_OK) != 0 {
+            return missing("store", "the folder \(folder) cannot be written to", "let this user write there")
+        }
+        if exists, access(path, R_OK | W_OK) != 0 {
+            return missing("store", "\(path) cannot be read and written", "let this user do both")
+        }
+        return Finding("store", .ok, exists ? "\(path) can be written" : "\(path) is made by the first run")
+    }
+
+    private var disk: Finding {
+        var facts = statvfs()
+        guard statvfs(folder, &facts) == 0 else { return Finding("disk", .unknown, "how much room there is cannot be told") }
+        let megabytes = UInt64(facts.f_bavail) * UInt64(facts.f_frsize) / 1_000_000
+        if megabytes >= 500 { return Finding("disk", .ok, "there is room") }
+        let text = "\(megabytes) MB are free for the store"
+        return megabytes < 20
+            ? missing("disk", text, "make room") : Finding("disk", .note, text, remedy: "make room before it is full")
+    }
+
+    private var secrets: Finding {
+        do throws(SecretError) {
+            let names = try keychain.secretNames()
+            var facts = stat()
+            guard stat(keychain.path, &facts) == 0 else {
+                return Finding("keychain", .ok, "there is none yet: \(keychain.path)")
+            }
+            return Finding(
+                "keychain", .ok,
+                "\(keychain.path) is for its owner only (\(names.count) secret\(names.count == 1 ? "" : "s"))")
+        } catch {
+            return Finding("keychain", .missing, error.message, reason: .badArguments)
+        }
+    }
+
+    private func missing(_ subject: String, _ text: String, _ remedy: String) -> Finding {
+        Finding(subject, .missing, text, remedy: remedy, reason: .fileSystem)
+    }
+}

@@ -1,0 +1,82 @@
+public import BellhopCore
+
+/// One thing that a look at a connection showed: a line of `bellhop doctor`.
+public struct Finding: Sendable, Hashable {
+    public enum Verdict: String, Sendable, Hashable, CaseIterable {
+        case ok
+        /// It works, and something about it is worth knowing.
+        case note
+        /// It shows only when it is done.
+        case unknown
+        /// Something that is needed is not there.
+        case missing
+    }
+
+    /// What was looked at, in a word or two: `login`, `read incident`.
+    public var subject: String
+    public var verdict: Verdict
+    /// What was found, without secrets.
+    public var text: String
+    /// The role, the setting or the step that mends it.
+    public var remedy: String?
+    /// Why it is missing.
+    public var reason: Failure.Reason?
+
+    public init(
+        _ subject: String, _ verdict: Verdict, _ text: String, remedy: String? = nil, reason: Failure.Reason? = nil
+    ) {
+        self.subject = subject
+        self.verdict = verdict
+        self.text = text
+        self.remedy = remedy
+        self.reason = reason
+    }
+
+    /// What a failure means for whoever needs what failed.
+    public init(_ subject: String, _ failure: Failure, remedy: String? = nil) {
+        self.init(subject, .missing, failure.message, remedy: remedy, reason: failure.reason)
+    }
+}
+
+/// What the configured sources and the loaded rules need of one connection.
+public struct ConnectionNeeds: Sendable {
+    public struct SourceNeed: Sendable {
+        public var name: String
+        public var kind: String
+        /// Checked against the kind's manifest.
+        public var settings: Settings
+        public var schema: TaskSchema
+
+        public init(name: String, kind: String, settings: Settings, schema: TaskSchema) {
+            self.name = name
+            self.kind = kind
+            self.settings = settings
+            self.schema = schema
+        }
+    }
+
+    public struct ActionNeed: Sendable, Hashable {
+        public var rule: String
+        /// `comment`, `update`, …
+        public var action: String
+        /// The fields that it sets.
+        public var fields: [String]
+        /// Arguments that are the same for every event.
+        public var constants: JSON.Object
+
+        public init(rule: String, action: String, fields: [String] = [], constants: JSON.Object = [:]) {
+            self.rule = rule
+            self.action = action
+            self.fields = fields
+            self.constants = constants
+        }
+    }
+
+    public var sources: [SourceNeed]
+    public var actions: [ActionNeed]
+
+    public init(sources: [SourceNeed] = [], actions: [ActionNeed] = []) {
+        self.sources = sources
+        self.actions = actions
+    }
+}

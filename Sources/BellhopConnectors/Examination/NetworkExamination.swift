@@ -1,0 +1,132 @@
+import BellhopCore
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Looks at the way to an address, from its name to the certificate. No request is sent.
+struct NetworkExamination: Sendable {
+    var configuration: HTTPConnection.Configuration
+    var address: HTTPAddress
+    var clock: any AgentClock
+    /// How long each step may take.
+    var patience: Duration = .seconds(5)
+
+    func findings() async -> [Finding] {
+        let target = configuration.proxy ?? address
+        var findings: [Finding] = []
+        do {
+            let resolved = try await resolve(target)
+            if resolved != target.host { findings.append(Finding("name", .ok, "\(target.host) is \(resolved)")) }
+        } catch {
+            let remedy = "see that the name is right and that this machine's name service answers"
+            let finding = Finding(
+                "name", .missing, "there is no host of the name \(target.host)", remedy: remedy, reason: .unreachable)
+            return findings + [finding]
+        }
+        let way = configuration.proxy == nil ? "connection" : "proxy"
+        do {
+            let channel = try await connect(target)
+            try await channel.close()
+            findings.append(Finding(way, .ok, "\(target.place) answers"))
+        } catch {
+            let remedy =
+                configuration.proxy == nil
+                ? "see that the address is right; behind a firewall, name the `proxy:`" : "see that `proxy:` is right"
+            return findings + [
+                Finding(way, .missing, "\(target.place) does not answer", remedy: remedy, reason: .unreachable)
+            ]
+        }
+        if !address.isSecure {
+            if address.isLoopback { return findings }
+            return findings + [Finding("tls", .note, "plain http: anybody on the way can read along", remedy: "use https://")]
+        }
+        // What lies behind a proxy is seen with the first request.
+        return configuration.proxy == nil ? findings + [await certificate()] : findings
+    }
+
+    // MARK: The certificate
+
+    private func certificate() async -> Finding {
+        do {
+            let tls = try HTTPConnection.tls(configuration)
+            let end = try await handshake(tls)
+            let days = (end - clock.now) / .days(1)
+            let until = "the certificate is good until \(end.rfc3339.prefix(10))"
+            if days < 14 { return Finding("tls", .note, "trusted, but \(until)", remedy: "somebody should renew it") }
+            return Finding("tls", .ok, "trusted; \(until)")
+        } catch let error as ConnectorError {
+            return Finding("tls", .missing, error.message, reason: .tls)
+        } catch {
+            return await refused()
+        }
+    }
+
+    /// Why a certificate is not trusted, found out by looking at it without trusting it.
+    private func refused() async -> Finding {
+        func finding(_ text: String, _ remedy: String) -> Finding {
+            Finding("tls", .missing, text, remedy: remedy, reason: .tls)
+        }
+        do {
+            var tls = try HTTPConnection.tls(configuration)
+            tls.certificateVerification = .none
+            let end = try await handshake(tls)
+            if end < clock.now {
+                return finding(
+                    "the certificate of \(address.place) ended on \(end.rfc3339.prefix(10))", "its owner must renew it")
+            }
+            tls = try HTTPConnection.tls(configuration)
+            tls.certificateVerification = .noHostnameVerification
+            do {
+                _ = try await handshake(tls)
+                return finding("the certificate is not for the name \(address.host)", "see that the address is right")
+            } catch {
+                return finding(
+                    "the certificate of \(address.place) is of an authority that this machine does not trust",
+                    "name the authority's PEM file with `ca:`")
+            }
+        } catch {
+            return finding("no TLS connection to \(address.place): the two sides do not agree", "see that this is the right port")
+        }
+    }
+
+    /// Shakes hands and hangs up. When the certificate ends.
+    private func handshake(_ tls: TLSConfiguration) async throws -> Timestamp {
+        let context = try NIOSSLContext(configuration: tls)
+        let channel = try await connect(address)
+        let promise = channel.eventLoop.makePromise(of: Timestamp.self)
+        let late = channel.eventLoop.scheduleTask(in: .nanoseconds(patience.nanoseconds)) { promise.fail(Late()) }
+        let host = address.host
+        channel.eventLoop.execute {
+            do {
+                let isName = (try? SocketAddress(ipAddress: host, port: 0)) == nil
+                let client = try NIOSSLClientHandler(context: context, serverHostname: isName ? host : nil)
+                try channel.pipeline.syncOperations.addHandler(client)
+                try channel.pipeline.syncOperations.addHandler(HandshakeWatch(promise))
+            } catch {
+                promise.fail(error)
+            }
+        }
+        defer {
+            late.cancel()
+            channel.close(promise: nil)
+        }
+        return try await promise.futureResult.get()
+    }
+
+    private struct Late: Error {}
+
+    // MARK: The way
+
+    private func resolve(_ address: HTTPAddress) async throws -> String {
+        let (host, port) = (address.host, address.port)
+        return try await NIOThreadPool.singleton.runIfActive {
+            try SocketAddress.makeAddressResolvingHost(host, port: port).ipAddress ?? host
+        }
+    }
+
+    private func connect(_ address: HTTPAddress) async throws -> any Channel {
+        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.nanoseconds(patience.nanoseconds))
+            .connect(host: address.host, port: address.port).get()
+    }
+}

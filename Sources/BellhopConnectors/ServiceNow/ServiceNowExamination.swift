@@ -1,0 +1,272 @@
+import BellhopCore
+
+/// Looks at what an instance lets this account do of all that the configured sources and the loaded rules need. Nothing is written.
+struct ServiceNowExamination {
+    let connection: ServiceNowConnection
+    let needs: ConnectionNeeds
+    private(set) var findings: [Finding] = []
+    private var serverTime: Timestamp?
+    private var rateLimit: String?
+    /// A task to try things on: its table and sys_id.
+    private var sample: (table: String, id: String)?
+
+    init(_ connection: ServiceNowConnection, _ needs: ConnectionNeeds) {
+        self.connection = connection
+        self.needs = needs
+    }
+
+    /// All of it, once somebody is logged in.
+    mutating func run() async -> [Finding] {
+        let user: ServiceNowUser
+        do throws(Failure) {
+            user = try await connection.verifyUser()
+        } catch {
+            return [Finding("login", error)]
+        }
+        findings.append(Finding("login", .ok, user.name.isEmpty ? user.username : "\(user.name) (\(user.username))"))
+        await examineUser(user)
+        let comments = needs.actions.filter { $0.action == CommentAction.manifest.kind }
+        let isWatched = needs.sources.contains { $0.kind == TrackerSource.manifest.kind }
+        let notes = comments.contains { $0.constants["visibility"] != "customer" }
+        if isWatched || notes { await examineTracker(isNeeded: isWatched) }
+        for source in needs.sources { await examine(source) }
+        if !comments.isEmpty || needs.sources.contains(where: { !$0.settings.texts("journal").isEmpty }) {
+            await examineJournal()
+        }
+        await examineActions(user)
+        findings.insert(clock, at: 1)
+        if let rateLimit {
+            findings.append(
+                Finding(
+                    "rate limit", .note, "the instance takes \(rateLimit) requests an hour from this account",
+                    remedy: "a longer `every`, or `rate:` on the connection, keeps below it"))
+        }
+        return findings
+    }
+
+    private mutating func ask(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
+        let reply = try await connection.reading.send(call)
+        serverTime = reply.serverTime ?? serverTime
+        rateLimit = reply.headers["X-RateLimit-Limit"] ?? rateLimit
+        return reply
+    }
+
+    private mutating func rows(
+        _ table: String, _ query: String, _ fields: [String], limit: Int = 1
+    ) async throws(Failure) -> (rows: [JSON], total: Int) {
+        let reply = try await ask(
+            .table(
+                table,
+                [
+                    ("sysparm_query", query), ("sysparm_fields", fields.joined(separator: ",")), ("sysparm_limit", String(limit)),
+                    ("sysparm_exclude_reference_link", "true"), ("sysparm_suppress_pagination_header", "true"),
+                ].filter { !$0.1.isEmpty }, expecting: .rows))
+        return (reply.rows, reply.headers["X-Total-Count"].flatMap { Int($0) } ?? reply.rows.count)
+    }
+
+    // MARK: The user and the clock
+
+    private var clock: Finding {
+        guard let serverTime else { return Finding("clock", .unknown, "the instance does not tell its time") }
+        let skew = serverTime - connection.clock.now
+        let seconds = Int(abs(skew / .seconds(1)))
+        if seconds <= 60 { return Finding("clock", .ok, "the same here and there") }
+        return Finding(
+            "clock", .note, "this machine's clock is \(seconds) s \(skew > .zero ? "behind" : "ahead of") the instance's",
+            remedy: "set it by a time server")
+    }
+
+    private mutating func examineUser(_ user: ServiceNowUser) async {
+        let name = user.username.replacing("^", with: "^^")
+        let found = try? await rows("sys_user", "user_name=\(name)", ["user_name", "time_zone"]).rows.first
+        guard needs.sources.contains(where: { ($0.settings.text("display") ?? "values") != "values" }) else { return }
+        guard let zone = found.flatMap({ FieldValue($0["time_zone"])?.raw }) else {
+            return findings.append(
+                Finding(
+                    "time zone", .unknown, "labels show times in the account's zone, and it may not read which that is",
+                    remedy: "let it read its own sys_user record, or use `display: values`"))
+        }
+        findings.append(
+            Finding("time zone", .ok, "labels show times in \(zone.isEmpty ? "the instance's own zone" : zone); values are UTC"))
+    }
+
+    // MARK: Reading
+
+    private mutating func examineTracker(isNeeded: Bool) async {
+        let subject = "task tracker"
+        do throws(Failure) {
+            let reply = try await ask(.tasks)
+            let listing = try? Listing(reply.body, shape: .serviceNow)
+            guard let listing else {
+                return findings.append(Finding(subject, .missing, "its list cannot be read", reason: .badAnswer))
+            }
+            if let first = listing.entries.first { sample = ("task", first.key.text) }
+            let count = listing.entries.count
+            findings.append(Finding(subject, .ok, "\(count) active task\(count == 1 ? "" : "s")"))
+        } catch {
+            var finding = Finding(subject, error)
+            switch error.reason {
+            case .apiMissing: finding.remedy = "install the \"My Work\" update set there, or watch a `table`"
+            case .forbidden: finding.remedy = "let the account use the Task Tracker API, or watch a `table`"
+            default: break
+            }
+            if !isNeeded, error.reason == .apiMissing || error.reason == .forbidden {
+                finding = Finding(subject, .note, "it is not there for this account; work notes go to the record itself")
+            }
+            findings.append(finding)
+        }
+    }
+
+    private mutating func examine(_ source: ConnectionNeeds.SourceNeed) async {
+        let isTracker = source.kind == TrackerSource.manifest.kind
+        guard let table = isTracker ? "task" : source.settings.text("table"), FieldWrite.isName(table) else { return }
+        let query = isTracker ? "assigned_to=javascript:gs.getUserID()^active=true" : ""
+        let subject = "read \(table)"
+        let paths = source.schema.fields.map(\.path)
+        // A tracker's list is enough to watch by; without the records only the fields stay empty.
+        let verdict = isTracker ? Finding.Verdict.note : .missing
+        do throws(Failure) {
+            let found = try await rows(table, query, ["sys_id", "sys_class_name"] + paths)
+            guard let row = found.rows.first else {
+                let text = "source \(source.name): \(found.total) tasks, of which the account may not read the first"
+                return findings.append(
+                    found.total > 0
+                        ? Finding(subject, verdict, text, remedy: "let it read \(table)", reason: .forbidden)
+                        : Finding(subject, .unknown, "source \(source.name): there is no task to try it on"))
+            }
+            if let id = FieldValue(row["sys_id"])?.raw {
+                let name = FieldValue(row["sys_class_name"])?.raw ?? table
+                sample = (FieldWrite.isName(name) ? name : table, id)
+            }
+            let absent = paths.filter { row[$0] == nil }.map { "`\($0)`" }
+            if absent.isEmpty {
+                return findings.append(Finding(subject, .ok, "source \(source.name): all \(paths.count) fields"))
+            }
+            findings.append(
+                Finding(
+                    subject, .missing, "source \(source.name): no \(absent.joined(separator: ", "))",
+                    remedy: "see how it is spelt, let the account read it, or leave it out of `fields`", reason: .badArguments))
+        } catch {
+            var finding = Finding(subject, error)
+            finding.text = "source \(source.name): \(finding.text)"
+            if error.reason == .forbidden {
+                finding.verdict = verdict
+                finding.remedy = "a role that may read \(table), such as itil"
+            }
+            findings.append(finding)
+        }
+    }
+
+    private mutating func examineJournal() async {
+        let subject = "read journal"
+        let remedy = "let the account read sys_journal_field"
+        let less = "the task's own history stands in for it"
+        do throws(Failure) {
+            let found = try await rows("sys_journal_field", "elementINcomments,work_notes", ["sys_id"])
+            findings.append(
+                !found.rows.isEmpty
+                    ? Finding(subject, .ok, "comments are proved by their entries")
+                    : found.total > 0
+                        ? Finding(subject, .note, "its entries are hidden from this account; \(less)", remedy: remedy)
+                        : Finding(subject, .unknown, "there is no entry to try it on"))
+        } catch {
+            findings.append(
+                error.reason == .forbidden
+                    ? Finding(subject, .note, "this account may not read it; \(less)", remedy: remedy) : Finding(subject, error))
+        }
+    }
+
+    // MARK: Writing
+
+    private mutating func examineActions(_ user: ServiceNowUser) async {
+        var subjects: [String] = []
+        for need in needs.actions {
+            switch need.action {
+            case CommentAction.manifest.kind:
+                subjects.append(need.constants["visibility"] == "customer" ? "write comments" : "write work_notes")
+            case UpdateAction.manifest.kind:
+                subjects.append("update")
+                await examineFields(need)
+            case CreateAction.manifest.kind:
+                let table = need.constants["table"]?.asString ?? "record"
+                subjects.append("create \(table)")
+                await examineTable(table, need)
+            case AttachAction.manifest.kind:
+                subjects.append("attach")
+                await examineAttachments()
+            default: continue
+            }
+        }
+        var seen: Set<String> = []
+        let written = subjects.filter { seen.insert($0).inserted }
+        guard !written.isEmpty else { return }
+        let right = await right(of: user)
+        for subject in written {
+            var finding = right
+            finding.subject = subject
+            findings.append(finding)
+        }
+    }
+
+    /// Whether the account may write, as far as its roles say: only writing shows it for sure.
+    private mutating func right(of user: ServiceNowUser) async -> Finding {
+        let cannot = "it cannot be checked without writing"
+        guard ServiceNowConnection.isSysID(user.sysID),
+            let found = try? await rows("sys_user_has_role", "user=\(user.sysID)", ["role.name"], limit: 500)
+        else { return Finding("", .unknown, "\(cannot), and the account may not read its own roles") }
+        let roles = Set(found.rows.compactMap { FieldValue($0["role.name"])?.raw })
+        if let role = ["admin", "itil"].first(where: roles.contains) {
+            return Finding("", .ok, "to be expected: the account has the role \(role) (\(cannot))")
+        }
+        return Finding(
+            "", .note, "\(cannot), and the account has neither of the roles itil and admin",
+            remedy: "where writing is refused, ask for the role itil")
+    }
+
+    private mutating func examineFields(_ need: ConnectionNeeds.ActionNeed) async {
+        guard let sample, !need.fields.isEmpty else { return }
+        let task = TaskReference(
+            source: "", key: TaskKey(sample.id), number: "", title: "", className: sample.table, url: "", subject: "")
+        do throws(Failure) {
+            let record = try await TaskRecord.read(task, fields: need.fields, connection.reading)
+            let absent = need.fields.filter { record[$0] == nil }.map { "`\($0)`" }
+            guard !absent.isEmpty else { return }
+            findings.append(
+                Finding(
+                    "fields", .missing, "rule \(need.rule): the table \(record.table) shows no \(absent.joined(separator: ", "))",
+                    remedy: "see how it is spelt, or let the account read it", reason: .badArguments))
+        } catch {
+            findings.append(Finding("fields", error))
+        }
+    }
+
+    private mutating func examineTable(_ table: String, _ need: ConnectionNeeds.ActionNeed) async {
+        guard FieldWrite.isName(table) else { return }
+        let key = need.constants["correlation_field"]?.asString ?? "correlation_id"
+        do throws(Failure) {
+            let fields = need.fields.filter { !["comments", "work_notes"].contains($0) } + [key]
+            guard let row = try await rows(table, "", fields).rows.first else { return }
+            let absent = fields.filter { row[$0] == nil }.map { "`\($0)`" }
+            guard !absent.isEmpty else { return }
+            findings.append(
+                Finding(
+                    "fields", .missing, "rule \(need.rule): the table \(table) shows no \(absent.joined(separator: ", "))",
+                    remedy: "see how it is spelt, or let the account read it", reason: .badArguments))
+        } catch {
+            var finding = Finding("read \(table)", error)
+            finding.text = "rule \(need.rule) looks there before it makes a record: \(finding.text)"
+            if error.reason == .forbidden { finding.remedy = "a role that may read \(table), such as itil" }
+            findings.append(finding)
+        }
+    }
+
+    private mutating func examineAttachments() async {
+        do throws(Failure) {
+            _ = try await ask(
+                ServiceNowCall(
+                    target: ServiceNowCall.target("/api/now/attachment", [("sysparm_limit", "1")]), expecting: .rows))
+        } catch {
+            findings.append(Finding("read files", error, remedy: "let the account read sys_attachment"))
+        }
+    }
+}

@@ -1,0 +1,85 @@
+public import BellhopCore
+
+/// Puts a file at a task, once: the task's files are looked at before anything is sent.
+///
+/// After an outcome that nobody knows they are looked at again, and nothing is sent before the server's own time limit has passed.
+public struct AttachAction: Action {
+    private let connection: ServiceNowConnection
+    private let times: WriteTimes
+    private var session: ServiceNowSession { connection.writing }
+    private var place: String { connection.base.place }
+
+    public init(connection: ServiceNowConnection, times: WriteTimes = WriteTimes()) {
+        self.connection = connection
+        self.times = times
+    }
+
+    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        try await attempt.holding(delivery, "file") { () async throws(Failure) in
+            try await proceed(try Attachment(delivery), delivery, attempt)
+        }
+    }
+
+    private func proceed(_ file: Attachment, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        let notebook = DeliveryNote("attachment", of: delivery, on: connection)
+        var since: Timestamp?
+        if !attempt.isFirst { since = (try await notebook.read()?["since"]?.asInt).map { Timestamp(microseconds: $0) } }
+        let record = try await TaskRecord.read(file.task, fields: [], session)
+        let look = try await look(file, record.table, since: since)
+        if let id = look.found {
+            await notebook.forget()
+            return Receipt("\(attempt.isFirst ? "there already" : "found attached by an earlier attempt"), \(id)", reference: id)
+        }
+        if !attempt.isFirst, !look.isReadable {
+            throw Failure(
+                .notWritten, .hold,
+                "An earlier attempt may have attached '\(file.name)', and this account may not read the files of \(file.task.name): look there, then retry or drop the delivery."
+            )
+        }
+        try times.waitOut(attempt, "file", at: place, now: connection.clock.now)
+        let start = since ?? (record.serverTime ?? connection.clock.now) - times.skew
+        if since == nil { try await notebook.keep(["since": .int(start.microseconds)]) }
+        return try await write(file, record.table, since: start, notAfter: attempt.now + times.start, notebook)
+    }
+
+    private func write(
+        _ file: Attachment, _ table: String, since: Timestamp, notAfter: Timestamp, _ notebook: DeliveryNote
+    ) async throws(Failure) -> Receipt {
+        let reply: ServiceNowReply
+        do throws(Failure) {
+            reply = try await session.send(file.call(table: table, notAfter: notAfter))
+        } catch  where error.remedy == .unknownOutcome {
+            guard let id = try? await look(file, table, since: since).found else { throw error }
+            await notebook.forget()
+            return Receipt("found attached (\(error.reason.rawValue)), \(id)", reference: id)
+        } catch  where error.remedy == .giveUp {
+            await notebook.forget()
+            throw error
+        }
+        guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed no file.")
+        }
+        await notebook.forget()
+        let size = FieldValue(reply.record["size_bytes"])?.raw ?? ""
+        guard size.isEmpty || size == String(file.bytes.count) else {
+            throw Failure(
+                .notWritten, .giveUp,
+                "\(place) said \(reply.status), but '\(file.name)' at \(file.task.name) has \(size) bytes there, not \(file.bytes.count)."
+            )
+        }
+        return Receipt("\(reply.status), '\(file.name)' \(id)", reference: id)
+    }
+
+    private func look(
+        _ file: Attachment, _ table: String, since: Timestamp?
+    ) async throws(Failure) -> (found: String?, isReadable: Bool) {
+        do throws(Failure) {
+            let reply = try await session.send(file.lookup(table: table))
+            let found = file.match(reply.rows, by: connection.username, since: since)
+            let total = reply.headers["X-Total-Count"].flatMap { Int($0) } ?? 0
+            return (found, total <= reply.rows.count || reply.rows.count >= 100)
+        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
+            return (nil, false)
+        }
+    }
+}

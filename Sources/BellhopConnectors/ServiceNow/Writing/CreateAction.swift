@@ -1,0 +1,78 @@
+public import BellhopCore
+
+/// Makes a record, once: each carries a key of its delivery, which is looked for before anything is sent.
+///
+/// After an outcome that nobody knows it is looked for again, and not sent before the server's own time limit has passed, when a request of
+/// ours can no longer be at work.
+public struct CreateAction: Action {
+    private let connection: ServiceNowConnection
+    private let times: WriteTimes
+    private var session: ServiceNowSession { connection.writing }
+    private var place: String { connection.base.place }
+
+    public init(connection: ServiceNowConnection, times: WriteTimes = WriteTimes()) {
+        self.connection = connection
+        self.times = times
+    }
+
+    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        try await attempt.holding(delivery, "record") { () async throws(Failure) in
+            try await proceed(try Creation(delivery), attempt)
+        }
+    }
+
+    private func proceed(_ creation: Creation, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        switch try await look(creation) {
+        case .there(let id, let number):
+            return receipt(attempt.isFirst ? "there already" : "found made by an earlier attempt", id, number)
+        case .unprovable(let why):
+            throw Failure(
+                .notWritten, attempt.isFirst ? .giveUp : .hold,
+                "Whether \(place) has the record already cannot be told, so none was made: \(why).")
+        case .absent:
+            try times.waitOut(attempt, "record", at: place, now: connection.clock.now)
+        }
+        let reply: ServiceNowReply
+        do throws(Failure) {
+            reply = try await session.send(creation.call(notAfter: attempt.now + times.start))
+        } catch  where error.remedy == .unknownOutcome {
+            guard case .there(let id, let number)? = try? await look(creation) else { throw error }
+            return receipt("found made (\(error.reason.rawValue))", id, number)
+        }
+        return try confirm(creation, reply)
+    }
+
+    private func look(_ creation: Creation) async throws(Failure) -> Creation.Finding {
+        do throws(Failure) {
+            let reply = try await session.send(creation.lookup)
+            return creation.finding(reply.rows, total: reply.headers["X-Total-Count"].flatMap { Int($0) })
+        } catch  where error.reason == .forbidden {
+            return .unprovable("this account may not read the table \(creation.table) (403)")
+        }
+    }
+
+    /// Holds the record that the server shows against the one that was asked for.
+    private func confirm(_ creation: Creation, _ reply: ServiceNowReply) throws(Failure) -> Receipt {
+        guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed no record.")
+        }
+        let number = FieldValue(reply.record["number"])?.raw ?? ""
+        // Journals read as empty, even in the answer to what wrote to them.
+        let shown = creation.writes.filter { !["comments", "work_notes"].contains($0.name) }
+        let result = WriteResult(shown, reply.record) { _ in "" }
+        let lost = WriteResult([creation.key], reply.record) { _ in "" }
+        guard result.refused.isEmpty, lost.refused.isEmpty, lost.altered.isEmpty else {
+            let fields = (result.refused + lost.refused + lost.altered).joined(separator: ", ")
+            throw Failure(
+                .notWritten, .giveUp,
+                "\(number.isEmpty ? "The record \(id)" : number) was made in \(creation.table) on \(place), but did not take \(fields)\(result.note). It is not made again."
+            )
+        }
+        return receipt("\(reply.status)", id, number, result.note)
+    }
+
+    private func receipt(_ summary: String, _ id: String, _ number: String, _ note: String = "") -> Receipt {
+        let name = number.isEmpty ? id : "\(number) (\(id))"
+        return Receipt("\(summary), \(name)\(note)", reference: "\(connection.instance)/\(id)")
+    }
+}

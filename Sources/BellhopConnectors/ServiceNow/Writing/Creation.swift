@@ -1,0 +1,100 @@
+public import BellhopCore
+
+/// A record that a delivery asks for.
+struct Creation: Sendable {
+    var table: String
+    var writes: [FieldWrite]
+    /// What it is found by: a text that no other record has, and the field that holds it.
+    var key: FieldWrite
+
+    init(_ delivery: Delivery) throws(Failure) {
+        func bad(_ message: String) -> Failure { Failure(.badArguments, .giveUp, message) }
+        guard case .values(let arguments) = delivery.arguments else {
+            throw bad("This delivery holds no record; it was made by another version of Bellhop.")
+        }
+        guard let table = arguments["table"]?.asString, FieldWrite.isName(table) else {
+            throw bad("`table` is the name of a table, such as incident.")
+        }
+        let field = arguments["correlation_field"]?.asString ?? "correlation_id"
+        let text = arguments["correlation"]?.asString ?? "bellhop-\(delivery.id.text)"
+        guard FieldWrite.isName(field), FieldWrite.refused[field] == nil else {
+            throw bad("`\(field)` is no field that a record can be found by.")
+        }
+        // A value that begins so is run by the server.
+        guard !text.isEmpty, text.unicodeScalars.count <= 100, !text.hasPrefix("javascript:"), text == ASCII.trimmed(text),
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw bad(
+                "`correlation` is a text of at most 100 characters on one line; this is '\(Redaction.excerpt(text, length: 40))'."
+            )
+        }
+        self.table = table
+        writes = try FieldWrite.all(
+            arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refusedInNew)
+        if writes.contains(where: { $0.name == field }) {
+            throw bad(
+                "`\(field)` holds what the record is found by: say it with `correlation`, or name another field with `correlation_field`."
+            )
+        }
+        guard let key = FieldWrite(field, .string(text), isDisplay: false) else { throw bad("`correlation` is a text.") }
+        self.key = key
+    }
+
+    /// Asks for records that have the key.
+    var lookup: ServiceNowCall {
+        .table(
+            table,
+            [
+                ("sysparm_query", "\(key.name)=\(key.value.replacing("^", with: "^^"))^ORDERBYsys_created_on"),
+                ("sysparm_fields", "sys_id,number,\(key.name)"), ("sysparm_limit", "2"),
+                ("sysparm_exclude_reference_link", "true"), ("sysparm_suppress_pagination_header", "true"),
+            ], expecting: .rows)
+    }
+
+    func call(notAfter: Timestamp) -> ServiceNowCall {
+        .write("POST", table, writes + [key], showing: ["sys_id", "number"], notAfter: notAfter)
+    }
+
+    /// What a look for the record told.
+    enum Finding: Sendable, Hashable {
+        case there(id: String, number: String)
+        case absent
+        /// Nothing is proved either way, with the reason.
+        case unprovable(String)
+    }
+
+    func finding(_ rows: [JSON], total: Int?) -> Finding {
+        // A server that does not know the field drops the condition, and shows whatever there is.
+        guard rows.allSatisfy({ FieldValue($0[key.name])?.raw == key.value }) else {
+            return .unprovable("the table \(table) has no field `\(key.name)`: name another with `correlation_field`")
+        }
+        if let row = rows.first, let id = FieldValue(row["sys_id"])?.raw {
+            return .there(id: id, number: FieldValue(row["number"])?.raw ?? "")
+        }
+        if let total, total > 0 { return .unprovable("this account may not read what is in the table \(table)") }
+        return .absent
+    }
+}
+
+extension FieldWrite {
+    /// A new record can come with a first entry of its journals.
+    static let refusedInNew = refused.filter { !["comments", "work_notes", "sys_class_name"].contains($0.key) }
+}
+
+extension CreateAction {
+    /// What a rule may say of a `create`.
+    public static let manifest = ActionManifest(
+        kind: "create", summary: "Makes a record, once, on the connection that `to` names.", receiver: .named,
+        arguments: [
+            Setting("to", .name, required: true, "The connection of kind servicenow where it is made."),
+            Setting("table", .text, required: true, "The table it is made in, such as incident."),
+            Setting("fields", .map(.scalar), required: true, "Its fields, by their names in the table."),
+            Setting(
+                "correlation", .text,
+                "What it is found by: where a record has it, no other is made. By default the delivery's own id."),
+            Setting("correlation_field", .text, default: "correlation_id", "The field that holds it."),
+            Setting(
+                "display", .boolean, default: "false",
+                "Whether the values are what people read (a choice's label, a person's name), rather than what the database has."),
+        ], makesTask: true, refusedFields: FieldWrite.refusedInNew)
+}

@@ -1,0 +1,124 @@
+import BellhopCore
+
+/// A field as it shall be.
+struct FieldWrite: Sendable, Hashable {
+    var name: String
+    /// What is sent.
+    var value: String
+    /// Whether that is what people read, rather than what the database has.
+    var isDisplay: Bool
+
+    /// Nil for what no field can hold.
+    init?(_ name: String, _ json: JSON, isDisplay: Bool) {
+        guard let text = json.fieldText else { return nil }
+        self.name = name
+        self.isDisplay = isDisplay
+        // Times of rules are RFC 3339; the database has them in UTC without saying so.
+        value = isDisplay ? text : Timestamp(rfc3339: text)?.serviceNow ?? text
+    }
+
+    /// Whether a record has it so.
+    func isMet(by found: FieldValue) -> Bool { FieldValue.isSame(value, found.raw) || (isDisplay && found.label == value) }
+
+    /// Reads what a rule says under `fields`.
+    static func all(_ json: JSON?, isDisplay: Bool, refused: [String: String]) throws(Failure) -> [FieldWrite] {
+        guard let members = json?.asObject, !members.isEmpty else {
+            throw Failure(.badArguments, .giveUp, "There is no field to set.")
+        }
+        var writes: [FieldWrite] = []
+        for (name, value) in members {
+            guard let write = FieldWrite(name, value, isDisplay: isDisplay), isName(name) else {
+                throw Failure(.badArguments, .giveUp, "`\(name)` cannot be set: a field takes a text, a number, true or false.")
+            }
+            if let help = refused[name] {
+                throw Failure(.badArguments, .giveUp, "`\(name)` is not set this way: \(help).")
+            }
+            writes.append(write)
+        }
+        return writes
+    }
+
+    /// Whether a text can be the name of a column or a table.
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !ASCII.isDigit(first), text.utf8.count <= 80 else { return false }
+        return text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
+    }
+
+    /// Names that are not set as fields, each with what to do instead.
+    static let refused: [String: String] = {
+        let journal = "write `comment: {text: …, visibility: customer}`, or `visibility: internal` for a work note"
+        let own = "the platform sets it"
+        return [
+            "comments": journal, "work_notes": journal, "comments_and_work_notes": journal, "sys_id": own, "sys_class_name": own,
+            "sys_updated_on": own, "sys_updated_by": own, "sys_created_on": own, "sys_created_by": own, "sys_mod_count": own,
+        ]
+    }()
+}
+
+extension FieldValue {
+    /// Whether two texts of the database say the same: line ends and blanks at the end do not count, nor how a number is written.
+    static func isSame(_ left: String, _ right: String) -> Bool {
+        if left == right { return true }
+        // Longer ones are ids, which a number would round.
+        if left.utf8.count < 16, right.utf8.count < 16, let left = Double(left), let right = Double(right) {
+            return left == right
+        }
+        switch (left, right) {
+        case ("true", "1"), ("1", "true"), ("false", "0"), ("0", "false"): return true
+        default: return CommentText.normalized(left) == CommentText.normalized(right)
+        }
+    }
+
+    /// Whether this is the value that a rule speaks of: raw or as people read it.
+    func isMeant(by json: JSON) -> Bool {
+        guard let text = json.fieldText else { return false }
+        if Self.isSame(text, raw) || label == text { return true }
+        guard let time = Timestamp(rfc3339: text) else { return json.isNull && typed(.timestamp).isNull && typed(.double).isNull }
+        return Self.time(raw) == time
+    }
+}
+
+extension JSON {
+    /// The text that stands for a scalar in a field; nil for what is none.
+    fileprivate var fieldText: String? {
+        switch self {
+        case .null: ""
+        case .bool(let flag): flag ? "true" : "false"
+        case .int(let number): String(number)
+        case .double, .string: asString ?? text
+        case .array, .object: nil
+        }
+    }
+}
+
+/// What became of the fields of a write, by the record that the server answered with.
+struct WriteResult: Sendable, Hashable {
+    /// Fields that are not as they were sent: the server does not know them, or kept or emptied them.
+    var refused: [String] = []
+    /// Fields that the server's own rules gave another value, with that.
+    var altered: [String] = []
+
+    /// - Parameter before: the value of a field before the write; "" for a new record.
+    init(_ writes: [FieldWrite], _ echo: JSON, before: (String) -> String) {
+        for write in writes {
+            guard let found = FieldValue(echo[write.name]) else {
+                refused.append("`\(write.name)` (there is no such field, or this account may not read it)")
+                continue
+            }
+            if write.isMet(by: found) { continue }
+            let old = before(write.name)
+            if found.raw == old {
+                refused.append("`\(write.name)` (it stayed \(Self.shown(old)))")
+            } else if found.raw.isEmpty {
+                refused.append("`\(write.name)` (it was emptied)")
+            } else {
+                altered.append("`\(write.name)` became \(Self.shown(found.raw))")
+            }
+        }
+    }
+
+    static func shown(_ text: String) -> String { text.isEmpty ? "empty" : "'\(Redaction.excerpt(text, length: 60))'" }
+
+    /// For a receipt: what the server made of it.
+    var note: String { altered.isEmpty ? "" : "; a rule of the instance stepped in: \(altered.joined(separator: ", "))" }
+}

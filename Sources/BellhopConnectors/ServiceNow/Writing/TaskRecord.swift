@@ -1,0 +1,68 @@
+import BellhopCore
+
+/// A task as it is now, read from the table of its class.
+struct TaskRecord: Sendable {
+    /// The table of its class, as the record itself says: a label is no table.
+    var table: String
+    var values: JSON
+    var serverTime: Timestamp?
+
+    subscript(field: String) -> FieldValue? { FieldValue(values[field]) }
+
+    /// How often it was written.
+    var updates: String { self["sys_mod_count"]?.raw ?? "" }
+
+    /// - Parameter fields: what to read besides what every record has; those that the table does not have are missing.
+    static func read(
+        _ task: TaskReference, fields: [String], _ session: ServiceNowSession
+    ) async throws(Failure) -> TaskRecord {
+        guard ServiceNowConnection.isSysID(task.key.text) else {
+            throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is no sys_id of a task.")
+        }
+        var table = FieldWrite.isName(task.className) ? task.className : "task"
+        var seen: Set<String> = []
+        while true {
+            seen.insert(table)
+            var record: TaskRecord
+            do throws(Failure) {
+                record = try await read(task, in: table, fields, session)
+            } catch  where (error.reason == .goneOrHidden || error.reason == .refused) && !seen.contains("task") {
+                table = "task"  // it may have become one of another class
+                continue
+            } catch  where error.reason == .goneOrHidden {
+                throw Failure(
+                    .goneOrHidden, .giveUp,
+                    "The task \(task.name) is not there any more, or hidden from this account; nothing was written. (\(error.message))"
+                )
+            }
+            let own = record["sys_class_name"]?.raw ?? ""
+            if own == table || !FieldWrite.isName(own) || seen.contains(own) { return record }
+            table = own
+        }
+    }
+
+    private static func read(
+        _ task: TaskReference, in table: String, _ fields: [String], _ session: ServiceNowSession
+    ) async throws(Failure) -> TaskRecord {
+        var seen: Set<String> = []
+        let paths = (["sys_id", "number", "sys_class_name", "sys_mod_count"] + fields).filter { seen.insert($0).inserted }
+        let reply = try await session.send(
+            .table(
+                "\(table)/\(task.key.text)",
+                [
+                    ("sysparm_fields", paths.joined(separator: ",")), ("sysparm_display_value", "all"),
+                    ("sysparm_exclude_reference_link", "true"),
+                ], expecting: .record))
+        guard FieldValue(reply.record["sys_id"])?.raw == task.key.text else {
+            throw Failure(
+                .badAnswer, .retry(after: nil),
+                "\(session.base.place) answered with another task than the one that was asked for.")
+        }
+        return TaskRecord(table: table, values: reply.record, serverTime: reply.serverTime)
+    }
+}
+
+extension TaskReference {
+    /// What messages call it.
+    var name: String { number.isEmpty ? key.text : number }
+}

@@ -1,0 +1,85 @@
+public import BellhopCore
+
+/// A change of a task's fields that a delivery asks for.
+struct Update: Sendable {
+    var task: TaskReference
+    var writes: [FieldWrite]
+    /// Values that the task must have: one of each list.
+    var expected: [(field: String, values: [JSON])] = []
+    /// The fields as the event had them; nil where it does not matter.
+    var seen: JSON.Object?
+
+    init(_ delivery: Delivery) throws(Failure) {
+        guard let task = delivery.task else {
+            throw Failure(.badArguments, .giveUp, "An update needs a task, and this event has none.")
+        }
+        guard case .values(let arguments) = delivery.arguments else {
+            throw Failure(.badArguments, .giveUp, "This delivery holds no fields; it was made by another version of Bellhop.")
+        }
+        self.task = task
+        writes = try FieldWrite.all(
+            arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refused)
+        for (field, value) in arguments["expect"]?.asObject ?? [:] { expected.append((field, value.asArray ?? [value])) }
+        if arguments["unless_changed"] == true {
+            guard let seen = arguments["seen"]?.asObject else {
+                throw Failure(.badArguments, .giveUp, "`unless_changed` needs the event's own task.")
+            }
+            self.seen = seen
+        }
+    }
+
+    /// What must be read to decide.
+    var fields: [String] { writes.map(\.name) + expected.map(\.field) + (seen?.keys ?? []) }
+
+    /// Why nothing is written; nil where the task is as the rule wants it.
+    func refusal(by record: TaskRecord) -> Failure? {
+        let unknown = (writes.map(\.name) + expected.map(\.field)).filter { record[$0] == nil }
+        if !unknown.isEmpty {
+            let names = unknown.map { "`\($0)`" }.joined(separator: ", ")
+            return Failure(
+                .badArguments, .giveUp,
+                "The record of \(task.name) (table \(record.table)) shows no field \(names): there is none, or this account may not read it. Nothing was written."
+            )
+        }
+        for (field, values) in expected {
+            guard let found = record[field], !values.contains(where: found.isMeant) else { continue }
+            return moved("`\(field)` is \(WriteResult.shown(found.raw)), which `expect` does not say")
+        }
+        let changed = (seen ?? [:]).filter { name, value in record[name].map { !$0.isMeant(by: value) } ?? false }.map(\.key)
+        guard let first = changed.first, let found = record[first] else { return nil }
+        return moved("`\(first)` has become \(WriteResult.shown(found.raw)) since")
+    }
+
+    private func moved(_ what: String) -> Failure {
+        Failure(.movedOn, .giveUp, "\(task.name) is not as the rule saw it: \(what). Nothing was written.")
+    }
+
+    func isMet(by record: TaskRecord) -> Bool {
+        writes.allSatisfy { write in record[write.name].map(write.isMet) ?? false }
+    }
+
+    func call(_ record: TaskRecord, notAfter: Timestamp) -> ServiceNowCall {
+        .write(
+            "PATCH", "\(record.table)/\(task.key.text)", writes, showing: ["sys_id", "sys_mod_count"], notAfter: notAfter)
+    }
+}
+
+extension UpdateAction {
+    /// What a rule may say of an `update`.
+    public static let manifest = ActionManifest(
+        kind: "update", summary: "Sets fields of the task.", receiver: .taskConnection, shorthand: "fields",
+        arguments: [
+            Setting(
+                "fields", .map(.scalar), required: true,
+                "The fields to set, by their names in the table; an empty text clears one."),
+            Setting(
+                "expect", .map(.list(.scalar)),
+                "Values that fields must have, one or one of a list, raw or label; where they have others nothing is written."),
+            Setting(
+                "unless_changed", .boolean, default: "false",
+                "Whether nothing is written where a field of the source has changed since the event."),
+            Setting(
+                "display", .boolean, default: "false",
+                "Whether the values are what people read (a choice's label, a person's name), rather than what the database has."),
+        ], writesTask: true, refusedFields: FieldWrite.refused)
+}

@@ -1,0 +1,110 @@
+public import BellhopCore
+
+/// Sets fields of a task, once: the task is read first, and what the server answers is held against what was sent.
+///
+/// Doing it twice would do nothing twice, were it not for others: an attempt whose end nobody knows is followed by a look, and a field
+/// that somebody has changed since is left as it is.
+public struct UpdateAction: Action {
+    private let connection: ServiceNowConnection
+    private let times: WriteTimes
+    private var session: ServiceNowSession { connection.writing }
+    private var place: String { connection.base.place }
+
+    public init(connection: ServiceNowConnection, times: WriteTimes = WriteTimes()) {
+        self.connection = connection
+        self.times = times
+    }
+
+    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        try await attempt.holding(delivery, "update") { () async throws(Failure) in
+            try await proceed(try Update(delivery), delivery, attempt)
+        }
+    }
+
+    private func proceed(_ update: Update, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        let notebook = DeliveryNote("update", of: delivery, on: connection)
+        let earlier = attempt.isFirst ? nil : Before(try await notebook.read())
+        let record = try await TaskRecord.read(update.task, fields: update.fields, session)
+        if update.isMet(by: record) {
+            await notebook.forget()
+            return Receipt(attempt.isFirst ? "it was so already" : "found written by an earlier attempt")
+        }
+        if let refusal = update.refusal(by: record) ?? earlier?.refusal(of: update, by: record) {
+            await notebook.forget()
+            throw refusal
+        }
+        // Kept as it was before the first write, whatever became of that.
+        if earlier == nil { try await notebook.keep(Before(update, record).json) }
+        return try await write(update, record, notAfter: attempt.now + times.start, notebook)
+    }
+
+    private func write(
+        _ update: Update, _ record: TaskRecord, notAfter: Timestamp, _ notebook: DeliveryNote
+    ) async throws(Failure) -> Receipt {
+        let reply: ServiceNowReply
+        do throws(Failure) {
+            reply = try await session.send(update.call(record, notAfter: notAfter))
+        } catch  where error.remedy == .unknownOutcome {
+            guard await isWritten(update) else { throw error }
+            await notebook.forget()
+            return Receipt("found written (\(error.reason.rawValue))")
+        } catch  where error.remedy == .giveUp {
+            await notebook.forget()
+            throw error
+        }
+        await notebook.forget()
+        guard FieldValue(reply.record["sys_id"])?.raw == update.task.key.text else {
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed another record.")
+        }
+        let result = WriteResult(update.writes, reply.record) { record[$0]?.raw ?? "" }
+        if result.refused.isEmpty { return Receipt("\(reply.status), \(names(update))\(result.note)") }
+        throw Failure(
+            .notWritten, .giveUp,
+            "\(place) said \(reply.status), but \(update.task.name) did not take \(result.refused.joined(separator: ", ")): "
+                + "the access rules or a rule of the instance kept it\(result.note).")
+    }
+
+    private func names(_ update: Update) -> String { "set " + update.writes.map(\.name).joined(separator: ", ") }
+
+    /// Looks at once after an outcome that nobody knows. A look that fails tells nothing; the next attempt looks again.
+    private func isWritten(_ update: Update) async -> Bool {
+        do throws(Failure) {
+            return update.isMet(by: try await TaskRecord.read(update.task, fields: update.writes.map(\.name), session))
+        } catch {
+            return false
+        }
+    }
+
+    /// The task before the first attempt wrote to it.
+    private struct Before: Sendable {
+        var updates: String
+        var values: JSON.Object
+
+        init(_ update: Update, _ record: TaskRecord) {
+            updates = record.updates
+            values = JSON.Object(update.writes.map { ($0.name, .string(record[$0.name]?.raw ?? "")) })
+        }
+
+        init?(_ note: JSON?) {
+            guard let note, let values = note["values"]?.asObject else { return nil }
+            updates = note["updates"]?.asString ?? ""
+            self.values = values
+        }
+
+        var json: JSON { ["updates": .string(updates), "values": .object(values)] }
+
+        /// Why it is not written again: a field is neither as it was nor as it shall be, so somebody has changed it since.
+        func refusal(of update: Update, by record: TaskRecord) -> Failure? {
+            if !updates.isEmpty, record.updates == updates { return nil }
+            let other = update.writes.first { write in
+                guard let found = record[write.name] else { return false }
+                return !write.isMet(by: found) && .string(found.raw) != values[write.name]
+            }
+            guard let other else { return nil }
+            return Failure(
+                .movedOn, .giveUp,
+                "`\(other.name)` of \(update.task.name) was changed by somebody since the first attempt, which may have written it: it stays as it is."
+            )
+        }
+    }
+}

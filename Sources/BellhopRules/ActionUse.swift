@@ -1,0 +1,40 @@
+public import BellhopCore
+
+/// What a step of a rule needs of the connections it goes to, as far as its text says; for those who look whether it can be done.
+public struct ActionUse: Sendable, Hashable {
+    public var action: String
+    public var connections: [String]
+    /// The fields that it sets.
+    public var fields: [String]
+    /// Arguments that are the same for every event.
+    public var constants: JSON.Object
+
+    public init(action: String, connections: [String], fields: [String] = [], constants: JSON.Object = [:]) {
+        self.action = action
+        self.connections = connections
+        self.fields = fields
+        self.constants = constants
+    }
+
+    init(_ step: Step, sources: [RuleSurroundings.SourceFacts]) {
+        var seen: Set<String> = []
+        switch step.receivers {
+        case .taskConnection: connections = sources.map(\.connection).filter { seen.insert($0).inserted }
+        case .named(let names): connections = names
+        case .argument: connections = []
+        }
+        action = step.action.kind
+        fields = []
+        constants = [:]
+        guard case .values(let values) = step.content else { return }
+        for (name, value) in values {
+            switch value {
+            case .constant(let value):
+                constants[name] = value
+                if name == "fields" { fields = value.asObject?.keys ?? [] }
+            case .members(let members) where name == "fields": fields = members.map(\.name)
+            case .members, .list, .text, .whole: continue
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Crypto
+
+/// The Attachment API: `GET /api/now/attachment`, `GET …/{sys_id}[/file]`, `POST …/file`.
+extension SimulatedInstance.State {
+    mutating func attachment(
+        _ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
+    ) -> Reply {
+        switch (request.method, path.count) {
+        case ("GET", 0):
+            return table(["sys_attachment"], request, version: "v2", user: user, quirks: quirks, at: now)
+        case ("POST", 1) where path[0] == "file":
+            return attach(request, user: user, quirks: quirks, at: now)
+        case ("GET", 1):
+            return table(["sys_attachment", path[0]], request, version: "v2", user: user, quirks: quirks, at: now)
+        case ("GET", 2) where path[1] == "file":
+            guard let file = world.attachments.first(where: { $0.id == path[0] }) else { return Self.noFile }
+            return Reply(200, type: file.type, body: file.bytes)
+        default: return .error(405, "Method not supported", detail: nil)
+        }
+    }
+
+    private static let noFile = Reply.error(
+        404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
+
+    private mutating func attach(
+        _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
+    ) -> Reply {
+        let known: Set<String> = ["table_name", "table_sys_id", "file_name", "encryption_context", "creation_time"]
+        if let odd = request.parameters.first(where: { !known.contains($0.name) }), !quirks.contains(.sloppyQueries) {
+            return .error(400, "Simulator: unknown query parameter '\(odd.name)'", detail: nil)
+        }
+        guard let type = request.header("Content-Type") else {
+            return .error(400, "Content-Type is required", detail: "Simulator: a file needs its media type")
+        }
+        guard let table = request.parameter("table_name"), let id = request.parameter("table_sys_id"),
+            let name = request.parameter("file_name"), !name.isEmpty
+        else { return .error(400, "Missing query parameter", detail: "table_name, table_sys_id and file_name are required") }
+        guard let task = world.tasks[id], task.table == table, !user.hiddenTasks.contains(id) else { return Self.noFile }
+        guard user.attachments != .forbidden else {
+            return .error(403, "Operation Failed", detail: "ACL Exception Insert Failed due to security constraints")
+        }
+        let hash = SHA256.hash(data: request.body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let file = SimulatedAttachment(
+            id: world.makeID(), task: id, table: table, name: name, type: type, bytes: request.body, author: user.userName,
+            time: now, hash: settings.hashesAttachments ? hash : "")
+        if !quirks.contains(.nothingWritten) { world.attach(file) }
+        return .json(
+            201,
+            [
+                "result": [
+                    "sys_id": .string(file.id), "file_name": .string(file.name), "table_name": .string(file.table),
+                    "table_sys_id": .string(file.task), "content_type": .string(file.type),
+                    "size_bytes": .string(String(file.bytes.count)),
+                ]
+            ]
+        ).with("Location", "/api/now/attachment/\(file.id)")
+    }
+}

@@ -1,0 +1,91 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct AttachActionTests {
+    let practice = Practice()
+    let task: SimulatedTask
+    var instance: SimulatedInstance { practice.instance }
+    var files: [SimulatedAttachment] { instance.attachments(of: task.id) }
+
+    init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
+
+    private func attach(_ arguments: JSON.Object, name: String = "log.txt") -> Delivery {
+        var arguments = arguments
+        arguments["name"] = .string(name)
+        return .write("attach", arguments, on: task.id, class: "")
+    }
+
+    static let contents: [(JSON.Object, String, [UInt8])] = [
+        (["text": "Zeile ä"], "text/plain; charset=utf-8", Array("Zeile ä".utf8)),
+        (["json": ["a": 1]], "application/json", Array(#"{"a":1}"#.utf8)),
+        (["base64": "AAEC/w=="], "application/octet-stream", [0, 1, 2, 255]),
+        (["text": "a,b", "type": "text/csv"], "text/csv", Array("a,b".utf8)),
+    ]
+
+    @Test(arguments: contents)
+    func `a file comes to the task with its name, its type and every byte`(
+        _ arguments: JSON.Object, _ type: String, _ bytes: [UInt8]
+    ) async throws {
+        let receipt = try await practice.perform(attach(arguments, name: "ä b&c^d.txt"), practice.attempt(1))
+        let file = try #require(files.first)
+        #expect(file.name == "ä b&c^d.txt")
+        #expect(file.type == type)
+        #expect(file.bytes == bytes)
+        #expect(file.table == "incident")
+        #expect(receipt.reference == file.id)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `the same file of the same name is there once, another is not the same`() async throws {
+        for text in ["one", "one", "two"] { _ = try await practice.perform(attach(["text": .string(text)]), practice.attempt(1)) }
+        #expect(files.map { String(decoding: $0.bytes, as: UTF8.self) } == ["one", "two"])
+    }
+
+    @Test(arguments: Weather.all)
+    func `it is attached, and once, whatever the network does`(_ weather: Weather) async throws {
+        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/attachment", skip: 1, times: 1)
+        _ = try await practice.persist(attach(["text": "x"]))
+        #expect(files.count == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test(arguments: Weather.all)
+    func `it is attached once on an instance that tells no hashes`(_ weather: Weather) async throws {
+        instance.settings.hashesAttachments = false
+        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/attachment", skip: 1, times: 1)
+        _ = try await practice.persist(attach(["text": "x"]))
+        #expect(files.count == 1)
+    }
+
+    @Test func `where the files cannot be read, a lost attempt is held`() async throws {
+        instance.changeUser("john.doe") { $0.attachments = .hidden }
+        practice.simulation.faults.add(.resetAfter, "POST")
+        let delivery = attach(["text": "x"])
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(200))
+        #expect(await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .hold)
+        #expect(files.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            [:], ["text": ""], ["text": "x", "json": 1], ["base64": "no base 64!"], ["text": "x", "type": "a\r\nb: c"],
+            ["text": .string(String(repeating: "x", count: Attachment.most + 1))],
+        ] as [JSON.Object])
+    func `what is no file is given up without a request`(_ arguments: JSON.Object) async throws {
+        #expect(await practice.failing(attach(arguments), practice.attempt(1))?.remedy == .giveUp)
+        #expect(practice.simulation.requests.total == 0)
+    }
+
+    @Test(arguments: ["", "..", "a/b", "a\\b", "a\nb", "javascript:x", String(repeating: "n", count: 101)])
+    func `what is no name of a file is given up without a request`(_ name: String) async throws {
+        #expect(await practice.failing(attach(["text": "x"], name: name), practice.attempt(1))?.reason == .badArguments)
+        #expect(practice.simulation.requests.total == 0)
+    }
+}

@@ -1,0 +1,132 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct CreateActionTests {
+    let practice = Practice()
+    let task: SimulatedTask
+    var instance: SimulatedInstance { practice.instance }
+    var made: [SimulatedTask] { instance.tasks.filter { $0.id != task.id } }
+    let post = "/api/now/v2/table/problem"
+
+    init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
+
+    private func create(_ fields: JSON.Object = ["short_description": "Why?"], _ more: JSON.Object = [:]) -> Delivery {
+        var arguments: JSON.Object = [
+            "table": "problem", "fields": .object(fields), "correlation_field": "correlation_id", "display": false,
+        ]
+        for (name, value) in more { arguments[name] = value }
+        return .write("create", arguments, on: task.id)
+    }
+
+    @Test func `a record is made with the delivery's id, and its number is in the receipt`() async throws {
+        let delivery = create(["short_description": "Why?", "priority": 2, "parent": .string(task.id)])
+        let receipt = try await practice.perform(delivery, practice.attempt(1))
+        let problem = try #require(made.first)
+        #expect(receipt.summary == "201, \(problem.number) (\(problem.id))")
+        #expect(receipt.reference?.hasSuffix("/\(problem.id)") == true)
+        #expect(problem["correlation_id"] == "bellhop-\(delivery.id.text)")
+        #expect(problem.title == "Why?")
+        #expect(problem["parent"] == task.id)
+    }
+
+    @Test func `where a record has the key already, none is made`() async throws {
+        let first = try await practice.perform(
+            create([:], ["correlation": "fall-1", "fields": ["short_description": "A"]]), practice.attempt(1))
+        var other = create(["short_description": "B"], ["correlation": "fall-1"])
+        other.id.occasion = Occasion.ID("event/2")
+        let second = try await practice.perform(other, practice.attempt(1))
+        #expect(made.map(\.title) == ["A"])
+        #expect(second.reference?.suffix(32) == first.reference?.suffix(32))
+        #expect(second.summary.hasPrefix("there already, PRB"))
+    }
+
+    @Test(arguments: Weather.all)
+    func `it is made, and once, whatever the network does`(_ weather: Weather) async throws {
+        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+        let receipt = try await practice.persist(create())
+        #expect(made.count == 1)
+        #expect(receipt.reference?.hasSuffix(made.first?.id ?? "?") == true)
+    }
+
+    @Test(arguments: Weather.all)
+    func `it is made once though the look after it is lost too`(_ weather: Weather) async throws {
+        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+        practice.simulation.faults.add(.badGateway, "GET", path: post, skip: 1, times: 2)
+        _ = try await practice.persist(create())
+        #expect(made.count == 1)
+    }
+
+    @Test func `it is not sent again while the first request may be at work`() async throws {
+        practice.simulation.faults.add(.resetBefore, "POST")
+        let delivery = create()
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(40))
+        let early = await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(early?.remedy == .retry(after: .seconds(80)))
+        #expect(practice.simulation.requests.count("POST") == 1)
+    }
+
+    @Test func `where nobody can tell whether it is there, none is made`() async throws {
+        instance.addTask("problem", title: "Old", fields: ["correlation_id": "k"])
+        instance.changeUser("john.doe") { $0.tasks = .hidden }
+        let delivery = create(["short_description": "x"], ["correlation": "k"])
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .giveUp)
+        instance.changeUser("john.doe") { $0.tasks = .forbidden }
+        #expect(await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .hold)
+        #expect(practice.simulation.requests.count("POST") == 0)
+    }
+
+    @Test func `a field to find it by that the table does not have is noticed before anything is made`() async throws {
+        instance.addTask("problem", title: "Old")
+        practice.simulation.faults.add(.sloppyQueries, times: nil)
+        let failure = await practice.failing(
+            create(["short_description": "x"], ["correlation_field": "u_nothing"]), practice.attempt(1))
+        #expect(failure?.remedy == .giveUp)
+        #expect(failure?.message.contains("no field `u_nothing`") == true)
+        #expect(practice.simulation.requests.count("POST") == 0)
+    }
+
+    @Test func `a field that was not taken is named with the number, and the record is not made again`() async throws {
+        practice.simulation.faults.add(.sloppyQueries, times: nil)
+        instance.changeUser("john.doe") { $0.readOnlyFields = ["category"] }
+        let delivery = create(["short_description": "x", "category": "network", "colour": "red"])
+        let failure = await practice.failing(delivery, practice.attempt(1))
+        #expect(failure?.remedy == .giveUp)
+        #expect(failure?.message.contains("\(made[0].number) was made in problem") == true)
+        #expect(failure?.message.contains("`category` (it stayed empty), `colour` (there is no such field") == true)
+        let again = try await practice.perform(delivery, practice.attempt(1))
+        #expect(again.summary.hasPrefix("there already"))
+        #expect(made.count == 1)
+    }
+
+    @Test func `a refusal is given up with the instance's own words`() async throws {
+        practice.simulation.faults.add(.dataPolicy, "POST")
+        #expect(await practice.failing(create(), practice.attempt(1))?.message.contains("mandatory") == true)
+        instance.changeUser("john.doe") { $0.creates = .refused }
+        #expect(await practice.failing(create(), practice.attempt(1))?.remedy == .giveUp)
+        #expect(
+            await practice.failing(create([:], ["table": "no_table", "fields": ["a": 1]]), practice.attempt(1))?.message.contains(
+                "Invalid table") == true)
+        #expect(made.isEmpty)
+    }
+
+    @Test(arguments: ["javascript:gs.log()", "", " x", "a\nb", String(repeating: "x", count: 101)])
+    func `what cannot be a key is given up`(_ key: String) async throws {
+        let failure = await practice.failing(
+            create(["short_description": "x"], ["correlation": .string(key)]), practice.attempt(1))
+        #expect(failure?.reason == .badArguments)
+        #expect(practice.simulation.requests.total == 0)
+    }
+
+    @Test func `a key with the character that parts queries is one key`() async throws {
+        let delivery = create(["short_description": "x"], ["correlation": "a^ORactive=true"])
+        instance.addTask("problem", title: "Old")
+        _ = try await practice.perform(delivery, practice.attempt(1))
+        _ = try await practice.perform(delivery, practice.attempt(1))
+        #expect(made.count == 2)
+    }
+}

@@ -1,0 +1,155 @@
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct ExaminationTests {
+    let practice = Practice()
+    var instance: SimulatedInstance { practice.instance }
+
+    static let schema = TaskSchema([
+        .init("number", .text), .init("state", .int), .init("caller", .text, path: "assigned_to.name"),
+    ])
+    static let tracker = ConnectionNeeds.SourceNeed(name: "my-work", kind: "tracker", settings: Settings(), schema: schema)
+    static let needs = ConnectionNeeds(
+        sources: [tracker],
+        actions: [
+            .init(rule: "r", action: "comment"), .init(rule: "r", action: "comment", constants: ["visibility": "customer"]),
+            .init(rule: "r", action: "update", fields: ["state"]), .init(rule: "r", action: "attach"),
+            .init(rule: "r", action: "create", fields: ["short_description"], constants: ["table": "problem"]),
+        ])
+
+    init() {
+        let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
+        practice.instance.addNote("A note", .workNotes, on: task.id, by: "john.doe")
+    }
+
+    private func look(_ needs: ConnectionNeeds = Self.needs, password: String = "correct horse") async throws -> [String] {
+        try await practice.open(password: password) { connection in await connection.examine(needs) }
+            .map { "\($0.verdict.rawValue) \($0.subject)" }
+    }
+
+    @Test func `where everything is there, every line is ok, and nothing is written`() async throws {
+        let before = instance.revision
+        #expect(
+            try await look() == [
+                "ok connection", "ok login", "ok clock", "ok task tracker", "ok read task", "ok read journal",
+                "ok write work_notes", "ok write comments", "ok update", "ok attach", "ok create problem",
+            ])
+        #expect(instance.revision == before)
+        #expect(practice.simulation.requests.all.allSatisfy { $0.method == "GET" })
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a wrong password is one line, and is tried once`() async throws {
+        #expect(try await look(password: "wrong") == ["ok connection", "missing login"])
+        #expect(instance.counts.failedLogins == 1)
+    }
+
+    @Test func `nobody there is one line`() async throws {
+        let connection = try practice.connection("http://127.0.0.1:9")
+        let findings = await connection.examine(Self.needs)
+        #expect(findings.map(\.verdict) == [.missing])
+        #expect(findings[0].reason == .unreachable)
+        try await connection.shutdown()
+    }
+
+    @Test func `an update set that is missing matters to a tracker, and not to comments`() async throws {
+        instance.settings.hasTracker = false
+        #expect(try await look().contains("missing task tracker"))
+        #expect(try await look(ConnectionNeeds(actions: Self.needs.actions)).contains("note task tracker"))
+    }
+
+    @Test func `records, journal and roles that cannot be read are told each with what mends it`() async throws {
+        instance.changeUser("john.doe") {
+            $0.tasks = .forbidden
+            $0.journal = .forbidden
+            $0.attachments = .forbidden
+            $0.roles = []
+        }
+        let lines = try await look()
+        for line in [
+            "note read task", "note read journal", "missing read files", "missing read problem", "note write work_notes",
+            "note update",
+        ] { #expect(lines.contains(line), "\(line)") }
+    }
+
+    @Test func `fields that a source or a rule names wrongly are told`() async throws {
+        practice.simulation.faults.add(.sloppyQueries, times: nil)
+        instance.addTask("problem", title: "Old")
+        var needs = Self.needs
+        needs.sources[0].schema.fields.append(.init("pririty", .int))
+        needs.actions.append(.init(rule: "x", action: "update", fields: ["stat"]))
+        needs.actions.append(.init(rule: "y", action: "create", fields: ["colour"], constants: ["table": "problem"]))
+        let texts = try await practice.open { connection in await connection.examine(needs) }.map(\.text)
+        for text in [
+            "source my-work: no `pririty`", "rule x: the table incident shows no `stat`",
+            "rule y: the table problem shows no `colour`",
+        ] { #expect(texts.contains(text), "\(text)") }
+    }
+
+    @Test func `a clock that is off, a limit and a time zone are told`() async throws {
+        instance.settings.rateLimit = 100
+        instance.changeUser("john.doe") { $0.timeZone = "Europe/Berlin" }
+        var needs = Self.needs
+        needs.sources[0].settings = Settings(["display": "both"])
+        let clock = TestClock(at: practice.clock.now - .seconds(600))
+        let findings = try await practice.simulation.serve { address in
+            let surroundings = ServiceNowConnection.Surroundings(
+                clock: clock, events: practice.events, notebook: practice.notebook, random: { 42 })
+            let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: surroundings)
+            let findings = await connection.examine(needs)
+            try await connection.shutdown()
+            return findings
+        }
+        let texts = findings.map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
+        #expect(texts.contains("note clock: this machine's clock is 600 s behind the instance's"))
+        #expect(texts.contains("note rate limit: the instance takes 100 requests an hour from this account"))
+        #expect(texts.contains("ok time zone: labels show times in Europe/Berlin; values are UTC"))
+    }
+
+    @Test(arguments: [Fault.hibernating, .redirect(to: "https://sso.example/"), .badGateway])
+    func `an instance that answers something else is told as what it is`(_ fault: Fault) async throws {
+        practice.simulation.faults.add(fault, times: nil)
+        let findings = try await practice.open { connection in await connection.examine(Self.needs) }
+        #expect(findings.map(\.verdict) == [.ok, .missing])
+        let reasons: [Failure.Reason?] = [.hibernating, .loginRequired, .gateway]
+        #expect(reasons.contains(findings.last?.reason))
+    }
+}
+
+@Suite struct NetworkExaminationTests {
+    private func look(_ address: String, ca: String? = nil, at now: Timestamp? = nil) async throws -> [Finding] {
+        let clock = TestClock(at: now ?? Timestamp(seconds: 1_800_000_000))
+        return await NetworkExamination(
+            configuration: .init(name: "x", ca: ca), address: try HTTPAddress(address), clock: clock
+        ).findings()
+    }
+
+    @Test func `a certificate is told with its end, or with why it is not trusted`() async throws {
+        try await TLSServer.serve { server in
+            let ca = FileManager.default.temporaryDirectory.appending(path: "bellhop-ca-\(UInt64.random(in: 0 ... .max)).pem")
+                .path
+            try TLSServer.certificate.write(toFile: ca, atomically: true, encoding: .utf8)
+            defer { try? FileManager.default.removeItem(atPath: ca) }
+            let good = try await look("https://localhost:\(server.port)/", ca: ca)
+            #expect(good.map(\.verdict) == [.ok, .ok, .ok])
+            #expect(good.last?.text == "trusted; the certificate is good until 2126-10-28")
+            let unknown = try await look("https://localhost:\(server.port)/")
+            #expect(unknown.last?.text.contains("an authority that this machine does not trust") == true)
+            #expect(unknown.last?.reason == .tls)
+            let other = try await look("https://127.0.0.1:\(server.port)/", ca: ca)
+            #expect(other.last?.text == "the certificate is not for the name 127.0.0.1")
+        }
+    }
+
+    @Test func `a name that nobody has, and a port where nobody listens, are told apart`() async throws {
+        #expect(try await look("https://no-such-host.invalid/").map(\.subject) == ["name"])
+        let closed = try await look("https://127.0.0.1:9/")
+        #expect(closed.map(\.subject) == ["connection"])
+        #expect(closed[0].verdict == .missing)
+    }
+}

@@ -1,0 +1,207 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct UpdateActionTests {
+    let practice = Practice()
+    let task: SimulatedTask
+    var instance: SimulatedInstance { practice.instance }
+    var now: SimulatedTask { get throws { try #require(instance.task(task.id)) } }
+    var patches: Int { practice.simulation.requests.count("PATCH") }
+
+    init() { task = practice.instance.addTask(title: "Printer", priority: 3, assignedTo: "john.doe") }
+
+    private func update(_ fields: JSON.Object, _ more: JSON.Object = [:], class className: String = "incident") -> Delivery {
+        var arguments: JSON.Object = ["fields": .object(fields)]
+        for (name, value) in more { arguments[name] = value }
+        return .write("update", arguments, on: task.id, class: className)
+    }
+
+    @Test func `fields are set in the table of the record's class, and the answer proves it`() async throws {
+        let receipt = try await practice.perform(update(["state": 2, "urgency": "1"]), practice.attempt(1))
+        #expect(receipt.summary == "200, set state, urgency")
+        #expect(try now["state"] == "2")
+        #expect(try now["urgency"] == "1")
+        #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test(arguments: ["", "Störung", "change_request"])
+    func `the class comes from the record, whatever the event called it`(_ name: String) async throws {
+        _ = try await practice.perform(update(["state": 2], class: name), practice.attempt(1))
+        #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
+    }
+
+    @Test func `what is so already is not written`() async throws {
+        let receipt = try await practice.perform(update(["state": 1, "active": true]), practice.attempt(1))
+        #expect(receipt.summary == "it was so already")
+        #expect(patches == 0)
+    }
+
+    @Test func `an empty text or null clears a field`() async throws {
+        _ = try await practice.perform(update(["assigned_to": "", "urgency": nil]), practice.attempt(1))
+        #expect(try now.assignedTo == "")
+        #expect(try now["urgency"] == "")
+    }
+
+    @Test func `what people read is written with display, and proved by it`() async throws {
+        let fields: JSON.Object = ["state": "In Progress", "assigned_to": "Abel Tuter"]
+        _ = try await practice.perform(update(fields, ["display": true]), practice.attempt(1))
+        #expect(try now["state"] == "2")
+        #expect(try now.assignedTo == instance.user("abel.tuter")?.id)
+    }
+
+    @Test func `a time of a rule is written as the database has it`() async throws {
+        _ = try await practice.perform(update(["due_date": "2026-01-06T10:00:00+01:00"]), practice.attempt(1))
+        #expect(try now["due_date"] == "2026-01-06 09:00:00")
+        let again = try await practice.perform(update(["due_date": "2026-01-06T09:00:00Z"]), practice.attempt(1))
+        #expect(again.summary == "it was so already")
+    }
+
+    // MARK: The expected state
+
+    static let states: [(JSON, Bool)] = [
+        ([1, 2], true), ("New", true), (["On Hold", "1"], true), (2, false), ("In Progress", false),
+    ]
+
+    @Test(arguments: states)
+    func `a task that is not as expected is left alone`(_ state: JSON, _ isWritten: Bool) async throws {
+        let delivery = update(["urgency": 1], ["expect": ["state": state]])
+        if isWritten {
+            _ = try await practice.perform(delivery, practice.attempt(1))
+        } else {
+            let failure = await practice.failing(delivery, practice.attempt(1))
+            #expect(failure?.reason == .movedOn)
+            #expect(failure?.remedy == .giveUp)
+            #expect(failure?.message.contains("`state` is '1'") == true)
+        }
+        #expect(try now["urgency"] == (isWritten ? "1" : "3"))
+    }
+
+    @Test func `a task that changed since the event is left alone where the rule says so`() async throws {
+        let seen: JSON = [
+            "short_description": "Printer", "priority": 3, "active": true, "due_date": nil, "assigned_to.name": "John Doe",
+        ]
+        let delivery = update(["state": 2], ["unless_changed": true, "seen": seen])
+        instance.addNote("A note is no change", .workNotes, on: task.id, by: "john.doe")
+        _ = try await practice.perform(delivery, practice.attempt(1))
+        #expect(try now["state"] == "2")
+        instance.updateTask(task.id, set: ["state": "1", "priority": "2"])
+        let failure = await practice.failing(delivery, practice.attempt(1))
+        #expect(failure?.reason == .movedOn)
+        #expect(failure?.message.contains("`priority` has become '2' since") == true)
+        #expect(patches == 1)
+    }
+
+    // MARK: What the server makes of it
+
+    @Test func `a field that the record does not have is named, and nothing is written`() async throws {
+        practice.simulation.faults.add(.sloppyQueries, times: nil)
+        let failure = await practice.failing(update(["state": 2, "pririty": 1]), practice.attempt(1))
+        #expect(failure?.remedy == .giveUp)
+        #expect(failure?.message.contains("shows no field `pririty`") == true)
+        #expect(patches == 0)
+    }
+
+    @Test func `a field that the access rules keep as it is is a failure that names it`() async throws {
+        instance.changeUser("john.doe") { $0.readOnlyFields = ["priority"] }
+        let failure = await practice.failing(update(["state": 2, "priority": 1]), practice.attempt(1))
+        #expect(failure?.reason == .notWritten)
+        #expect(failure?.remedy == .giveUp)
+        #expect(failure?.message.contains("did not take `priority` (it stayed '3')") == true)
+    }
+
+    @Test func `what a rule of the instance makes of a value is in the receipt`() async throws {
+        practice.simulation.faults.add(.businessRule(field: "priority", value: "2"), "PATCH")
+        let receipt = try await practice.perform(update(["priority": 1]), practice.attempt(1))
+        #expect(receipt.summary == "200, set priority; a rule of the instance stepped in: `priority` became '2'")
+    }
+
+    @Test func `a field that the write empties is a failure that names it`() async throws {
+        practice.simulation.faults.add(.businessRule(field: "priority", value: ""), "PATCH")
+        let failure = await practice.failing(update(["priority": 1]), practice.attempt(1))
+        #expect(failure?.message.contains("`priority` (it was emptied)") == true)
+    }
+
+    @Test(arguments: [Fault.dataPolicy, .forbidden])
+    func `a refusal is given up with the instance's own words`(_ fault: Fault) async throws {
+        practice.simulation.faults.add(fault, "PATCH")
+        let failure = await practice.failing(update(["state": 6]), practice.attempt(1))
+        #expect(failure?.reason == .forbidden)
+        #expect(failure?.remedy == .giveUp)
+        #expect(fault != .dataPolicy || failure?.message.contains("mandatory: Resolution code") == true)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `success that wrote nothing is a failure`() async throws {
+        practice.simulation.faults.add(.nothingWritten, "PATCH")
+        #expect(await practice.failing(update(["state": 2]), practice.attempt(1))?.reason == .notWritten)
+    }
+
+    @Test func `a task that is not there any more is not written to`() async throws {
+        instance.deleteTask(task.id)
+        #expect(await practice.failing(update(["state": 2]), practice.attempt(1))?.reason == .goneOrHidden)
+        #expect(patches == 0)
+    }
+
+    @Test(arguments: ["comments", "work_notes", "sys_id", "a.b", ""])
+    func `what is no field to set is given up without a request`(_ name: String) async throws {
+        #expect(await practice.failing(update([name: "x"]), practice.attempt(1))?.reason == .badArguments)
+        #expect(await practice.failing(update(["state": ["a"]]), practice.attempt(1))?.reason == .badArguments)
+        #expect(practice.simulation.requests.total == 0)
+    }
+
+    // MARK: Whatever the network does
+
+    @Test(arguments: Weather.all)
+    func `it is written, and once`(_ weather: Weather) async throws {
+        practice.simulation.faults.add(
+            FaultRule(weather.fault, method: "PATCH", takesEffect: weather.takesEffect))
+        _ = try await practice.persist(update(["state": 2, "urgency": 1]))
+        #expect(try now["state"] == "2")
+        #expect(try now.updates == task.updates + 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `when the look is lost too, the next attempt finds it written and sends nothing`() async throws {
+        practice.simulation.faults.add(.resetAfter, "PATCH")
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)
+        let delivery = update(["state": 2])
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        let receipt = try await practice.perform(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(receipt.summary == "found written by an earlier attempt")
+        #expect(patches == 1)
+    }
+
+    @Test func `what somebody changed after a lost attempt stays as it is`() async throws {
+        practice.simulation.faults.add(.resetAfter, "PATCH")
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)
+        let delivery = update(["state": 2])
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        instance.updateTask(task.id, set: ["state": "3"], by: "abel.tuter")
+        let failure = await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(failure?.reason == .movedOn)
+        #expect(try now["state"] == "3")
+        #expect(patches == 1)
+    }
+
+    @Test func `a change of another field after a lost attempt is no obstacle`() async throws {
+        practice.simulation.faults.add(.resetBefore, "PATCH")
+        let delivery = update(["state": 2])
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        instance.updateTask(task.id, set: ["urgency": "1"], by: "abel.tuter")
+        _ = try await practice.perform(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(try now["state"] == "2")
+    }
+
+    @Test func `a last attempt that cannot look holds what an earlier one may have written`() async throws {
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
+        var delivery = update(["state": 2])
+        delivery.retry.attempts = 2
+        #expect(await practice.failing(delivery, practice.attempt(2))?.remedy == .retry(after: nil))
+        #expect(await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .hold)
+    }
+}

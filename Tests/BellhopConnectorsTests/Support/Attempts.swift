@@ -1,0 +1,69 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+extension Practice {
+    /// When its time begins.
+    static let start = Timestamp(seconds: 1_767_603_600)
+
+    func attempt(_ number: Int, uncertain: Timestamp? = nil) -> Attempt {
+        Attempt(number: number, now: clock.now, firstStarted: number > 1 ? Self.start : nil, lastUncertain: uncertain)
+    }
+
+    /// One attempt in new sessions, as after a restart; never waits between looks.
+    func perform(_ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
+        try await open { connection in
+            let times = WriteTimes(looks: [])
+            let action: any Action =
+                switch delivery.action {
+                case "update": UpdateAction(connection: connection, times: times)
+                case "create": CreateAction(connection: connection, times: times)
+                case "attach": AttachAction(connection: connection, times: times)
+                default: CommentAction(connection: connection, times: times)
+                }
+            return try await action.perform(delivery, attempt: attempt)
+        }
+    }
+
+    func failing(_ delivery: Delivery, _ attempt: Attempt) async -> Failure? {
+        await failure { _ = try await perform(delivery, attempt) }
+    }
+
+    /// Attempts as the dispatcher makes them, until it is done or given up: the next after an uncertain end comes soon, and again past
+    /// the server's time limit.
+    func persist(_ delivery: Delivery, attempts: Int = 8) async throws -> Receipt {
+        var uncertain: Timestamp?
+        for number in 1...attempts {
+            let started = clock.now
+            do {
+                return try await perform(delivery, attempt(number, uncertain: uncertain))
+            } catch let failure as Failure {
+                switch failure.remedy {
+                case .unknownOutcome:
+                    uncertain = started
+                    await clock.advance(by: .seconds(7))
+                case .retry(let after): await clock.advance(by: max(after ?? .zero, .seconds(5)))
+                case .giveUp, .hold, .pauseConnection: throw failure
+                }
+            }
+        }
+        throw Failure(.notWritten, .giveUp, "it never ended")
+    }
+}
+
+/// What happens to a request that writes: each with whether it reaches the server.
+struct Weather: Sendable, CustomTestStringConvertible {
+    var fault: Fault
+    var takesEffect: Bool
+    var testDescription: String { "\(fault)\(takesEffect ? ", written" : "")" }
+
+    static let all: [Weather] =
+        [Fault.resetAfter, .cutBody, .truncatedJSON].map { Weather(fault: $0, takesEffect: true) }
+        + [Fault.accepted, .badGateway, .internalError, .status(200, body: #"{"error":{"message":"x"},"status":"failure"}"#)]
+        .flatMap { [Weather(fault: $0, takesEffect: true), Weather(fault: $0, takesEffect: false)] }
+        + [Fault.resetBefore, .loginPage, .sessionLost, .tooManyRequests(.seconds(3)), .redirectToLogin]
+        .map { Weather(fault: $0, takesEffect: false) }
+}

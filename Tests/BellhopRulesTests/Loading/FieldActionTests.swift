@@ -1,0 +1,154 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+/// Actions that set fields: how they are written, checked, rendered, tested.
+@Suite struct FieldActionTests {
+    static let update = ActionManifest(
+        kind: "update", summary: "Sets fields.", receiver: .taskConnection, shorthand: "fields",
+        arguments: [
+            Setting("fields", .map(.scalar), required: true, "The fields."),
+            Setting("expect", .map(.list(.scalar)), "What must be."),
+            Setting("unless_changed", .boolean, default: "false", "Or not."),
+        ], writesTask: true, refusedFields: ["work_notes": "write `comment`"])
+
+    static let create = ActionManifest(
+        kind: "create", summary: "Makes a record.", receiver: .named,
+        arguments: [
+            Setting("to", .name, required: true, "Where."), Setting("table", .text, required: true, "In what."),
+            Setting("fields", .map(.scalar), required: true, "With what."), Setting("correlation", .text, "The key."),
+        ], makesTask: true)
+
+    static func surroundings(isOpen: Bool = false, taking actions: [String] = ["comment", "update", "create"]) -> RuleSurroundings
+    {
+        var surroundings = Fixture.surroundings(isOpen: isOpen)
+        surroundings.actions += [update, create]
+        for place in surroundings.connections.indices where surroundings.connections[place].name == "snow" {
+            surroundings.connections[place].actions = actions
+        }
+        return surroundings
+    }
+
+    private func book(_ step: String, on: String = "task_created", taking actions: [String] = ["update", "create"]) throws
+        -> RuleBook
+    {
+        let text = "rule: r\non: \(on)\nfrom: my-work\ndo:\n  - \(step)\n"
+        return try RuleBook.load(
+            [RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: Self.surroundings(taking: actions))
+    }
+
+    private func problems(_ step: String, on: String = "task_created", taking actions: [String] = ["update", "create"])
+        -> [String]
+    {
+        do {
+            _ = try book(step, on: on, taking: actions)
+            return []
+        } catch let error as Diagnostics {
+            return error.all.map { "\($0.code): \($0.message)\($0.help.map { " (\($0))" } ?? "")" }
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    private func arguments(_ step: String, _ event: Event = Fixture.event()) throws -> JSON {
+        let delivery = try #require(try book(step).route([event]).deliveries.first)
+        guard case .values(let values) = delivery.arguments else { return .null }
+        if case .dead(let failure) = delivery.initial { return .string(failure.message) }
+        return .object(values)
+    }
+
+    @Test func `a mapping of fields is the short form, and values keep their types`() throws {
+        let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 2, "due_date": nil]))
+        let fields: JSON = [
+            "state": 2, "active": false, "urgency": 2, "due_date": nil, "short_description": "P2: My computer doesn't work",
+        ]
+        let written =
+            "{state: 2, active: false, urgency: \"${{ task.priority }}\", due_date: \"${{ task.due_date }}\", short_description: \"P${{ task.priority }}: ${{ task.title }}\"}"
+        #expect(try arguments("update: \(written)", event) == ["fields": fields, "unless_changed": false])
+        #expect(try arguments("update: {fields: \(written)}", event) == ["unless_changed": false, "fields": fields])
+    }
+
+    @Test func `unless_changed brings what the event saw, by the names of the record`() throws {
+        let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 2, "sys_updated_on": "x"]))
+        #expect(
+            try arguments("update: {fields: {state: 2}, unless_changed: true, expect: {state: [1, New]}}", event) == [
+                "fields": ["state": 2], "unless_changed": true, "expect": ["state": [1, "New"]],
+                "seen": ["short_description": "My computer doesn't work", "priority": 2],
+            ])
+        let other = try arguments("update: {fields: {state: 2}, unless_changed: true, task: b2}", event)
+        #expect(other.asString?.contains("the event's own task") == true)
+    }
+
+    @Test func `a list in a field makes a dead delivery that says so`() throws {
+        let text = try arguments("update: {assigned_to: \"${{ [1, 2] }}\"}").asString
+        #expect(text?.contains("a field takes one value") == true)
+    }
+
+    @Test(arguments: [
+        ("update: {work_notes: x}", "wrong-field: `update` does not set `work_notes` (write `comment`)"),
+        ("update: {fields: {a.b: x}}", "wrong-field: `a.b` is no field of a record (fields of other records cannot be set)"),
+        ("update: {}", "missing-key: `update` sets no field"),
+        ("update: {state: 2, unless_changed: true}", "missing-key: `update` needs `fields` (The fields.)"),
+        ("update: {state: [1]}", "wrong-type: `fields` is a text, a number, `true`, `false` or `null`, not a list"),
+        ("update: {state: }", "wrong-type: `fields` has no value; `\"\"` is an empty one"),
+        ("create: {to: ops, table: incident, fields: {a: 1}}", "wrong-connection: connection `ops` takes no `create`"),
+    ])
+    func `a mistake is told where it is`(_ step: String, _ problem: String) {
+        #expect(problems(step).contains { $0.hasPrefix(problem) }, "\(problems(step))")
+    }
+
+    @Test func `an action that the source's connection does not take is a mistake`() {
+        #expect(
+            problems("update: {state: 2}", taking: ["comment"]) == [
+                "wrong-connection: `update` cannot be done to the tasks of `my-work`: connection `snow` takes no `update` "
+                    + "(a connection of kind servicenow cannot do it)"
+            ])
+    }
+
+    @Test func `rules that make tasks end at the last hop, like those that write to them`() throws {
+        let book = try book("create: {to: snow, table: incident, fields: {short_description: x}}")
+        #expect(book.route([Fixture.event(hop: Event.lastHop - 1)]).deliveries.count == 1)
+        #expect(book.route([Fixture.event(hop: Event.lastHop)]).deliveries.isEmpty)
+    }
+
+    @Test func `a rule says what it needs of connections`() throws {
+        #expect(
+            try book("update: {fields: {state: 2, urgency: \"${{ task.priority }}\"}, unless_changed: true}").rules[0].uses == [
+                ActionUse(
+                    action: "update", connections: ["snow"], fields: ["state", "urgency"], constants: ["unless_changed": true])
+            ])
+    }
+
+    @Test(arguments: [true, false])
+    func `a test expects fields in the short form or the long one`(_ isOpen: Bool) throws {
+        let rules = RuleFile(
+            path: "rules/r.yaml",
+            bytes: Array(
+                "rule: r\non: task_created\nfrom: my-work\ndo:\n  - update: {state: 2, assigned_to: \"${{ task.title }}\"}\n".utf8
+            ))
+        let text = """
+            tests:
+              - name: short
+                given: [{task_created: {task: {id: a1, title: T}}}]
+                expect: [{update: {state: 2, assigned_to: T}}]
+              - name: long
+                given: [{task_created: {task: {id: a1, title: T}}}]
+                expect: [{update: {task: a1, fields: {state: 2, assigned_to: T}}}]
+              - name: wrong
+                given: [{task_created: {task: {id: a1, title: T}}}]
+                expect: [{update: {state: 3}}]
+            """
+        let results = try RuleTests.run(
+            [RuleFile(path: "rules/r.test.yaml", bytes: Array(text.utf8))], rules: [rules],
+            surroundings: Self.surroundings(isOpen: isOpen))
+        #expect(results.map(\.problems.isEmpty) == [true, true, false])
+    }
+
+    @Test func `the schema knows both forms`() {
+        let step = RuleSchema.rules(actions: [Self.update]).at(
+            "$defs", "rule", "properties", "do", "items", "properties", "update")
+        #expect(
+            step?["anyOf"]?[0]?.text.contains(#""additionalProperties":{"type":["string","number","boolean","null"]}"#) == true)
+        #expect(step?["anyOf"]?[1]?.at("properties")?.asObject?.keys == ["fields", "expect", "unless_changed", "task"])
+    }
+}
