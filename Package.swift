@@ -80,8 +80,8 @@ let package = Package(
         .target(
             name: "BellhopConnectors",
             dependencies: [
-                "BellhopCore", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioFoundation, nioHTTP1, nioHTTPCompression,
-                nioPosix, nioSSL, nioTLS,
+                "BellhopCore", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioFoundation, nioHTTP1,
+                nioHTTPCompression, nioPosix, nioSSL, nioTLS,
             ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),

@@ -10,6 +10,7 @@ public enum Catalogue {
         MobileFoundationConnection.kind,
         SlackConnection.kind,
         WebhookConnection.kind,
+        WebConnection.kind,
     ]
 
     public static let connections: [ConnectionManifest] = kinds.map(\.manifest)
@@ -19,6 +20,8 @@ public enum Catalogue {
         TableSource.manifest,
         TouchPointsSource.manifest,
         AdapterSource.manifest,
+        RESTSource.manifest,
+        PageSource.manifest,
     ]
 
     public static let actions: [ActionManifest] = [
@@ -30,11 +33,12 @@ public enum Catalogue {
         TouchPointAction.manifest,
         AdapterAction.manifest,
         UpdateAction.manifest,
+        RESTAction.manifest,
         WebhookAction.manifest,
     ]
 
     /// Actions of the contract that are not built yet: refused by name.
-    public static let laterActions = ["emit", "exec", "rest"]
+    public static let laterActions = ["emit", "exec"]
 
     /// What is wrong inside of a source's settings that their types cannot say.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {

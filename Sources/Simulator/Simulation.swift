@@ -8,6 +8,8 @@ public struct Simulation: Sendable {
     /// Under `/mfp`.
     public let mobileFoundation: SimulatedMobileFoundation
     public let receivers: Receivers
+    /// A JSON API under `/rest`.
+    public let api: SimulatedAPI
     public let faults: FaultPlan
     /// Every request except those of the admin endpoint.
     public let requests: RequestLog
@@ -22,6 +24,7 @@ public struct Simulation: Sendable {
         eto = SimulatedETO(seed: seed &+ 4, now: now)
         mobileFoundation = SimulatedMobileFoundation(seed: seed &+ 5, now: now)
         receivers = Receivers()
+        api = SimulatedAPI(now: now)
         faults = FaultPlan(seed: seed &+ 3)
         requests = RequestLog()
         self.now = now

@@ -36,7 +36,7 @@ public enum RuleLoading {
             guard let entry = configuration.source(source.name) else { return nil }
             return RuleSurroundings.SourceFacts(
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
-                user: source.scope.user)
+                user: source.scope.user, shows: source.shows)
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }

@@ -25,7 +25,7 @@ public enum ConfigurationManifest {
 
     /// What every source says besides its kind's own settings.
     public static let source: [Setting] = [
-        Setting("kind", .name, required: true, "What is watched: `tracker`, `table`."),
+        Setting("kind", .name, required: true, "What is watched: `tracker`, `table`, `rest`, …"),
         Setting("connection", .name, required: true, "The connection it reads from."),
         Setting(
             "every", .either([.duration, .record(busyIdle)]), default: "1m",
@@ -45,8 +45,7 @@ public enum ConfigurationManifest {
 
     /// Kinds of the contract that are not built yet.
     public static let laterConnections = [
-        "http", "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie",
-        "email",
+        "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie", "email",
     ]
-    public static let laterSources = ["page", "rest"]
+    public static let laterSources: [String] = []
 }

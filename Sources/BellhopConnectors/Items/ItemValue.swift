@@ -23,7 +23,7 @@ enum ItemValue {
         switch value {
         case .string(let text)?: text
         case nil, .null?: ""
-        case let value?: value.text
+        case let value?: value.text(.sorted)  // the order of names says nothing, and some servers change it
         }
     }
 
@@ -40,6 +40,11 @@ enum ItemValue {
             let text = String(ASCII.trimmed(words))
             if let time = Timestamp(rfc3339: text) ?? FieldValue.time(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text) {
                 return time
+            }
+            // `+0100` without its colon.
+            if let sign = text.lastIndex(where: { $0 == "+" || $0 == "-" }), text[sign...].utf8.count == 5 {
+                let cut = text.index(text.endIndex, offsetBy: -2)
+                return Timestamp(rfc3339: text[..<cut] + ":" + text[cut...])
             }
             // `2026-01-05T09:00:00` without a zone is UTC.
             if let time = Timestamp(rfc3339: text + "Z") { return time }

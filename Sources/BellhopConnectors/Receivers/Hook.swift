@@ -20,17 +20,27 @@ struct Hook: Sendable {
 
     /// Sends, and gives the answer back when its status is one of the expected.
     ///
-    /// A request whose answer never came is tried again: receivers know a repetition by its `webhook-id`, or show it twice.
-    func send(_ request: HTTPRequest, expecting expected: StatusSet, at now: Timestamp) async throws(Failure) -> HTTPResponse {
+    /// A request whose answer never came is tried again: receivers know a repetition by its `webhook-id`, or show it twice. One that must
+    /// not be repeated is held for a person.
+    func send(
+        _ request: HTTPRequest, expecting expected: StatusSet, at now: Timestamp, isRepeatable: Bool = true
+    ) async throws(Failure) -> HTTPResponse {
         let response: HTTPResponse
         do throws(TransportError) {
             response = try await exchange.send(request)
         } catch {
             var failure = error.failure(changesSomething: false)
             failure.message = "\(label): \(failure.message)"
+            if !isRepeatable, error.mayHaveArrived {
+                failure.remedy = .hold
+                failure.message += " Whether it was done is not known, and the rule says `unanswered: hold`."
+            }
             throw failure
         }
-        if let failure = answer.failure(of: response, expecting: expected, at: now) { throw failure }
+        if var failure = answer.failure(of: response, expecting: expected, at: now) {
+            if !isRepeatable, response.status >= 500, response.status != 503 { failure.remedy = .hold }
+            throw failure
+        }
         return response
     }
 

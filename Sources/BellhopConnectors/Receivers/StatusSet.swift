@@ -19,6 +19,15 @@ struct StatusSet: Sendable, Hashable {
         if ranges.isEmpty { return nil }
     }
 
+    /// What `expect` among a request's arguments says; 2xx where it says nothing.
+    static func expected(_ arguments: JSON.Object) throws(RequestArguments.Problem) -> StatusSet {
+        guard let expect = arguments["expect"], !expect.isNull else { return .success }
+        guard let statuses = StatusSet(expect) else {
+            throw RequestArguments.Problem("expect", "`expect` lists statuses such as 204, or classes of them such as 2xx.")
+        }
+        return statuses
+    }
+
     func contains(_ status: Int) -> Bool { ranges.contains { $0.contains(status) } }
 
     static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]

@@ -11,12 +11,13 @@ public struct WebhookAction: Action {
         arguments: [
             Setting("url", .address, "Where it goes; or else `to`."),
             Setting("to", .list(.name), "The connections of kind webhook that get it."),
-            Setting("method", .oneOf(WebhookCall.methods), default: "POST", "The request's method."),
+            Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
             Setting("headers", .map(.text), "Header fields, besides those of the connection."),
             Setting("query", .map(.json), "Parameters that are added to the address; a list gives one each."),
             Setting("form", .map(.json), "A body as HTML forms send it."),
             Setting("json", .json, "A body in JSON; templates in it keep their types."),
             Setting("text", .text, "A body of plain text."),
+            Setting("data", .text, "A body of any bytes, in Base64."),
             Setting("sign", .boolean, "Whether it is signed with the connection's `secret`; by default where there is one."),
             Setting(
                 "timeout", .duration,

@@ -14,6 +14,10 @@ extension Classification {
         case .sessionExpired:
             return Failure(.sessionExpired, .retry(after: nil), "\(place) ended the session again right after a new login.")
         case .csrf: return Failure(.csrf, .retry(after: nil), "\(place) refuses the request for want of a session token (CSRF).")
+        case .moved(let target):
+            return Failure(
+                .unexpectedPage, .giveUp,
+                "\(place) sends from page to page and never to one that stays: the last was \(target.prefix { $0 != "?" }).")
         case .hibernating:
             return Failure(
                 .hibernating, .retry(after: .seconds(300)),

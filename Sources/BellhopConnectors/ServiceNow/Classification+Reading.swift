@@ -3,7 +3,9 @@ import BellhopCore
 extension Classification {
     /// Reads an answer by the rules in their order: redirects, pages, 202, errors in the body, and only then the status.
     init(_ response: HTTPResponse, to address: HTTPAddress, expecting: AnswerShape, at now: Timestamp) {
-        if 300..<400 ~= response.status {
+        if expecting == .page {
+            self = Self.readPage(response, from: address, at: now)
+        } else if 300..<400 ~= response.status {
             self = Self.redirect(response.headers["Location"], from: address, status: response.status)
         } else if let page = Self.page(response) {
             self = page
@@ -16,6 +18,26 @@ extension Classification {
         } else {
             self = Self.status(response, ErrorEnvelope(), expecting, at: now)
         }
+    }
+
+    /// A page for people: the end of a session shows as a redirect to the login page, or as that page.
+    private static func readPage(_ response: HTTPResponse, from address: HTTPAddress, at now: Timestamp) -> Classification {
+        switch response.status {
+        case 304: return .ok(.null)
+        case 300..<400:
+            let meaning = redirect(response.headers["Location"], from: address, status: response.status)
+            guard case .unexpectedPage = meaning, let target = response.headers["Location"].flatMap({ address.resolving($0) })
+            else { return meaning }
+            return target.hasOrigin(of: address) ? .moved(target.target) : meaning
+        case 202: return .dropped
+        default: break
+        }
+        let text = ASCII.lowercased(String(decoding: response.body.prefix(256 << 10), as: UTF8.self))
+        if text.contains("instance-hibernating-page") { return .hibernating }
+        let isLogin = text.contains("user_password") && (text.contains("login.do") || text.contains("sysverb_login"))
+        if isLogin { return .sessionExpired }
+        if response.isSuccess { return .ok(.null) }
+        return status(response, ErrorEnvelope(response.body) ?? ErrorEnvelope(), .page, at: now)
     }
 
     private static func redirect(_ location: String?, from address: HTTPAddress, status: Int) -> Classification {
@@ -77,13 +99,13 @@ extension Classification {
     }
 
     private static func success(_ response: HTTPResponse, _ expecting: AnswerShape) -> Classification {
-        if expecting == .listing {
+        if expecting == .listing || expecting == .page {
             return response.body.isEmpty ? .badAnswer("the answer is empty") : .ok(.null)
         }
         do {
             let body = try JSON.parse(response.body)
             return switch expecting {
-            case .listing: .ok(.null)
+            case .listing, .page: .ok(.null)
             case .rows: body["result"]?.asArray != nil ? .ok(body) : .badAnswer("the answer has no list in 'result'")
             case .record: body["result"]?.asObject != nil ? .ok(body) : .badAnswer("the answer has no record in 'result'")
             case .batch:

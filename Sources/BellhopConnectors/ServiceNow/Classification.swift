@@ -9,6 +9,8 @@ enum Classification: Sendable, Hashable {
     /// A redirect to another host: a single sign-on wants a person.
     case loginRequired(host: String)
     case sessionExpired
+    /// A redirect of a page to another target of the instance.
+    case moved(String)
     /// The request needs this token beside the session, or one that the server did not tell.
     case csrf(token: String?)
     case hibernating
@@ -42,6 +44,8 @@ enum AnswerShape: Sendable, Hashable {
     case record
     /// `serviced_requests`, the answers to the requests of a batch.
     case batch
+    /// A page for people, or 304 where the header fields ask for that.
+    case page
     /// `data`, as the Task Tracker answers a comment.
     case data
 }

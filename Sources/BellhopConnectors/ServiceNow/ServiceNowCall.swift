@@ -9,6 +9,8 @@ struct ServiceNowCall: Sendable {
     /// A body that is no JSON, with its media type.
     var file: (bytes: [UInt8], type: String)?
     var expecting: AnswerShape
+    /// Besides those that every request carries.
+    var headers: HeaderFields = [:]
     /// Once this moment has passed it is not sent any more, a wait for its turn included.
     var notAfter: Timestamp?
     /// Nil for the connection's own.

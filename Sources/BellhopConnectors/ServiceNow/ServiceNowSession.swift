@@ -70,6 +70,9 @@ actor ServiceNowSession {
     }
 
     private func ask(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
+        let original = call
+        var call = call
+        var hops = 0
         var mayLogIn = true
         var mayAddToken = true
         while true {
@@ -82,11 +85,16 @@ actor ServiceNowSession {
             case .csrf(let token) where mayAddToken:
                 mayAddToken = false
                 if let token { csrfToken = token } else { proof = try await login.pass().headers }
+            case .moved(let target) where hops < WebSession.mostRedirects:
+                hops += 1
+                call.target = target
             case .sessionExpired where mayLogIn, .unauthenticated where mayLogIn, .loginRequired where mayLogIn:
                 mayLogIn = false
                 let stale = token
                 await end(because: meaning)
                 try await logIn(renewing: stale, force: false)
+                // What was asked for first, not where the session's end has led.
+                (call, hops) = (original, 0)
             case .unauthenticated:
                 throw login.outOfBounds(at: base.place, user: user?.username ?? login.identity.text)
             default: throw failure(of: meaning, changesSomething: call.changesSomething)
@@ -106,6 +114,7 @@ actor ServiceNowSession {
         var request = HTTPRequest(
             call.method, address, headers: ["Accept": "application/json"], body: call.file?.bytes ?? call.body?.encoded(),
             timeout: call.timeout, notAfter: call.notAfter)
+        for field in call.headers.fields { request.headers[field.name] = field.value }
         if call.body != nil { request.headers["Content-Type"] = "application/json" }
         if let file = call.file { request.headers["Content-Type"] = file.type }
         if let cookies = jar.header(for: address, at: clock.now) { request.headers["Cookie"] = cookies }

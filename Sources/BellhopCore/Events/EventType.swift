@@ -11,6 +11,7 @@ public struct EventType: Sendable, Hashable {
     public static let taskChanged = EventType("task_changed")
     public static let taskRemoved = EventType("task_removed")
     public static let taskCommented = EventType("task_commented")
+    public static let pageChanged = EventType("page_changed")
     public static let scheduleDue = EventType("schedule_due")
     public static let sourceFailing = EventType("source_failing")
     public static let sourceRecovered = EventType("source_recovered")
@@ -20,12 +21,12 @@ public struct EventType: Sendable, Hashable {
     /// Every kind the agent emits by itself, in the order of the reference page.
     public static let builtIn: [EventType] = [
         .loginEvent, .keychainLoginEvent, .sessionExpired, .taskCreated, .taskReturned, .taskChanged, .taskRemoved,
-        .taskCommented,
+        .taskCommented, .pageChanged,
         .scheduleDue, .sourceFailing, .sourceRecovered, .sourceHeld, .deliveryDead,
     ]
 
     /// Kinds of the contract whose source is not built yet: refused by name.
-    public static let later: [EventType] = [EventType("page_changed")]
+    public static let later: [EventType] = []
 
     /// True for events whose `from:` names a connection rather than a source.
     public var isLogin: Bool { self == .loginEvent || self == .keychainLoginEvent || self == .sessionExpired }

@@ -9,14 +9,19 @@ public struct RuleSurroundings: Sendable {
         public var scope: Scope.ID
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
+        public var shows: Shown
 
-        public init(name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String) {
+        public init(
+            name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
+            shows: Shown = .tasks
+        ) {
             self.name = name
             self.kind = kind
             self.connection = connection
             self.schema = schema
             self.scope = scope
             self.user = user
+            self.shows = shows
         }
     }
 
@@ -34,6 +39,8 @@ public struct RuleSurroundings: Sendable {
     }
 
     public var sources: [SourceFacts]
+    /// The sources that show tasks.
+    public var taskSources: [SourceFacts] { sources.filter { $0.shows == .tasks } }
     public var connections: [ConnectionFacts]
     public var actions: [ActionManifest]
     /// The zone for schedules and rendered times.

@@ -8,6 +8,8 @@ public protocol Source: Sendable {
     var schema: TaskSchema { get }
     /// True where a task can change without its listing showing it, so that details are read again when they are old.
     var hidesChanges: Bool { get }
+    /// What its records are.
+    var shows: Shown { get }
 
     /// Learns what can be learnt about the schema before rules are checked against it, and remembers it for when nobody can be asked.
     ///
@@ -25,6 +27,15 @@ public protocol Source: Sendable {
 extension Source {
     public var hidesChanges: Bool { true }
     public func prepare(offline: Bool) async {}
+    public var shows: Shown { .tasks }
+}
+
+/// What the records of a source are.
+public enum Shown: Sendable, Hashable {
+    /// Tasks, which come, change and leave.
+    case tasks
+    /// One page, whose text changes.
+    case page
 }
 
 /// Where a source that reads in windows stands; the source alone knows what it means.

@@ -42,6 +42,14 @@ public struct Snapshot: Sendable, Hashable {
         ])
     }
 
+    /// The words of a page; empty where this is none.
+    public var pageText: String { fields["text"]?.asString ?? "" }
+
+    /// The page as `event.data.page` holds it.
+    public func pageJSON(source: String) -> JSON {
+        ["url": .string(url), "title": .string(title), "source": .string(source)]
+    }
+
     /// Reads what `json(source:)` wrote. Nil when there is no id.
     public init?(json: JSON) {
         guard case .object(let object) = json, case .string(let id)? = object["id"], !id.isEmpty else { return nil }

@@ -73,7 +73,7 @@ extension Poller {
             subjects.isEmpty
             ? [:] : try await storing { store throws(StoreError) in try await store.writes(to: subjects, since: since) }
         return Reconciliation.Evidence(
-            source: source.name, scope: scope, now: surroundings.clock.now, hasBaseline: memory.hasBaseline,
+            source: source.name, scope: scope, shows: source.shows, now: surroundings.clock.now, hasBaseline: memory.hasBaseline,
             emitsInitial: plan.emitsInitial, details: details, remembered: remembered, gone: gone, writes: writes,
             comments: comments, written: try await written(comments))
     }

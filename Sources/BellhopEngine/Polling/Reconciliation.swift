@@ -10,6 +10,7 @@ struct Reconciliation {
     struct Evidence {
         var source: String
         var scope: Scope
+        var shows: Shown = .tasks
         var now: Timestamp
         /// False for the first poll ever.
         var hasBaseline: Bool
@@ -30,6 +31,10 @@ struct Reconciliation {
 
     /// - Parameter readings: those that say what is kept already are passed over.
     init(_ evidence: Evidence, _ readings: [Reading]) {
+        if evidence.shows == .page {
+            for reading in readings where !reading.isAsKept { reconcile(page: reading, evidence) }
+            return
+        }
         for reading in readings where !reading.isAsKept { reconcile(reading, evidence) }
         if !evidence.comments.isEmpty { comment(evidence, readings) }
         for key in evidence.gone { depart(key, evidence) }
@@ -56,6 +61,29 @@ struct Reconciliation {
             }
         } else if evidence.hasBaseline || evidence.emitsInitial {
             tell(.taskCreated, key, generation, evidence, ["task": json(after, evidence)])
+        }
+        present.append(
+            PollCommit.PresentTask(
+                snapshot: after, listed: reading.listed, content: reading.content, generation: generation,
+                refreshed: reading.refreshed(at: evidence.now)))
+    }
+
+    /// A page has no life as tasks have: it is always there, and what it says changes.
+    private mutating func reconcile(page reading: Reading, _ evidence: Evidence) {
+        let after = reading.snapshot
+        var generation: Int64 = 1
+        if let before = evidence.remembered[reading.key] {
+            generation = before.generation
+            let (was, now) = (before.snapshot.pageText, after.pageText)
+            if was != now {
+                generation += 1
+                tell(
+                    .pageChanged, reading.key, generation, evidence,
+                    [
+                        "page": after.pageJSON(source: evidence.source), "before": .string(was), "after": .string(now),
+                        "diff": .string(LineDiff(from: was, to: now).unified()),
+                    ])
+            }
         }
         present.append(
             PollCommit.PresentTask(

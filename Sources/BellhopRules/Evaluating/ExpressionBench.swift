@@ -36,8 +36,8 @@ public struct ExpressionBench: Sendable {
     ) -> [RuleSurroundings.SourceFacts] {
         let name = subject.source
         if surroundings.isOpen { return [.assumed(name ?? "")] }
-        let its = surroundings.sources.filter { $0.name == name }
-        return its.isEmpty ? surroundings.sources : its
+        let its = surroundings.taskSources.filter { $0.name == name }
+        return its.isEmpty ? surroundings.taskSources : its
     }
 
     /// Reads and checks an expression; everything that is wrong with it at once, in the file `<expression>`.

@@ -70,7 +70,7 @@ enum RuleKeys {
     /// Keys of the contract that are refused by name until they are built.
     static let laterInRules = ["for", "group", "count", "quiet", "escalate", "until"]
     static let laterInTriggers = ["all", "none", "within", "by"]
-    static let laterActions = ["emit", "exec", "rest"]
+    static let laterActions = ["emit", "exec"]
     /// Names of the contract that expressions do not have yet.
     static let laterNames = ["events"]
 

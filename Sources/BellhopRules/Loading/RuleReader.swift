@@ -139,10 +139,10 @@ struct RuleReader {
         return isFine ? names : nil
     }
 
-    /// The sources of the rule. Without a configuration there are those that the rule names, or one that nobody named.
+    /// The sources whose tasks the rule is about. Without a configuration there are those that the rule names, or one that nobody named.
     private func sources(_ from: [String]) -> [RuleSurroundings.SourceFacts] {
         guard surroundings.isOpen else {
-            return from.isEmpty ? surroundings.sources : surroundings.sources.filter { from.contains($0.name) }
+            return from.isEmpty ? surroundings.taskSources : surroundings.taskSources.filter { from.contains($0.name) }
         }
         return (from.isEmpty ? [""] : from).map(RuleSurroundings.SourceFacts.assumed)
     }

@@ -85,6 +85,7 @@ struct TestCaseReader {
             type.isLogin ? data["connection"]?.asString ?? rule?.sources.first ?? "" : rule?.firstSource(surroundings) ?? ""
         let source = node?.scalarText ?? fallback
         let place = Diagnostic.Place(pair.key, file: file)
+        if type == .pageChanged { facts.checkPage(pair.value, data) }
         guard type.hasTask else { return .event(type, source: source, subject: source, data: data, place: place) }
         guard let (subject, data) = facts.task(type, pair.value, data, source: source) else { return nil }
         return .event(type, source: source, subject: subject, data: data, place: place)

@@ -137,6 +137,17 @@ struct TestFacts {
         ]
     }
 
+    /// A page that changed is a page with what it said before and says after.
+    mutating func checkPage(_ node: Node, _ data: JSON.Object) {
+        for name in ["page", "before", "after", "diff"] where data[name] == nil {
+            report(
+                "missing-key", "`page_changed` needs `\(name)`", at: node, help: "such as `page: {url: …, title: …}`, `diff: …`")
+        }
+        for pair in node.mapping?.pairs ?? [] where !["page", "before", "after", "diff"].contains(pair.name) {
+            report("unknown-key", "`page_changed` has no `\(pair.name)`", at: pair.key)
+        }
+    }
+
     /// The task before it changed: as it is, but for what `before` or `changes` say.
     private mutating func before(_ task: Snapshot, _ node: Node, source: String) -> Snapshot? {
         if let place = node["before"] { return snapshot(place, source: source, on: task) }

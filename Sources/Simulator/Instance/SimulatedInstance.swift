@@ -36,6 +36,8 @@ public final class SimulatedInstance: Sendable {
         var failuresInARow: [String: Int] = [:]
         var keptList: KeptList?
         var random: SeededRandom
+        /// By path.
+        var pages: [String: Page] = [:]
     }
 
     private let state: Mutex<State>

@@ -55,6 +55,7 @@ struct Switchboard: Sendable {
         case "hooks", "webhook": simulation.receivers.answer(request).with("Date", CivilTime.http(simulation.now()))
         case "API": simulation.eto.answer(request).with("Date", CivilTime.http(simulation.now()))
         case "mfp", "external": simulation.mobileFoundation.answer(request).with("Date", CivilTime.http(simulation.now()))
+        case "rest": simulation.api.answer(request)
         default: simulation.instance.answer(request, quirks: quirks)
         }
     }

@@ -77,7 +77,7 @@ enum ReferenceText {
 
     private static var notBuilt: String {
         func list(_ what: String, _ names: [String]) -> String {
-            "- \(what): \(names.map { "`\($0)`" }.joined(separator: ", "))\n"
+            names.isEmpty ? "" : "- \(what): \(names.map { "`\($0)`" }.joined(separator: ", "))\n"
         }
         return list("in bellhop.yaml", ConfigurationManifest.later.keys.sorted() + ["store: postgres://…"])
             + list("kinds of connection", ConfigurationManifest.laterConnections)

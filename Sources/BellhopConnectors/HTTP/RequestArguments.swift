@@ -1,0 +1,133 @@
+import BellhopCore
+
+/// What settings say of a request: method, header fields, query and body. The steps `webhook` and `rest` and sources of kind `rest` say it
+/// in the same words.
+struct RequestArguments: Sendable, Hashable {
+    /// Why there is no request of such settings.
+    struct Problem: Error, Sendable, Hashable {
+        var setting: String
+        /// One sentence.
+        var message: String
+
+        init(_ setting: String, _ message: String) {
+            self.setting = setting
+            self.message = message
+        }
+
+        var failure: Failure { Failure(.badArguments, .giveUp, message) }
+    }
+
+    var method: String
+    var headers: HeaderFields
+    var query: [(String, String)] { queryPairs.map { ($0.name, $0.value) } }
+    /// Nil for a request without a body.
+    var body: [UInt8]?
+    var timeout: Duration?
+    private var queryPairs: [HeaderFields.Field]
+
+    static let methods = ["POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"]
+    /// Fields that the exchange itself decides.
+    private static let reserved = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"]
+
+    /// - Parameter method: what the method is where the settings do not say.
+    init(_ arguments: JSON.Object, method fallback: String) throws(Problem) {
+        let settings = Settings(arguments)
+        method = settings.text("method") ?? fallback
+        guard Self.methods.contains(method) else {
+            throw Problem("method", "`\(method)` is no method; there is \(Self.methods.joined(separator: ", ")).")
+        }
+        headers = try Self.headers(arguments["headers"])
+        queryPairs = Self.pairs(arguments["query"] ?? .null).map { HeaderFields.Field($0.0, $0.1) }
+        timeout = settings.duration("timeout")
+        let mayHaveBody = method != "GET" && method != "HEAD"
+        if let content = try Self.content(arguments) {
+            guard mayHaveBody else {
+                throw Problem("method", "A \(method) request has no body: use `query`, or another method.")
+            }
+            if headers["Content-Type"] == nil { headers["Content-Type"] = content.type }
+            body = content.bytes
+        } else {
+            body = mayHaveBody ? [] : nil
+        }
+    }
+
+    /// The request to an address, with further parameters behind its own.
+    func request(to address: HTTPAddress, adding more: [(String, String)] = [], notAfter: Timestamp? = nil) -> HTTPRequest {
+        HTTPRequest(
+            method, address.adding(query + more), headers: headers, body: body, timeout: timeout, notAfter: notAfter)
+    }
+
+    /// A value's control characters become blanks, so that no inserted text can add a field of its own.
+    private static func headers(_ value: JSON?) throws(Problem) -> HeaderFields {
+        var headers: HeaderFields = [:]
+        for (name, value) in value?.asObject ?? [:] {
+            guard HeaderFields.isName(name) else {
+                throw Problem("headers", "`\(DisplayText.line(name))` cannot be the name of a header field.")
+            }
+            guard !reserved.contains(ASCII.lowercased(name)) else {
+                throw Problem("headers", "The header field `\(name)` belongs to HTTP itself and cannot be set.")
+            }
+            let bytes = words(value).utf8.map { $0 < 0x20 || $0 == 0x7f ? 0x20 : $0 }
+            headers.add(name, String(ASCII.trimmed(String(decoding: bytes, as: UTF8.self))))
+        }
+        return headers
+    }
+
+    private static func content(_ arguments: JSON.Object) throws(Problem) -> (bytes: [UInt8], type: String)? {
+        let given = ["json", "form", "text", "data"].filter { arguments[$0] != nil }
+        guard given.count <= 1 else {
+            throw Problem(given[1], "A request has one body: give one of `json`, `form`, `text` and `data`.")
+        }
+        guard let name = given.first, let value = arguments[name] else { return nil }
+        switch name {
+        case "json": return (value.encoded(), "application/json")
+        case "form": return (Array(PercentEncoding.query(pairs(value)).utf8), "application/x-www-form-urlencoded")
+        case "data":
+            guard let bytes = Base64.decode(words(value).filter { !$0.isWhitespace }) else {
+                throw Problem("data", "`data` is the Base64 of the body's bytes; this is none.")
+            }
+            return (bytes, "application/octet-stream")
+        default: return (Array(words(value).utf8), "text/plain; charset=utf-8")
+        }
+    }
+
+    /// A name with a list has one pair for each of its elements; one with null has none.
+    static func pairs(_ value: JSON) -> [(String, String)] {
+        (value.asObject ?? [:]).flatMap { name, value -> [(String, String)] in
+            switch value {
+            case .null: []
+            case .array(let items): items.map { (name, words($0)) }
+            default: [(name, words(value))]
+            }
+        }
+    }
+
+    /// A value as text: a string as it is, null as nothing, anything else as JSON.
+    static func words(_ value: JSON) -> String {
+        switch value {
+        case .string(let text): text
+        case .null: ""
+        default: value.text
+        }
+    }
+}
+
+extension HTTPAddress {
+    /// The address with parameters behind those it has.
+    func adding(_ pairs: [(String, String)]) -> HTTPAddress {
+        if pairs.isEmpty { return self }
+        let joint = !target.contains("?") ? "?" : target.last == "?" || target.last == "&" ? "" : "&"
+        return with(target: target + joint + PercentEncoding.query(pairs))
+    }
+
+    /// The address with parameters in the place of those of the same names.
+    func setting(_ pairs: [(String, String)]) -> HTTPAddress {
+        let names = Set(pairs.map(\.0))
+        let query = target.drop { $0 != "?" }.dropFirst()
+        let kept = query.split(separator: "&").filter { pair in
+            !names.contains(PercentEncoding.decode(pair.prefix { $0 != "=" }.replacing("+", with: " ")))
+        }
+        let base = with(target: path + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&")))
+        return base.adding(pairs)
+    }
+}

@@ -1,0 +1,106 @@
+/// A page of HTML as a tree, read as tolerantly as people write it.
+struct HTMLDocument: Sendable, Hashable {
+    struct Node: Sendable, Hashable {
+        enum Content: Sendable, Hashable {
+            /// The name in lower case; attributes by name in lower case, the first of a name counts.
+            case element(String, [String: String])
+            case text(String)
+        }
+
+        var content: Content
+        /// The place of the element it stands in; the root stands in itself.
+        var parent: Int
+        var children: [Int] = []
+
+        var name: String? { if case .element(let name, _) = content { name } else { nil } }
+        var attributes: [String: String] { if case .element(_, let attributes) = content { attributes } else { [:] } }
+    }
+
+    /// In the order of the page; the first is the root, an element without a name.
+    private(set) var nodes = [Node(content: .element("", [:]), parent: 0)]
+
+    init(_ bytes: [UInt8]) {
+        var builder = HTMLBuilder()
+        var tokenizer = HTMLTokenizer(bytes)
+        while let token = tokenizer.next() { builder.take(token) }
+        nodes = builder.nodes
+    }
+
+    init(_ text: String) { self.init(Array(text.utf8)) }
+
+    /// The element's text as it stands in the page, with blanks as they are.
+    func rawText(of place: Int) -> String {
+        var text = ""
+        visit(place) { node in if case .text(let words) = node.content { text += words } }
+        return text
+    }
+
+    /// The words of the first `title`, on one line; empty where there is none.
+    var title: String {
+        guard let place = nodes.indices.first(where: { nodes[$0].name == "title" }) else { return "" }
+        return rawText(of: place).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    /// The node and all below it, in the order of the page.
+    func visit(_ place: Int, _ body: (Node) -> Void) {
+        var stack = [place]
+        while let next = stack.popLast() {
+            body(nodes[next])
+            stack += nodes[next].children.reversed()
+        }
+    }
+}
+
+/// Puts tokens together to a tree: closes what people leave open, and ignores what closes nothing.
+private struct HTMLBuilder {
+    var nodes = [HTMLDocument.Node(content: .element("", [:]), parent: 0)]
+    /// The elements that are open, the root first.
+    private var open = [0]
+
+    /// Elements nested deeper than this stand beside each other.
+    private static let deepest = 256
+
+    mutating func take(_ token: HTMLTokenizer.Token) {
+        switch token {
+        case .text(let text): add(.text(text))
+        case .start(let name, let attributes, let isEmpty):
+            closeImplied(by: name)
+            let place = add(.element(name, attributes))
+            if !isEmpty, !HTMLTokenizer.voids.contains(name), open.count < Self.deepest { open.append(place) }
+        case .end(let name):
+            guard let depth = open.lastIndex(where: { nodes[$0].name == name }), depth > 0 else { return }
+            open.removeSubrange(depth...)
+        }
+    }
+
+    @discardableResult
+    private mutating func add(_ content: HTMLDocument.Node.Content) -> Int {
+        let parent = open[open.count - 1]
+        nodes.append(HTMLDocument.Node(content: content, parent: parent))
+        nodes[parent].children.append(nodes.count - 1)
+        return nodes.count - 1
+    }
+
+    /// An element that cannot stand within another of its like ends that one.
+    private mutating func closeImplied(by name: String) {
+        let (ended, bounds): (Set<String>, Set<String>) =
+            switch name {
+            case "li": (["li"], ["ul", "ol", "menu"])
+            case "dt", "dd": (["dt", "dd"], ["dl"])
+            case "option": (["option"], ["select", "datalist"])
+            case "optgroup": (["option", "optgroup"], ["select"])
+            case "td", "th": (["td", "th"], ["tr", "table"])
+            case "tr": (["td", "th", "tr"], ["table"])
+            case "tbody", "thead", "tfoot": (["td", "th", "tr", "tbody", "thead", "tfoot"], ["table"])
+            default: HTMLText.blocks.contains(name) ? (["p"], ["td", "th", "li", "div", "table", "button"]) : ([], [])
+            }
+        guard !ended.isEmpty else { return }
+        var depth = open.count - 1
+        var cut: Int?
+        while depth > 0, let here = nodes[open[depth]].name, !bounds.contains(here) {
+            if ended.contains(here) { cut = depth }
+            depth -= 1
+        }
+        if let cut { open.removeSubrange(cut...) }
+    }
+}

@@ -1,0 +1,161 @@
+import BellhopCore
+
+/// What of a page is watched: which elements, as what, without what changes by itself.
+struct PageReading: Sendable {
+    /// What is taken of each element.
+    private enum Extract: Sendable, Hashable {
+        case text
+        case html
+        case attribute(String)
+    }
+
+    /// What a page says.
+    struct Reading: Sendable, Hashable {
+        var title: String
+        var text: String
+    }
+
+    private let select: Selector?
+    private let extract: Extract
+    private let ignoredElements: [Selector]
+    private let ignoredWords: [Blotter]
+
+    /// No text of a page is longer, in bytes.
+    static let longest = 1 << 20
+
+    static let settings: [Setting] = [
+        Setting(
+            "select", .text,
+            "The elements that are watched, in the words of CSS: main #list > li.open, h1:first; by default the whole page."),
+        Setting(
+            "extract",
+            .either([
+                .oneOf(["text", "html"]),
+                .record([Setting("attr", .text, required: true, "The attribute whose value is watched.")]),
+            ]), default: "text", "Whether their words are watched, their HTML, or an attribute: {attr: href}."),
+        Setting(
+            "ignore",
+            .list(.either([.text, .record([Setting("select", .text, required: true, "The elements, in the words of CSS.")])])),
+            "What changes by itself: regular expressions for words, or {select: …} for elements."),
+    ]
+
+    init(_ settings: Settings, source: String) throws(ConnectorError) {
+        do throws(Selector.Problem) {
+            select = try settings.text("select").map { text throws(Selector.Problem) in try Selector(text) }
+        } catch {
+            throw ConnectorError(connection: source, setting: "select", error.message)
+        }
+        if let attribute = settings.record("extract")?.text("attr") {
+            extract = .attribute(ASCII.lowercased(attribute))
+            if select == nil {
+                throw ConnectorError(connection: source, setting: "extract", "An attribute needs `select`: whose it is.")
+            }
+        } else {
+            extract = settings.text("extract") == "html" ? .html : .text
+        }
+        var elements: [Selector] = []
+        var words: [Blotter] = []
+        let ignored = settings.values["ignore"].map { $0.asArray ?? [$0] } ?? []
+        for item in ignored {
+            if let text = item["select"]?.asString {
+                do throws(Selector.Problem) {
+                    elements.append(try Selector(text))
+                } catch {
+                    throw ConnectorError(connection: source, setting: "ignore", error.message)
+                }
+            } else {
+                do throws(Blotter.Problem) {
+                    words.append(try Blotter(item.asString ?? ""))
+                } catch {
+                    throw ConnectorError(connection: source, setting: "ignore", error.message)
+                }
+            }
+        }
+        ignoredElements = elements
+        ignoredWords = words
+    }
+
+    /// Reads a page; nil where nothing on it is what is watched.
+    func read(_ body: [UInt8], type: String) -> Reading? {
+        let type = ASCII.lowercased(type)
+        let bytes = type.contains("iso-8859-1") || type.contains("windows-1252") ? Self.fromLatin1(body) : body
+        guard type.isEmpty || type.contains("html") || type.contains("xml") else {
+            guard select == nil else { return nil }
+            return Reading(title: "", text: blotted(Self.lines(String(decoding: bytes, as: UTF8.self))))
+        }
+        let document = HTMLDocument(bytes)
+        var ignored: Set<Int> = []
+        for selector in ignoredElements { ignored.formUnion(selector.matches(in: document)) }
+        let places: [Int]
+        if let select {
+            places = Self.outermost(select.matches(in: document).filter { !ignored.contains($0) }, in: document, extract)
+            if places.isEmpty { return nil }
+        } else {
+            places = [0]
+        }
+        let text: String
+        switch extract {
+        case .text: text = HTMLText.text(of: places, in: document, ignoring: ignored)
+        case .html: text = places.map { document.html(of: $0, ignoring: ignored) }.joined(separator: "\n")
+        case .attribute(let name): text = places.compactMap { document.nodes[$0].attributes[name] }.joined(separator: "\n")
+        }
+        return Reading(title: document.title, text: blotted(text))
+    }
+
+    private func blotted(_ text: String) -> String { ignoredWords.reduce(text) { $1.blotted($0) } }
+
+    /// Elements within others that are watched too are not told twice.
+    private static func outermost(_ places: [Int], in document: HTMLDocument, _ extract: Extract) -> [Int] {
+        if case .attribute = extract { return places }
+        let all = Set(places)
+        return places.filter { place in
+            var parent = document.nodes[place].parent
+            while parent > 0 {
+                if all.contains(parent) { return false }
+                parent = document.nodes[parent].parent
+            }
+            return true
+        }
+    }
+
+    /// Lines of a plain text, without blanks at their ends.
+    private static func lines(_ text: String) -> String {
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
+            var line = line
+            while line.last?.isWhitespace == true { line.removeLast() }
+            return line
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func fromLatin1(_ bytes: [UInt8]) -> [UInt8] {
+        var text = String.UnicodeScalarView()
+        for byte in bytes { text.append(Unicode.Scalar(byte)) }
+        return Array(String(text).utf8)
+    }
+}
+
+extension HTMLDocument {
+    /// The element and what is in it as HTML in one form: names in lower case, attributes sorted, a line an element.
+    func html(of place: Int, ignoring ignored: Set<Int> = []) -> String {
+        if ignored.contains(place) { return "" }
+        switch nodes[place].content {
+        case .text(let text):
+            let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            return Self.escaped(words)
+        case .element(let name, let attributes):
+            let inner = nodes[place].children.map { html(of: $0, ignoring: ignored) }.filter { !$0.isEmpty }
+            if place == 0 { return inner.joined(separator: "\n") }
+            let said = attributes.sorted { $0.key < $1.key }.map { " \($0.key)=\"\(Self.escaped($0.value))\"" }.joined()
+            if HTMLTokenizer.voids.contains(name) { return "<\(name)\(said)>" }
+            let isBlock = HTMLText.blocks.contains(name) && !inner.isEmpty
+            let body = isBlock ? "\n" + inner.joined(separator: "\n") + "\n" : inner.joined(separator: " ")
+            return "<\(name)\(said)>\(body)</\(name)>"
+        }
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing(
+            "\"", with: "&quot;")
+    }
+}

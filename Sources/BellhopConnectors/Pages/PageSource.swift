@@ -1,0 +1,146 @@
+public import BellhopCore
+import Synchronization
+
+/// One page of an instance or a site as a source of kind `page`: what it says, and what of that changed.
+///
+/// A page is one thing that is always there: where it cannot be read, the source fails, and nothing is told as changed.
+public struct PageSource: Source {
+    public let name: String
+    public let scope: Scope
+    public let schema = TaskSchema([])
+    public var shows: Shown { .page }
+    public var hidesChanges: Bool { false }
+    private let address: HTTPAddress
+    private let preload: [HTTPAddress]
+    private let reading: PageReading
+    private let host: any PageHost
+    private let key: TaskKey
+    private let timeout: Duration?
+    private let latest = Latest()
+
+    /// What is known between two questions of one poll.
+    ///
+    /// A class over a lock, because a source is a value and its polls are methods of their own.
+    private final class Latest: Sendable {
+        struct State {
+            var isWarm = false
+            var snapshot: Snapshot?
+        }
+        let state = Mutex(State())
+    }
+
+    /// - Parameter settings: checked against ``manifest``.
+    init(name: String, settings: Settings, base: HTTPAddress, user: String, host: any PageHost) throws(ConnectorError) {
+        func address(_ text: String, _ setting: String) throws(ConnectorError) -> HTTPAddress {
+            do throws(HTTPAddress.Problem) {
+                return try base.inside(text)
+            } catch {
+                throw ConnectorError(connection: name, setting: setting, error.message)
+            }
+        }
+        self.name = name
+        self.host = host
+        self.address = try address(settings.text("path") ?? "", "path")
+        var preload: [HTTPAddress] = []
+        for text in settings.texts("preload") { preload.append(try address(text, "preload")) }
+        self.preload = preload
+        reading = try PageReading(settings, source: name)
+        timeout = settings.duration("timeout")
+        let path = self.address.path.dropFirst()
+        key = TaskKey(path.isEmpty ? "index" : String(path))
+        var said: JSON.Object = ["target": .string(self.address.target)]
+        for setting in ["select", "extract", "ignore"] { said[setting] = settings.values[setting] }
+        scope = Scope(
+            instance: self.address.origin, user: user, kind: Self.manifest.kind,
+            query: Fingerprint(content: JSON.object(said).encoded(.sorted)).hex)
+    }
+
+    public func list(from standing: Standing) async throws(Failure) -> Answer {
+        let notices = await warm()
+        let validators = standing.answer == nil ? Validators() : Validators(standing.cursor)
+        let response = try await host.page(address, headers: validators.headers, timeout: timeout)
+        if response.status == 304, let last = standing.answer {
+            return Answer(listing: Listing(), coverage: .same, fingerprint: last, cursor: standing.cursor, notices: notices)
+        }
+        let snapshot = try snapshot(response)
+        latest.state.withLock { $0.snapshot = snapshot }
+        do throws(ListingError) {
+            // A record that says which text the page has, and no more.
+            let listing = try Listing(records: [(key, ["print": .string(snapshot.pagePrint)])])
+            return Answer(
+                listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: Validators(response.headers).cursor,
+                notices: notices)
+        } catch {
+            throw Failure(.badAnswer, .retry(after: nil), error.description)
+        }
+    }
+
+    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+        var details = Details()
+        let snapshot = latest.state.withLock { $0.snapshot }
+        // After an answer that nothing changed there is no text here: it is read once more.
+        let known =
+            if let snapshot { snapshot } else {
+                try self.snapshot(try await host.page(address, headers: [:], timeout: timeout))
+            }
+        for wanted in keys where wanted == key { details.snapshots[key] = known }
+        return details
+    }
+
+    private func snapshot(_ response: HTTPResponse) throws(Failure) -> Snapshot {
+        guard let read = reading.read(response.body, type: response.headers["Content-Type"] ?? "") else {
+            throw Failure(
+                .badAnswer, .retry(after: nil),
+                "The page \(address) has nothing that `select` asks for: it may be another page now.")
+        }
+        guard read.text.utf8.count <= PageReading.longest else {
+            throw Failure(
+                .tooLarge, .giveUp,
+                "The page \(address) has \(read.text.utf8.count) bytes of text, more than 1 MB: `select` a part.")
+        }
+        return Snapshot(
+            key: key, title: read.title, type: "Page", className: "page", url: address.text, fields: ["text": .string(read.text)])
+    }
+
+    /// Asks once for the addresses to be warmed, before the first poll. Failures are told, and stop nothing.
+    private func warm() async -> [String] {
+        let isFirst = latest.state.withLock { state in
+            defer { state.isWarm = true }
+            return !state.isWarm
+        }
+        var notices: [String] = []
+        for address in isFirst ? preload : [] {
+            do throws(Failure) {
+                _ = try await host.page(address, headers: [:], timeout: timeout)
+            } catch {
+                notices.append("Source \(name) could not preload \(address): \(error.message)")
+            }
+        }
+        return notices
+    }
+
+    /// What bellhop.yaml may say of a source of kind `page`, besides what every source has.
+    public static let manifest = SourceManifest(
+        kind: "page", summary: "What one page says; it emits `page_changed`.", connections: ["servicenow", "http"],
+        settings: [
+            Setting(
+                "path", .text, required: true,
+                "The page: a path below the connection's address, or a whole address of the same host."),
+            Setting(
+                "preload", .list(.text), "Pages that are asked for once before the first poll, so that the server has them ready."
+            ),
+        ] + PageReading.settings + [
+            Setting("timeout", .duration, "How long a request may take; by default the connection's.")
+        ])
+}
+
+/// Somebody who has pages and knows who asks.
+protocol PageHost: Sendable {
+    /// A page as it is, or a 304 where the header fields say that this is enough; anything else fails.
+    func page(_ address: HTTPAddress, headers: HeaderFields, timeout: Duration?) async throws(Failure) -> HTTPResponse
+}
+
+extension Snapshot {
+    /// What tells the texts and titles of a page apart.
+    fileprivate var pagePrint: String { Fingerprint.of("page", title, pageText).hex }
+}

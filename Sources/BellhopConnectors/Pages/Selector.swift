@@ -1,0 +1,213 @@
+/// Which elements of a page are meant, in the words of CSS: `main #list > li.open[data-id^=x], h1:first`.
+struct Selector: Sendable, Hashable {
+    /// Why a text is no selector. One sentence.
+    struct Problem: Error, Sendable, Hashable { var message: String }
+
+    private struct Compound: Sendable, Hashable {
+        /// Nil for any.
+        var name: String?
+        var tests: [Test] = []
+    }
+
+    private struct Test: Sendable, Hashable {
+        var attribute: String
+        var way: Way
+        var value: String
+
+        enum Way: String, Sendable, Hashable {
+            case exists = ""
+            case equals = "="
+            case hasWord = "~="
+            case beginsWith = "^="
+            case endsWith = "$="
+            case contains = "*="
+        }
+
+        func fits(_ attributes: [String: String]) -> Bool {
+            guard let found = attributes[attribute] else { return false }
+            return switch way {
+            case .exists: true
+            case .equals: found == value
+            case .hasWord: found.split(whereSeparator: \.isWhitespace).contains { $0 == value }
+            case .beginsWith: !value.isEmpty && found.hasPrefix(value)
+            case .endsWith: !value.isEmpty && found.hasSuffix(value)
+            case .contains: !value.isEmpty && found.contains(value)
+            }
+        }
+    }
+
+    /// Compounds from the outermost in; each but the first says whether it must be a child of the one before.
+    private struct Chain: Sendable, Hashable {
+        var links: [(compound: Compound, isChild: Bool)]
+        /// Only the first element that fits.
+        var isFirst = false
+
+        static func == (left: Chain, right: Chain) -> Bool {
+            left.isFirst == right.isFirst && left.links.elementsEqual(right.links) { $0 == $1 }
+        }
+
+        func hash(into hasher: inout Hasher) {
+            for link in links { hasher.combine(link.compound) }
+        }
+    }
+
+    private let chains: [Chain]
+
+    init(_ text: String) throws(Problem) {
+        var reader = Reader(text)
+        chains = try reader.chains()
+    }
+
+    /// The places of the elements that fit, in the order of the page.
+    func matches(in document: HTMLDocument) -> [Int] {
+        var found: Set<Int> = []
+        for chain in chains {
+            for place in document.nodes.indices.dropFirst() where Self.fits(place, chain.links[...], document) {
+                found.insert(place)
+                if chain.isFirst { break }
+            }
+        }
+        return found.sorted()
+    }
+
+    private static func fits(
+        _ place: Int, _ links: ArraySlice<(compound: Compound, isChild: Bool)>, _ document: HTMLDocument
+    ) -> Bool {
+        guard let last = links.last, case .element(let name, let attributes) = document.nodes[place].content, place > 0 else {
+            return false
+        }
+        guard last.compound.name == nil || last.compound.name == name,
+            last.compound.tests.allSatisfy({ $0.fits(attributes) })
+        else { return false }
+        let outer = links.dropLast()
+        if outer.isEmpty { return true }
+        var parent = document.nodes[place].parent
+        while parent > 0 {
+            if fits(parent, outer, document) { return true }
+            if last.isChild { return false }
+            parent = document.nodes[parent].parent
+        }
+        return false
+    }
+
+    // MARK: Reading
+
+    private struct Reader {
+        let text: String
+        var rest: Substring
+
+        init(_ text: String) {
+            self.text = text
+            rest = Substring(text)
+        }
+
+        mutating func chains() throws(Problem) -> [Chain] {
+            var chains = [try chain()]
+            while rest.first == "," {
+                rest.removeFirst()
+                chains.append(try chain())
+            }
+            guard rest.isEmpty else { throw problem("`\(rest.prefix(20))` is nothing that a selector has") }
+            return chains
+        }
+
+        private mutating func chain() throws(Problem) -> Chain {
+            skipBlanks()
+            var chain = Chain(links: [])
+            var isChild = false
+            while true {
+                let (compound, isFirst) = try compound()
+                chain.links.append((compound, isChild))
+                chain.isFirst = isFirst
+                let hadBlank = rest.first?.isWhitespace == true
+                skipBlanks()
+                if rest.isEmpty || rest.first == "," { return chain }
+                if isFirst { throw problem("`:first` stands at the end") }
+                isChild = rest.first == ">"
+                if isChild {
+                    rest.removeFirst()
+                    skipBlanks()
+                } else if !hadBlank {
+                    throw problem("`\(rest.prefix(20))` is nothing that a selector has")
+                }
+            }
+        }
+
+        private mutating func compound() throws(Problem) -> (Compound, isFirst: Bool) {
+            var compound = Compound()
+            var isEmpty = true
+            var isFirst = false
+            if rest.first == "*" {
+                rest.removeFirst()
+                isEmpty = false
+            } else if let first = rest.first, first.isLetter {
+                compound.name = ASCII.lowercased(word())
+                isEmpty = false
+            }
+            while let mark = rest.first, "#.[:".contains(mark) {
+                rest.removeFirst()
+                isEmpty = false
+                switch mark {
+                case "#": compound.tests.append(Test(attribute: "id", way: .equals, value: try named("#")))
+                case ".": compound.tests.append(Test(attribute: "class", way: .hasWord, value: try named(".")))
+                case "[": compound.tests.append(try test())
+                default:
+                    let name = word()
+                    guard name == "first" else { throw problem("there is no `:\(name)`; there is `:first`") }
+                    isFirst = true
+                }
+            }
+            if isEmpty {
+                throw problem(rest.isEmpty ? "it ends too early" : "`\(rest.prefix(20))` is nothing that a selector has")
+            }
+            return (compound, isFirst)
+        }
+
+        private mutating func test() throws(Problem) -> Test {
+            skipBlanks()
+            let name = ASCII.lowercased(try named("["))
+            skipBlanks()
+            var way = Test.Way.exists
+            for candidate in [Test.Way.hasWord, .beginsWith, .endsWith, .contains, .equals]
+            where rest.hasPrefix(candidate.rawValue) {
+                way = candidate
+                break
+            }
+            rest = rest.dropFirst(way.rawValue.count)
+            skipBlanks()
+            var value = ""
+            if way != .exists {
+                if let quote = rest.first, quote == "\"" || quote == "'" {
+                    rest.removeFirst()
+                    guard let end = rest.firstIndex(of: quote) else { throw problem("a quote has no end") }
+                    value = String(rest[..<end])
+                    rest = rest[rest.index(after: end)...]
+                } else {
+                    let plain = rest.prefix { $0 != "]" && !$0.isWhitespace }
+                    value = String(plain)
+                    rest = rest[plain.endIndex...]
+                }
+                skipBlanks()
+            }
+            guard rest.first == "]" else { throw problem("a `[` has no `]`") }
+            rest.removeFirst()
+            return Test(attribute: name, way: way, value: value)
+        }
+
+        private mutating func named(_ mark: String) throws(Problem) -> String {
+            let word = word()
+            if word.isEmpty { throw problem("`\(mark)` has no name behind it") }
+            return word
+        }
+
+        private mutating func word() -> String {
+            let word = rest.prefix { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
+            rest = rest[word.endIndex...]
+            return String(word)
+        }
+
+        private mutating func skipBlanks() { rest = rest.drop(while: \.isWhitespace) }
+
+        private func problem(_ what: String) -> Problem { Problem(message: "`\(text)` is no selector: \(what).") }
+    }
+}

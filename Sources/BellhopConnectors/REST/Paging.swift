@@ -1,0 +1,90 @@
+import BellhopCore
+
+/// How the pages of an answer follow one another, as `paging` of a source of kind `rest` says it.
+struct Paging: Sendable, Hashable {
+    enum Way: String, Sendable, Hashable, CaseIterable {
+        /// The answer names the next page, in a `Link` field (RFC 8288) or in its body.
+        case link
+        /// Pages have numbers.
+        case page
+        /// Pages begin at a row.
+        case offset
+        /// The answer holds a word that asks for the next page.
+        case cursor
+    }
+
+    var way: Way
+    /// The parameter that names the page.
+    var parameter: String
+    /// How many rows a page has at most; nil where only the server knows.
+    var size: Int?
+    var sizeParameter: String?
+    /// The number of the first page.
+    var start: Int
+    /// Where the body holds the next page's address or cursor.
+    var next: JSON.Path?
+    /// Where the body says whether there is more.
+    var more: JSON.Path?
+    /// Where the body says how many rows there are in all.
+    var total: JSON.Path?
+    /// Whether parameters go into the JSON body rather than the query.
+    var inBody: Bool
+    var mostPages: Int
+
+    static let settings: [Setting] = [
+        Setting(
+            "by", .oneOf(Way.allCases.map(\.rawValue)), required: true,
+            "Whether the next page is named by a link, a page's number, the offset of its first item, or a cursor."),
+        Setting("parameter", .text, "The parameter that names the page; by default `page`, `offset` or `cursor`."),
+        Setting("size", .integer(1...100_000), "How many items a page has at most."),
+        Setting("size_parameter", .text, "The parameter that asks for pages of this size, such as per_page."),
+        Setting("start", .integer(0...1), "The number of the first page; by default 1."),
+        Setting(
+            "next", .text,
+            "The path to the next page's cursor, or, for `by: link`, to its address where the body rather than a Link field has it."
+        ),
+        Setting("more", .text, "The path to a boolean that says whether there are more pages."),
+        Setting("total", .text, "The path to the number of all items; when it changes between two pages, the answer is refused."),
+        Setting("in", .oneOf(["query", "body"]), default: "query", "Where the parameters go: the query, or the JSON body."),
+        Setting("max_pages", .integer(1...10_000), default: "100", "An answer with more pages is refused."),
+    ]
+
+    /// Reads the checked record; nil where there is none.
+    init?(_ settings: Settings, source: String) throws(ConnectorError) {
+        guard let record = settings.record("paging") else { return nil }
+        func problem(_ setting: String, _ message: String) -> ConnectorError {
+            ConnectorError(connection: source, setting: "paging.\(setting)", message)
+        }
+        func path(_ setting: String) throws(ConnectorError) -> JSON.Path? {
+            guard let text = record.text(setting) else { return nil }
+            guard let path = JSON.Path(text: text), !path.steps.isEmpty else {
+                throw problem(setting, "`\(text)` is no path: write names with dots between them, as meta.next.")
+            }
+            return path
+        }
+        guard let way = record.text("by").flatMap(Way.init) else {
+            throw problem("by", "Say how pages follow: link, page, offset or cursor.")
+        }
+        self.way = way
+        parameter = record.text("parameter") ?? way.rawValue
+        size = record.integer("size")
+        sizeParameter = record.text("size_parameter")
+        start = record.integer("start") ?? 1
+        next = try path("next")
+        more = try path("more")
+        total = try path("total")
+        inBody = record.text("in") == "body"
+        mostPages = record.integer("max_pages") ?? 100
+        if sizeParameter != nil, size == nil { throw problem("size", "`size_parameter` needs `size`.") }
+        switch way {
+        case .cursor where next == nil: throw problem("next", "A cursor needs `next`: the path to it in the answer.")
+        case .offset where size ?? 0 < 2:
+            throw problem("size", "An offset needs `size`: how many items a page has at most, 2 or more.")
+        case .link where inBody: throw problem("in", "A link is followed as it is; it has no parameters.")
+        case .link, .page, .offset, .cursor: break
+        }
+        if inBody, settings.record("json") == nil {
+            throw problem("in", "Parameters can go into the body only where the source says one: `json: {…}`.")
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import BellhopCore
+
+/// The errors that APIs put into answers whose status says that all is well.
+enum RESTError {
+    /// What a body's `error` or `errors` says; nil where there is none, or an empty one.
+    static func words(in body: [UInt8]) -> String? {
+        // Most bodies have no such word at all, and are not read twice.
+        guard contains(body, Array("\"error".utf8)), let json = try? JSON.parse(body) else { return nil }
+        for name in ["error", "errors"] {
+            guard let value = json[name], isSomething(value) else { continue }
+            let message = value["message"] ?? value[0]?["message"] ?? json["error_description"] ?? value
+            return Redaction.excerpt(DisplayText.line(message.asString ?? message.text), length: 160)
+        }
+        return nil
+    }
+
+    private static func isSomething(_ value: JSON) -> Bool {
+        switch value {
+        case .null: false
+        case .bool(let flag): flag
+        case .int(let number): number != 0
+        case .double: true
+        case .string(let text): !text.isEmpty
+        case .array(let items): !items.isEmpty
+        case .object(let members): !members.isEmpty
+        }
+    }
+
+    private static func contains(_ body: [UInt8], _ word: [UInt8]) -> Bool {
+        var place = body.startIndex
+        while let found = body[place...].firstIndex(of: word[0]) {
+            if body[found...].starts(with: word) { return true }
+            place = found + 1
+        }
+        return false
+    }
+}

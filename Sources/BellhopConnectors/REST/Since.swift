@@ -1,0 +1,97 @@
+import BellhopCore
+
+/// How a source of kind `rest` asks for what changed since the last poll, as `since` says it.
+struct Since: Sendable, Hashable {
+    enum Format: String, Sendable, Hashable, CaseIterable {
+        case rfc3339, date, seconds, milliseconds
+    }
+
+    var parameter: String
+    /// Where an item says when it changed, by the server's clock.
+    var field: JSON.Path
+    /// By how much each poll reaches back, for changes that show late.
+    var overlap: Duration
+    var format: Format
+    /// How often everything is listed, which alone shows what left.
+    var reconcile: Duration
+
+    static let settings: [Setting] = [
+        Setting("parameter", .text, required: true, "The parameter that takes the moment, such as updated_since."),
+        Setting("field", .text, required: true, "The path in an item to the moment of its last change."),
+        Setting("overlap", .duration, default: "2m", "By how much each poll reaches back, for changes that show late."),
+        Setting(
+            "format", .oneOf(Format.allCases.map(\.rawValue)), default: Format.rfc3339.rawValue, "How the parameter is written."),
+    ]
+
+    init?(_ settings: Settings, source: String) throws(ConnectorError) {
+        guard let record = settings.record("since") else {
+            if settings.duration("reconcile") != nil {
+                throw ConnectorError(
+                    connection: source, setting: "reconcile", "Without `since` each poll lists everything anyway.")
+            }
+            return nil
+        }
+        let text = record.text("field") ?? ""
+        guard let path = JSON.Path(text: text), !path.steps.isEmpty else {
+            throw ConnectorError(
+                connection: source, setting: "since.field", "`\(text)` is no path: write names with dots between them.")
+        }
+        parameter = record.text("parameter") ?? ""
+        field = path
+        overlap = record.duration("overlap") ?? .seconds(120)
+        format = record.text("format").flatMap(Format.init) ?? .rfc3339
+        reconcile = settings.duration("reconcile") ?? .seconds(3600)
+    }
+
+    /// The parameter for what changed since a moment.
+    func pair(_ moment: Timestamp) -> (String, String) {
+        let from = moment - overlap
+        let text =
+            switch format {
+            case .rfc3339: Self.wholeSeconds(from)
+            case .date: String(Self.wholeSeconds(from).prefix(10))
+            case .seconds: String(from.seconds)
+            case .milliseconds: String(from.microseconds / 1000)
+            }
+        return (parameter, text)
+    }
+
+    /// The latest change among the items, not before `known`; nil where no item says.
+    func latest(in listing: Listing, known: Timestamp?) -> Timestamp? {
+        var latest = known
+        for entry in listing.entries {
+            guard case .string(let text) = ItemValue.typed(listing.record(of: entry)[field], .timestamp),
+                let moment = Timestamp(rfc3339: text)
+            else { continue }
+            latest = max(latest ?? moment, moment)
+        }
+        return latest
+    }
+
+    /// `2026-01-05T09:00:00Z`: many servers take no fractions.
+    private static func wholeSeconds(_ moment: Timestamp) -> String { moment.rfc3339.prefix(19) + "Z" }
+}
+
+/// Where a source of kind `rest` stands.
+struct RESTCursor: Sendable, Hashable {
+    var validators = Validators()
+    /// The latest change that was seen, by the server's clock.
+    var since: Timestamp?
+    /// When everything was listed last, by ours.
+    var whole: Timestamp?
+
+    init() {}
+
+    init(_ cursor: Cursor?) {
+        validators = Validators(cursor)
+        since = cursor?.value["since"]?.asString.flatMap { Timestamp(rfc3339: $0) }
+        whole = cursor?.value["whole"]?.asString.flatMap { Timestamp(rfc3339: $0) }
+    }
+
+    var cursor: Cursor? {
+        var members = validators.members
+        if let since { members["since"] = .string(since.rfc3339) }
+        if let whole { members["whole"] = .string(whole.rfc3339) }
+        return members.isEmpty ? nil : Cursor(.object(members))
+    }
+}

@@ -1,0 +1,20 @@
+import BellhopCore
+
+extension ServiceNowConnection: PageHost {
+    /// A page in the session that reads: the login goes before it, then cookies alone say who asks.
+    func page(_ address: HTTPAddress, headers: HeaderFields, timeout: Duration?) async throws(Failure) -> HTTPResponse {
+        var call = ServiceNowCall(target: address.target, expecting: .page, timeout: timeout)
+        call.headers = headers.with(["Accept": "text/html, */*;q=0.5"])
+        do throws(Failure) {
+            let reply = try await reading.send(call)
+            return HTTPResponse(status: reply.status, headers: reply.headers, body: reply.body)
+        } catch {
+            var failure = error
+            if failure.reason == .sessionExpired {
+                failure.message +=
+                    " The login is good, so the account may not open this page, or the instance keeps sessions of its APIs from pages (com.glide.processors.aprocessor.donot_reuse_api_session)."
+            }
+            throw failure
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import BellhopCore
+import Synchronization
+
+/// Until when a host wants no requests: what a 429 or 503 with `Retry-After` said, for all who ask it over one connection. Outlives a
+/// restart.
+///
+/// A class over a lock, because the sources and actions of a connection share it.
+final class HostPause: Sendable {
+    private let key: String
+    private let place: String
+    private let notebook: any Notebook
+    private let clock: any AgentClock
+    private struct State {
+        var isRead = false
+        var until: Timestamp?
+    }
+    private let state = Mutex(State())
+
+    init(connection: String, place: String, notebook: any Notebook, clock: any AgentClock) {
+        key = "http/\(connection)/\(place)/pause"
+        self.place = place
+        self.notebook = notebook
+        self.clock = clock
+    }
+
+    /// Fails while the host wants no requests, without asking it.
+    func check() async throws(Failure) {
+        if !state.withLock({ $0.isRead }) {
+            // A notebook that cannot be read costs one request too many, no more.
+            let kept = (try? await notebook.note(key))?.flatMap { $0.asString.flatMap { Timestamp(rfc3339: $0) } }
+            state.withLock { state in
+                if !state.isRead { state = State(isRead: true, until: kept) }
+            }
+        }
+        guard let until = state.withLock({ $0.until }) else { return }
+        let wait = until - clock.now
+        // A clock that was set does not silence a connection for longer than anybody may ask.
+        guard wait > .zero, wait <= RetryAfter.longest else { return state.withLock { $0.until = nil } }
+        throw Failure(
+            .throttled, .retry(after: wait),
+            "\(place) asked for no more requests before \(until.rfc3339); nothing is sent until then.")
+    }
+
+    /// Takes in what an answer says.
+    func note(_ response: HTTPResponse) async {
+        guard response.status == 429 || response.status == 503,
+            let wait = RetryAfter.read(response.headers, at: clock.now), wait > .zero
+        else { return }
+        let until = clock.now + wait
+        let isNews = state.withLock { state in
+            guard until > state.until ?? .distantPast else { return false }
+            state = State(isRead: true, until: until)
+            return true
+        }
+        if isNews { try? await notebook.setNote(key, to: .string(until.rfc3339)) }
+    }
+}

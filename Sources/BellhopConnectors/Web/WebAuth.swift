@@ -1,0 +1,90 @@
+import BellhopCore
+
+/// How a connection of kind `http` says who asks.
+enum WebAuth: Sendable {
+    case none
+    /// The same header field with every request.
+    case field(HeaderFields.Field)
+    /// A token that is asked for and renewed.
+    case oauth(OAuthClient)
+
+    /// The settings under `auth`.
+    static let settings: [Setting] = [
+        Setting(
+            "basic",
+            .record([
+                Setting("username", .text, required: true, "The account's user name."),
+                Setting("password", .secret, required: true, "Its password."),
+            ]), "A name and a password with every request."),
+        Setting("bearer", .secret, "A token with every request, as `Authorization: Bearer …`."),
+        Setting(
+            "api_key",
+            .record([
+                Setting("header", .text, default: "X-API-Key", "The header field that carries it."),
+                Setting("key", .secret, required: true, "The key."),
+            ]), "A key with every request, in a header field of its own."),
+        Setting("oauth", .record(OAuthSettings.manifest), "A token that is asked for and renewed."),
+    ]
+
+    /// Reads the settings that are the same with every request; nil where `oauth` is said.
+    init?(fixed settings: Settings, connection: String) throws(ConnectorError) {
+        func problem(_ setting: String, _ message: String) -> ConnectorError {
+            ConnectorError(connection: connection, setting: setting, message)
+        }
+        guard let auth = settings.record("auth") else {
+            self = .none
+            return
+        }
+        let ways = auth.values.keys
+        guard ways.count == 1, let way = ways.first else {
+            throw problem("auth", "Say one way to be known: basic, bearer, api_key or oauth.")
+        }
+        let field: HeaderFields.Field
+        switch way {
+        case "basic":
+            guard let basic = auth.record("basic"), let name = basic.text("username"), let password = basic.text("password"),
+                !name.contains(":")
+            else { throw problem("auth.basic", "Basic authentication needs a username (without a colon) and a password.") }
+            field = .init("Authorization", Base64.basic(username: name, password: password))
+        case "bearer":
+            guard let token = auth.text("bearer"), !token.isEmpty else { throw problem("auth.bearer", "The token is empty.") }
+            field = .init("Authorization", "Bearer " + token)
+        case "api_key":
+            guard let record = auth.record("api_key"), let key = record.text("key"), !key.isEmpty else {
+                throw problem("auth.api_key", "The key is empty.")
+            }
+            field = .init(record.text("header") ?? "X-API-Key", key)
+        default: return nil
+        }
+        guard HeaderFields.isName(field.name), HeaderFields.isValue(field.value) else {
+            throw problem("auth.\(way)", "This cannot be sent in a header field.")
+        }
+        self = .field(field)
+    }
+
+    /// What must not be read in messages.
+    var secrets: [String] {
+        switch self {
+        case .none: []
+        case .field(let field): [field.value] + field.value.split(separator: " ").dropFirst().map(String.init)
+        case .oauth(let client): client.settings.secrets
+        }
+    }
+
+    /// A token to show; nil where none is needed.
+    ///
+    /// - Parameter stale: one that was refused.
+    func token(renewing stale: OAuthToken? = nil) async throws(Failure) -> OAuthToken? {
+        switch self {
+        case .none, .field: nil
+        case .oauth(let client): try await client.authorization(renewing: stale)
+        }
+    }
+
+    /// Whose account it is, where that can be told without asking.
+    static func user(_ settings: Settings) -> String {
+        let auth = settings.record("auth")
+        return auth?.record("basic")?.text("username") ?? auth?.record("oauth")?.text("username")
+            ?? auth?.record("oauth")?.text("subject") ?? ""
+    }
+}

@@ -1,0 +1,133 @@
+import BellhopCore
+import Synchronization
+
+/// One origin and how we are known there: credentials, cookies, redirects that stay within it, and the pause it asks for.
+///
+/// A class over a lock, because the sources and actions of a connection share its cookies.
+final class WebSession: HTTPExchange {
+    let base: HTTPAddress
+    /// For messages: `tracker (api.example.com:443)`.
+    let label: String
+    private let exchange: any HTTPExchange
+    private let auth: WebAuth
+    private let clock: any AgentClock
+    private let pause: HostPause
+    private let jar = Mutex(CookieJar())
+    private let answer: ReceiverAnswer
+
+    /// The most redirects that are followed for one request.
+    static let mostRedirects = 5
+
+    init(
+        name: String, base: HTTPAddress, exchange: any HTTPExchange, auth: WebAuth, secrets: [String], notebook: any Notebook,
+        clock: any AgentClock
+    ) {
+        self.base = base
+        self.exchange = exchange
+        self.auth = auth
+        self.clock = clock
+        label = "\(name) (\(base.place))"
+        answer = ReceiverAnswer(receiver: label, secrets: secrets)
+        pause = HostPause(connection: name, place: base.place, notebook: notebook, clock: clock)
+    }
+
+    /// Sends one request as who we are there. Redirects are answers like any other.
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        guard request.address.hasOrigin(of: base) else {
+            throw TransportError(
+                .badRequest, mayHaveArrived: false,
+                "\(request.address.place) is not \(base.place), and nothing of this connection goes elsewhere.")
+        }
+        var request = request
+        if case .field(let field) = auth { request.headers[field.name] = field.value }
+        let now = clock.now
+        if let cookies = jar.withLock({ $0.header(for: request.address, at: now) }) { request.headers["Cookie"] = cookies }
+        let response = try await exchange.send(request)
+        let later = clock.now
+        jar.withLock { $0.store(response.headers, from: request.address, at: later) }
+        await pause.note(response)
+        return response
+    }
+
+    var now: Timestamp { clock.now }
+
+    /// Fails while the host wants no requests.
+    func checkPause() async throws(Failure) { try await pause.check() }
+
+    /// Reads: follows redirects of a `GET` within the origin, and gives back an answer 2xx or 304 with where it came from.
+    func read(_ request: HTTPRequest) async throws(Failure) -> (response: HTTPResponse, address: HTTPAddress) {
+        try await checkPause()
+        var request = request
+        var seen: Set<HTTPAddress> = [request.address]
+        var token = try await auth.token()
+        var mayRenew = token != nil
+        while true {
+            let response: HTTPResponse
+            do throws(TransportError) {
+                response = try await send(request.showing(token))
+            } catch {
+                var failure = error.failure(changesSomething: false)
+                failure.message = "\(label): \(failure.message)"
+                throw failure
+            }
+            if response.isSuccess || response.status == 304 { return (response, request.address) }
+            if response.status == 401, mayRenew {
+                mayRenew = false
+                token = try await auth.token(renewing: token)
+                continue
+            }
+            guard [301, 302, 303, 307, 308].contains(response.status), request.method == "GET" else {
+                throw failure(of: response)
+            }
+            request.address = try next(response, from: request.address)
+            guard seen.insert(request.address).inserted, seen.count <= Self.mostRedirects + 1 else {
+                throw Failure(.badAnswer, .retry(after: nil), "\(label) redirects in a circle.")
+            }
+        }
+    }
+
+    /// Does work with a token; once more with another one where the first is refused, which says that nothing was done.
+    func known<Value: Sendable>(
+        _ work: (OAuthToken?) async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let token = try await auth.token()
+        do throws(Failure) {
+            return try await work(token)
+        } catch {
+            guard token != nil, error.reason == .unauthenticated else { throw error }
+        }
+        return try await work(try await auth.token(renewing: token))
+    }
+
+    private func next(_ response: HTTPResponse, from address: HTTPAddress) throws(Failure) -> HTTPAddress {
+        guard let target = response.headers["Location"].flatMap({ address.resolving($0) }) else {
+            throw Failure(.badAnswer, .retry(after: nil), "\(label) answered \(response.status), a redirect to nowhere.")
+        }
+        guard target.hasOrigin(of: base), target.userInfo == nil else {
+            throw Failure(
+                .refused, .giveUp,
+                "\(label) answered \(response.status), a redirect to \(target.place). Credentials go to no other host: where that is right, configure a connection to it."
+            )
+        }
+        return target
+    }
+
+    private func failure(of response: HTTPResponse) -> Failure {
+        guard var failure = answer.failure(of: response, expecting: .success, at: clock.now) else {
+            preconditionFailure("a good answer is no failure")
+        }
+        // For whoever reads, nothing on the connection works until its credentials do.
+        if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
+        return failure
+    }
+}
+
+extension HTTPRequest {
+    /// The request with a token.
+    func showing(_ token: OAuthToken?) -> HTTPRequest {
+        guard let token else { return self }
+        var request = self
+        request.headers["Authorization"] = "Bearer " + token.text
+        return request
+    }
+}

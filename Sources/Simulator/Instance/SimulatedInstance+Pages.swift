@@ -1,0 +1,36 @@
+/// Pages for people: with a session as they are, without one a redirect to the login page. Nothing says 401.
+extension SimulatedInstance {
+    struct Page: Sendable, Hashable {
+        var html: String
+        /// Where it sends whoever asks; nil for nowhere.
+        var redirect: String?
+    }
+
+    /// Puts a page at a path, such as `/kb_view.do`; nil takes it away.
+    public func setPage(_ path: String, _ html: String?) {
+        change { state, _ in state.pages[path] = html.map { Page(html: $0) } }
+    }
+
+    /// A page that sends whoever asks to another address.
+    public func setRedirect(_ path: String, to address: String) {
+        change { state, _ in state.pages[path] = Page(html: "", redirect: address) }
+    }
+}
+
+extension SimulatedInstance.State {
+    /// Nil for what is no page.
+    func page(_ request: ReceivedRequest) -> Reply? {
+        if request.path == "/login.do" { return .html(200, FaultPages.login) }
+        guard let page = pages[request.path] else { return nil }
+        if let redirect = page.redirect { return Reply(302).with("Location", redirect) }
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in page.html.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        let tag = "\"\(String(hash, radix: 16))\""
+        var reply = request.header("If-None-Match") == tag ? Reply(304) : Reply.html(200, page.html)
+        reply.set("ETag", tag)
+        return reply
+    }
+
+    /// Whether it is a path that people open in a browser.
+    static func isPage(_ request: ReceivedRequest) -> Bool { request.segments.first != "api" }
+}

@@ -1,0 +1,194 @@
+extension SimulatedAPI.State {
+    mutating func answer(_ request: ReceivedRequest, at now: Int64) -> Reply {
+        if case .field(let name, let value) = door, request.header(name) != value {
+            return .json(401, ["message": "Requires authentication"])
+        }
+        let path = Array(request.segments.dropFirst(2))
+        guard request.segments.count > 2, request.segments[1] == "v1" else { return .json(404, ["message": "Not Found"]) }
+        if path[0] == "issues" { return write(Array(path.dropFirst()), request, at: now) }
+        var reply: Reply
+        switch (request.method, path[0], path.count) {
+        case ("GET", "list", 1): reply = list(request)
+        case ("GET", "link", 1): reply = linked(request)
+        case ("GET", "page", 1): reply = numbered(request)
+        case ("GET", "offset", 1): reply = offset(request)
+        case ("GET", "cursor", 1): reply = cursor(request)
+        case ("POST", "search", 1): reply = search(request)
+        default: return .json(404, ["message": "Not Found"])
+        }
+        reply.add("Set-Cookie", "visit=\(revision); Path=/; HttpOnly")
+        if quirks.contains(.shrinking), !issues.isEmpty { issues.removeFirst() }
+        return conditional(reply, request)
+    }
+
+    /// 304 where the client has the answer already.
+    private func conditional(_ reply: Reply, _ request: ReceivedRequest) -> Reply {
+        guard hasValidators, reply.status == 200, request.method == "GET" else { return reply }
+        var reply = reply
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in reply.body { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        let tag = "\"\(String(hash, radix: 16))\""
+        reply.set("ETag", tag)
+        reply.set("Last-Modified", CivilTime.http(changed))
+        guard request.header("If-None-Match") == tag else { return reply }
+        reply.status = 304
+        reply.body = []
+        return reply
+    }
+
+    /// The parameters, all of them known and each there once; or what is wrong.
+    private func parameters(_ request: ReceivedRequest, _ known: Set<String>) -> Result<[String: String], Refusal> {
+        var found: [String: String] = [:]
+        for (name, value) in request.parameters {
+            guard known.contains(name) || quirks.contains(.sloppyQueries) else {
+                return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: unknown parameter \(name)")])))
+            }
+            guard found.updateValue(value, forKey: name) == nil else {
+                return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: \(name) is there twice")])))
+            }
+        }
+        return .success(found)
+    }
+
+    private struct Refusal: Error { var reply: Reply }
+
+    private func list(_ request: ReceivedRequest) -> Reply {
+        switch parameters(request, ["state", "updated_since"]) {
+        case .failure(let refusal): return refusal.reply
+        case .success(let asked):
+            var found = issues
+            if let word = asked["state"] { found = found.filter { $0.state == word } }
+            if let since = asked["updated_since"] { found = found.filter { $0.updatedText >= since } }
+            return .json(200, .array(rows(found)))
+        }
+    }
+
+    private func linked(_ request: ReceivedRequest) -> Reply {
+        switch parameters(request, ["page", "per_page"]) {
+        case .failure(let refusal): return refusal.reply
+        case .success(let asked):
+            let (page, size) = (Int(asked["page"] ?? "1") ?? 1, Int(asked["per_page"] ?? "30") ?? 30)
+            var reply = Reply.json(200, .array(rows(slice((page - 1) * size, size))))
+            guard page * size < issues.count else { return reply }
+            let host = quirks.contains(.poisonedLink) ? "evil.example" : request.header("Host") ?? "localhost"
+            let next = quirks.contains(.circularLink) ? page : page + 1
+            let base = "http://\(host)/rest/v1/link?per_page=\(size)&page="
+            reply.set("Link", "<\(base)1>; rel=\"first\", <\(base)\(next)>; title=\"a, b\"; rel=\"next\"")
+            return reply
+        }
+    }
+
+    private func numbered(_ request: ReceivedRequest) -> Reply {
+        switch parameters(request, ["page", "per_page"]) {
+        case .failure(let refusal): return refusal.reply
+        case .success(let asked):
+            let (page, size) = (Int(asked["page"] ?? "1") ?? 1, Int(asked["per_page"] ?? "30") ?? 30)
+            return .json(200, ["items": .array(rows(slice((page - 1) * size, size))), "total": .int(issues.count)])
+        }
+    }
+
+    private func offset(_ request: ReceivedRequest) -> Reply {
+        switch parameters(request, ["offset", "limit"]) {
+        case .failure(let refusal): return refusal.reply
+        case .success(let asked):
+            let (start, size) = (Int(asked["offset"] ?? "0") ?? 0, Int(asked["limit"] ?? "25") ?? 25)
+            return .json(200, ["issues": .array(rows(slice(start, size))), "total_count": .int(issues.count)])
+        }
+    }
+
+    private func cursor(_ request: ReceivedRequest) -> Reply {
+        switch parameters(request, ["cursor", "limit"]) {
+        case .failure(let refusal): return refusal.reply
+        case .success(let asked):
+            let (start, size) = (Int((asked["cursor"] ?? "c0").dropFirst()) ?? 0, Int(asked["limit"] ?? "25") ?? 25)
+            let end = start + size
+            let next: JSON =
+                quirks.contains(.sameCursor) ? "c1" : end < issues.count ? .string("c\(end)") : .null
+            return .json(200, ["data": ["items": .array(rows(slice(start, size)))], "next": next])
+        }
+    }
+
+    private func search(_ request: ReceivedRequest) -> Reply {
+        guard request.header("Content-Type") == "application/json", let body = try? JSONReader.read(request.body) else {
+            return .json(415, ["message": "Simulator: the body is JSON"])
+        }
+        for member in body.members ?? [] where !["query", "startAt", "maxResults"].contains(member.name) {
+            return .json(400, ["message": .string("Simulator: unknown member \(member.name)")])
+        }
+        let found = slice(body["startAt"]?.int ?? 0, body["maxResults"]?.int ?? 50).map { issue in
+            [
+                "id": .string(String(10_000 + issue.id)), "key": .string("OPS-\(issue.id)"),
+                "fields": [
+                    "summary": .string(issue.title), "status": ["name": .string(issue.state)],
+                    "priority": ["id": .string(String(issue.priority))],
+                    "updated": .string(issue.updatedText.replacing("Z", with: ".000+0000")),
+                ],
+            ] as JSON
+        }
+        return .json(200, ["issues": .array(found), "total": .int(issues.count)])
+    }
+
+    private func slice(_ start: Int, _ size: Int) -> [SimulatedAPI.Issue] {
+        let start = quirks.contains(.ignoresPaging) ? 0 : max(start, 0)
+        return Array(issues.dropFirst(start).prefix(size))
+    }
+
+    private func rows(_ issues: [SimulatedAPI.Issue]) -> [JSON] {
+        issues.enumerated().map { place, issue in
+            quirks.contains(.missingID) && place == issues.count - 1 ? ["title": .string(issue.title)] : issue.json
+        }
+    }
+
+    // MARK: Writing
+
+    private mutating func write(_ path: [String], _ request: ReceivedRequest, at now: Int64) -> Reply {
+        let key = request.header("Idempotency-Key")
+        if let known = key.flatMap({ answered[$0] }) { return known }
+        let reply = perform(path, request, at: now)
+        if let key, reply.status < 300 { answered[key] = reply }
+        return reply
+    }
+
+    private mutating func perform(_ path: [String], _ request: ReceivedRequest, at now: Int64) -> Reply {
+        if request.method == "POST", path.isEmpty {
+            guard let body = try? JSONReader.read(request.body), let title = body["title"]?.string else {
+                return .json(422, ["message": "title is missing"])
+            }
+            writes += 1
+            let id = add(title, "open", body["priority"]?.int ?? 3, at: now)
+            return .json(201, issues.last { $0.id == id }?.json ?? .null)
+        }
+        guard path.count == 1, let place = issues.firstIndex(where: { String($0.id) == path[0] }) else {
+            return .json(404, ["message": "Not Found"])
+        }
+        switch request.method {
+        case "GET": return .json(200, issues[place].json)
+        case "DELETE":
+            writes += 1
+            issues.remove(at: place)
+            touch(at: now)
+            return Reply(204)
+        case "PUT", "PATCH":
+            guard let body = try? JSONReader.read(request.body) else { return .json(422, ["message": "no JSON"]) }
+            writes += 1
+            if let title = body["title"]?.string { issues[place].title = title }
+            if let word = body["state"]?.string { issues[place].state = word }
+            issues[place].updated = now
+            touch(at: now)
+            return .json(200, issues[place].json)
+        default: return .json(405, ["message": "Method Not Allowed"])
+        }
+    }
+}
+
+extension SimulatedAPI.Issue {
+    var updatedText: String { CivilTime.text(updated).replacing(" ", with: "T") + "Z" }
+
+    var json: JSON {
+        [
+            "id": .int(id), "title": .string(title), "state": .string(state), "priority": .int(priority),
+            "html_url": .string("https://issues.example.com/\(id)"), "updated_at": .string(updatedText),
+            "labels": .array(priority == 1 ? [["name": "urgent"]] : []),
+        ]
+    }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct HTMLTests {
+    private func text(_ html: String) -> String { HTMLText.text(of: [0], in: HTMLDocument(html)) }
+
+    @Test(
+        arguments: [
+            ("<p>One<p>Two", "One\nTwo"), ("a  b\n c", "a b c"), ("a<br>b<br/>c", "a\nb\nc"),
+            ("<ul><li>x<li>y</ul>z", "x\ny\nz"), ("<table><tr><td>a<td>b<tr><th>c</th><td></td></table>", "a | b\nc |"),
+            ("<h1>A &amp; B</h1><script>var x = '<p>no</p>'</script><style>p {}</style>ok", "A & B\nok"),
+            ("x<!-- no <b> -->y<!DOCTYPE html>z", "xyz"), ("<b>bo</b>ld <i>it</i>", "bold it"),
+            ("<pre>  a\n    b</pre>", "  a\n    b"), ("<img alt='A cat'> sits", "A cat sits"),
+            ("Name: <input value='Ada'><input type=hidden value=token><input type=password value=pw>", "Name: Ada"),
+            ("<select><option>a<option selected>b</select>", "b"), ("<textarea><b>raw</b></textarea>", "<b>raw</b>"),
+            ("<div hidden>no</div><noscript>no</noscript>yes", "yes"), ("2 < 3 & 4 > 1", "2 < 3 & 4 > 1"),
+            ("<a href=\"x>y\">link</a>", "link"), ("</p></div>stray", "stray"), ("<p", ""), ("<", "<"), ("a<b", "a"),
+            ("<script>unclosed", ""), ("&nbsp;a&nbsp;&nbsp;b&shy;c", "a bc"), ("", ""),
+        ])
+    func `a page is read as its words`(_ html: String, _ words: String) {
+        #expect(text(html) == words)
+    }
+
+    @Test(
+        arguments: [
+            ("&lt;&gt;&quot;&apos;&amp;", "<>\"'&"), ("&#65;&#x42;&#X43;", "ABC"), ("&#150;&#0;&#x110000;", "–\u{FFFD}\u{FFFD}"),
+            ("&euro;&nope;&", "€&nope;&"), ("a&ampb", "a&b"), ("&#;&#x;", "&#;&#x;"), ("Caf&eacute;", "Café"),
+            ("&#99999999999999;", "&#99999999999999;"),
+        ])
+    func `entities are what they stand for`(_ text: String, _ meant: String) {
+        #expect(HTMLEntities.decode(Array(text.utf8)) == meant)
+    }
+
+    @Test func `a page of nothing but openings is read in time`() {
+        let depth = 20_000
+        #expect(text(String(repeating: "<div>", count: depth) + "x") == "x")
+        #expect(text(String(repeating: "<p>", count: depth)) == "")
+        #expect(text(String(repeating: "<a b", count: depth)) == "")
+        #expect(text(String(repeating: "&", count: depth)).utf8.count == depth)
+        #expect(text(String(repeating: "<table><tr><td>", count: 2000) + "x").hasSuffix("x"))
+    }
+
+    static let page = """
+        <html><head><title> The  Board </title></head><body>
+        <ul id=list class="big open"><li class=open data-id=x1>One</li><li data-id=x2>Two <b class=open>now</b></li></ul>
+        <div><ul><li>Three</ul><h1>First</h1><h1>Second</h1></div></body></html>
+        """
+
+    @Test(
+        arguments: [
+            ("li", ["One", "Two now", "Three"]), ("#list > li", ["One", "Two now"]), ("ul.open li.open", ["One"]),
+            ("body .open", ["One Two now", "One", "now"]), ("h1:first", ["First"]), ("[data-id=x2]", ["Two now"]),
+            ("li[data-id^=\"x\"]", ["One", "Two now"]), ("[data-id$='1'], div h1", ["One", "First", "Second"]),
+            ("ul > b", []), ("*[class*=pe]", ["One Two now", "One", "now"]), ("LI [Class]", ["now"]),
+            ("li[class~=open]", ["One"]),
+            ("div > ul > li", ["Three"]), ("nothing", []),
+        ] as [(String, [String])])
+    func `a selector finds what it says`(_ selector: String, _ words: [String]) throws {
+        let document = HTMLDocument(Self.page)
+        let found = try Selector(selector).matches(in: document).map { place in
+            HTMLText.text(of: [place], in: document).replacing("\n", with: " ")
+        }
+        #expect(found == words)
+        #expect(document.title == "The Board")
+    }
+
+    @Test(arguments: ["", "li >", "> li", "li,,b", "#", ".", "[a", "[a=\"b]", "li:last", "li:first b", "a+b", "a ~ b", "li!"])
+    func `what is no selector says so`(_ text: String) {
+        #expect(throws: Selector.Problem.self) { try Selector(text) }
+    }
+
+    @Test(
+        arguments: [
+            ("[0-9a-f]{8}", "id deadbeef end", "id … end"), ("at \\d+:\\d+", "at 10:30, at 11:45", "…, …"), ("x*", "axxb", "a…b"),
+            ("é", "café é", "caf… …"), ("^a", "aa", "…a"), ("nothing", "same", "same"), ("(?i)ABC$", "xabc", "x…"),
+            ("", "ab", "ab"),
+        ])
+    func `what matches is blotted out`(_ pattern: String, _ text: String, _ blotted: String) throws {
+        #expect(try Blotter(pattern).blotted(text) == blotted)
+        #expect(throws: Blotter.Problem.self) { try Blotter("(") }
+    }
+}

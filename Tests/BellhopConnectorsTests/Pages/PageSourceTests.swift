@@ -1,0 +1,159 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct PageSourceTests {
+    let practice = Practice()
+    var instance: SimulatedInstance { practice.instance }
+
+    private func source<Value: Sendable>(
+        _ settings: JSON.Object = [:], _ body: (any Source) async throws -> Value
+    ) async throws -> Value {
+        var settings = settings
+        if settings["path"] == nil { settings["path"] = "board.do" }
+        return try await practice.open { [settings] connection in
+            let made = try connection.source("board", kind: "page", settings: Settings(settings))
+            return try await body(#require(made))
+        }
+    }
+
+    private func read(_ source: any Source, after standing: Standing = Standing()) async throws -> (Answer, Snapshot?) {
+        let answer = try await source.list(from: standing)
+        let keys = answer.listing.entries.map(\.key)
+        return (answer, try await source.details(of: keys, in: answer.listing).snapshots[keys[0]])
+    }
+
+    @Test func `a page of the instance is read in the session, and only once while it stays the same`() async throws {
+        instance.setPage("/board.do", "<title>Board</title><body><h1>On call</h1><p>Ada</p></body>")
+        try await source { source in
+            let (first, snapshot) = try await read(source)
+            #expect(snapshot?.pageText == "On call\nAda")
+            #expect(snapshot?.title == "Board" && snapshot?.className == "page")
+            #expect(snapshot?.url.hasSuffix("/board.do") == true)
+            #expect(source.shows == .page)
+            let again = try await source.list(from: Standing(first))
+            #expect(again.coverage == .same && again.fingerprint == first.fingerprint && again.cursor == first.cursor)
+            instance.setPage("/board.do", "<title>Board</title><body><h1>On call</h1><p>Grace</p></body>")
+            let (changed, other) = try await read(source, after: Standing(again))
+            #expect(changed.fingerprint != first.fingerprint)
+            #expect(other?.pageText == "On call\nGrace")
+        }
+        let asked = practice.simulation.requests.matching(path: "/board.do")
+        #expect(asked.map { $0.header("If-None-Match") == nil } == [true, false, false])
+        #expect(asked.allSatisfy { $0.header("Cookie") != nil && $0.header("Authorization") == nil })
+        #expect(instance.counts.logins == 1)
+    }
+
+    @Test func `after a restart an unchanged page costs one small request`() async throws {
+        instance.setPage("/board.do", "<p>Ada</p>")
+        let answer = try await source { source in try await source.list(from: Standing()) }
+        try await source { source in
+            #expect(try await source.list(from: Standing(answer)).coverage == .same)
+            // Where the answer must be looked at whatever it says, nothing is said of the one we have.
+            let (whole, snapshot) = try await read(source, after: Standing(cursor: answer.cursor))
+            #expect(whole.coverage == .whole && snapshot?.pageText == "Ada")
+        }
+    }
+
+    @Test(arguments: [Fault.redirectToLogin, .loginPage, .sessionLost])
+    func `a session that ended is opened anew once, and the page asked for again`(_ fault: Fault) async throws {
+        instance.setPage("/board.do", "<p>Ada</p>")
+        try await source { source in
+            _ = try await source.list(from: Standing())
+            practice.simulation.faults.add(fault, path: "/board.do")
+            let (_, snapshot) = try await read(source)
+            #expect(snapshot?.pageText == "Ada")
+        }
+        #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
+        #expect(practice.simulation.requests.count("GET", path: "/board.do") == 3)
+    }
+
+    @Test func `a login page again right after a new login is an error, not a circle`() async throws {
+        instance.setPage("/board.do", "<p>Ada</p>")
+        practice.simulation.faults.add(.redirectToLogin, path: "/board.do", times: nil)
+        let failure = try await source { source in await failure { _ = try await source.list(from: Standing()) } }
+        #expect(failure?.reason == .sessionExpired)
+        #expect(practice.simulation.requests.count("GET", path: "/board.do") == 2)
+    }
+
+    @Test func `redirects within the instance are followed, others are not`() async throws {
+        instance.setPage("/board.do", "<p>Ada</p>")
+        instance.setRedirect("/old.do", to: "/board.do")
+        instance.setRedirect("/round.do", to: "/round.do")
+        instance.setRedirect("/away.do", to: "https://idp.example.com/sso")
+        let found = try await source(["path": "/old.do"]) { source in try await read(source).1 }
+        #expect(found?.pageText == "Ada")
+        for (path, reason) in [
+            ("round.do", Failure.Reason.unexpectedPage), ("away.do", .loginRequired), ("gone.do", .goneOrHidden),
+        ] {
+            let failure = try await source(["path": .string(path)]) { source in
+                await failure { _ = try await source.list(from: Standing()) }
+            }
+            #expect(failure?.reason == reason, "\(path): \(failure?.message ?? "none")")
+        }
+    }
+
+    @Test func `pages are preloaded once, before the first poll, and failures are told`() async throws {
+        instance.setPage("/board.do", "<p>Ada</p>")
+        instance.setPage("/warm.do", "<p>warm</p>")
+        try await source(["preload": ["warm.do", "cold.do"]]) { source in
+            let notices = try await source.list(from: Standing()).notices
+            #expect(notices.count == 1 && notices[0].contains("could not preload") && notices[0].contains("/cold.do"))
+            _ = try await source.list(from: Standing())
+        }
+        let paths = practice.simulation.requests.all.map(\.path).filter { $0.hasSuffix(".do") }
+        #expect(paths == ["/warm.do", "/cold.do", "/board.do", "/board.do"])
+    }
+
+    @Test func `only what is selected counts, without what is ignored`() async throws {
+        func text(_ settings: JSON.Object, _ html: String) async throws -> String? {
+            instance.setPage("/board.do", html)
+            return try await source(settings) { source in try await read(source).1?.pageText }
+        }
+        let html = "<div id=a><p>Ada <a href=/x>x</a></p><i class=time>10:30</i></div><div>token deadbeef</div>"
+        #expect(try await text(["select": "#a p"], html) == "Ada x")
+        #expect(try await text(["select": "a", "extract": ["attr": "href"]], html) == "/x")
+        #expect(try await text(["select": "p", "extract": "html"], html) == "<p>\nAda\n<a href=\"/x\">x</a>\n</p>")
+        #expect(
+            try await text(["ignore": [["select": ".time"], "[0-9a-f]{8}"]], html) == "Ada x\ntoken …")
+        let failure = await failure { _ = try await text(["select": ".missing"], html) }
+        #expect(failure?.reason == .badAnswer && failure?.message.contains("select") == true)
+    }
+
+    @Test(
+        arguments: [
+            (["path": "https://other.service-now.com/x.do"], "path"), (["path": "//other/x"], "path"),
+            (["path": "javascript:alert(1)"], "path"), (["path": "file:///etc/passwd"], "path"),
+            (["path": "a", "preload": ["https://evil.example/"]], "preload"), (["path": "a", "select": "li >"], "select"),
+            (["path": "a", "ignore": ["("]], "ignore"), (["path": "a", "ignore": [["select": "!"]]], "ignore"),
+            (["path": "a", "extract": ["attr": "href"]], "extract"),
+        ] as [(JSON.Object, String)])
+    func `pages elsewhere, and settings that cannot work, are refused by name`(
+        _ settings: JSON.Object, _ setting: String
+    ) throws {
+        let connection = try practice.connection("http://127.0.0.1:1")
+        let error = #expect(throws: ConnectorError.self) {
+            try connection.source("board", kind: "page", settings: Settings(settings))
+        }
+        #expect(error?.setting == setting)
+        #expect(throws: Never.self) {
+            try connection.source("board", kind: "page", settings: Settings(["path": "http://127.0.0.1:1/board.do?x=1"]))
+        }
+    }
+
+    @Test func `any web page can be watched over an http connection`() async throws {
+        let practice = WebPractice()
+        practice.api.add("Fan broken")
+        try await practice.open { connection in
+            let made = try connection.source("page", kind: "page", settings: Settings(["path": "list"]))
+            let source = try #require(made)
+            let (answer, snapshot) = try await read(source)
+            #expect(snapshot?.pageText.contains("Fan broken") == true)
+            #expect(try await source.list(from: Standing(answer)).coverage == .same)
+        }
+        #expect(practice.simulation.requests.all.last?.header("If-None-Match") != nil)
+    }
+}

@@ -1,0 +1,79 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+
+@testable import BellhopConnectors
+
+/// A simulated JSON API on the network, and all that a connection to it needs; time stands still.
+struct WebPractice {
+    let clock = TestClock()
+    let simulation: Simulation
+    let notebook = MemoryNotebook()
+
+    var api: SimulatedAPI { simulation.api }
+
+    init() {
+        let clock = clock
+        simulation = Simulation { clock.now.microseconds }
+    }
+
+    var environment: ConnectorEnvironment {
+        ConnectorEnvironment(
+            clock: clock, events: EventLog(), notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in },
+            random: { 42 })
+    }
+
+    func connection(_ address: String, _ more: JSON.Object = [:]) throws -> WebConnection {
+        var values: JSON.Object = ["url": .string(address + "/rest/v1")]
+        for (name, value) in more { values[name] = value }
+        return try WebConnection(name: "api", settings: Settings(values), in: environment)
+    }
+
+    /// Runs the body with a connection of its own.
+    func open<Value: Sendable>(
+        _ settings: JSON.Object = [:], _ body: (WebConnection) async throws -> Value
+    ) async throws -> Value {
+        try await simulation.serve { address in
+            let connection = try connection(address, settings)
+            do {
+                let value = try await body(connection)
+                try await connection.shutdown()
+                return value
+            } catch {
+                try await connection.shutdown()
+                throw error
+            }
+        }
+    }
+
+    func source<Value: Sendable>(
+        _ settings: JSON.Object, connection: JSON.Object = [:], _ body: (RESTSource) async throws -> Value
+    ) async throws -> Value {
+        var settings = settings
+        if settings["id"] == nil { settings["id"] = "id" }
+        return try await open(connection) { [settings] connection in
+            try await body(RESTSource(name: "issues", settings: Settings(settings), connection: connection))
+        }
+    }
+
+    /// The titles that a source of these settings shows, in order.
+    func titles(_ settings: JSON.Object, connection: JSON.Object = [:]) async throws -> [String] {
+        var settings = settings
+        if settings["title"] == nil { settings["title"] = "title" }
+        return try await source(settings, connection: connection) { source in
+            let listing = try await source.list(from: Standing()).listing
+            let keys = listing.entries.map(\.key)
+            let details = try await source.details(of: keys, in: listing)
+            return keys.compactMap { details.snapshots[$0]?.title }
+        }
+    }
+
+    func failure(_ settings: JSON.Object, connection: JSON.Object = [:]) async -> Failure? {
+        await BellhopConnectorsTests.failure { _ = try await titles(settings, connection: connection) }
+    }
+}
+
+extension Standing {
+    /// Where a source stands after an answer that was kept.
+    init(_ answer: Answer) { self.init(cursor: answer.cursor, answer: answer.fingerprint) }
+}

@@ -1,0 +1,50 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@Suite struct LineDiffTests {
+    @Test(
+        arguments: [
+            ("a\nb\nc", "a\nx\nc", "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c"), ("a", "a", ""), ("", "a", "@@ -1,1 +1,1 @@\n-\n+a"),
+            ("a\nb", "a", "@@ -1,2 +1,1 @@\n a\n-b"), ("b", "a\nb\nc", "@@ -1,1 +1,3 @@\n+a\n b\n+c"),
+            ("1\n2\n3\n4\n5\n6\n7\n8\n9", "1\n2\n3\n4\n5x\n6\n7\n8\n9", "@@ -3,5 +3,5 @@\n 3\n 4\n-5\n+5x\n 6\n 7"),
+        ])
+    func `a difference reads as diff -u writes it`(_ before: String, _ after: String, _ shown: String) {
+        #expect(LineDiff(from: before, to: after).unified(context: 2) == shown)
+        #expect(LineDiff(from: before, to: after).isEmpty == (before == after))
+    }
+
+    @Test func `changes far apart stand apart`() {
+        let before = (1...20).map(String.init)
+        var after = before
+        after[0] = "one"
+        after[19] = "twenty"
+        let text = LineDiff(from: before.joined(separator: "\n"), to: after.joined(separator: "\n")).unified(context: 1)
+        #expect(text == "@@ -1,2 +1,2 @@\n-1\n+one\n 2\n@@ -19,2 +19,2 @@\n 19\n-20\n+twenty")
+    }
+
+    @Test func `what is removed and what is left give the text before, with what is added the text after`() {
+        var random = SeededRandom(seed: 7)
+        for _ in 0..<500 {
+            func text() -> String {
+                (0..<Int.random(in: 0...12, using: &random)).map { _ in ["a", "b", "c", ""].randomElement(using: &random) ?? "" }
+                    .joined(separator: "\n")
+            }
+            let (before, after) = (text(), text())
+            let lines = LineDiff(from: before, to: after).unified(context: 100).split(
+                separator: "\n", omittingEmptySubsequences: false
+            ).dropFirst()
+            if before == after { continue }
+            #expect(lines.filter { $0.first != "+" }.map { $0.dropFirst() }.joined(separator: "\n") == before)
+            #expect(lines.filter { $0.first != "-" }.map { $0.dropFirst() }.joined(separator: "\n") == after)
+        }
+    }
+
+    @Test func `a long difference is cut and says so, a huge one is made in time`() {
+        let before = (0..<30_000).map { "line \($0)" }.joined(separator: "\n")
+        let after = (0..<30_000).map { "row \($0)" }.joined(separator: "\n")
+        let text = LineDiff(from: before, to: after).unified()
+        #expect(text.utf8.count < 17 << 10)
+        #expect(text.hasSuffix(" more lines"))
+    }
+}
