@@ -126,7 +126,8 @@ let package = Package(
             ],
             swiftSettings: house),
         .testTarget(
-            name: "BellhopCommandTests", dependencies: ["BellhopTesting", "Simulator", "bellhop"], exclude: ["Golden"],
+            name: "BellhopCommandTests",
+            dependencies: ["BellhopCore", "BellhopEngine", "BellhopTesting", "Simulator", "bellhop"], exclude: ["Golden"],
             swiftSettings: house),
         .testTarget(
             name: "BellhopConnectorsTests",

@@ -40,7 +40,7 @@ extension SampledSource {
 extension Source {
     /// What a first poll shows.
     fileprivate func polled(_ limit: Int) async throws(Failure) -> SourceSample {
-        let listing = try await list(after: nil).listing
+        let listing = try await list(from: Standing()).listing
         let keys = listing.entries.prefix(limit).map(\.key)
         let details = try await details(of: keys, in: listing)
         let own = ["id", "number", "title", "type", "class", "url"]

@@ -9,6 +9,10 @@ enum Messages {
         "\(Value.quoted(text)) is no replacement: behind a backslash stands a backslash or the number of a group"
     }
 
+    static let timeHelp = "such as \"2026-01-05T09:00:00Z\""
+    static let durationHelp = "such as \"90s\", \"15m\" or \"1h30m\""
+    static func unreadable(_ text: String) -> String { "\(Value.quoted(text)) cannot be read here" }
+
     static func emptyList(_ name: String) -> String { "\(name)() of an empty list" }
     static func numbersOnly(_ name: String) -> String { "\(name)() compares numbers" }
     static func negativeShift(_ name: String) -> String { "\(name)(): negative offset" }

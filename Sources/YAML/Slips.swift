@@ -13,12 +13,29 @@ struct Slips {
 
     var all: [Slip] {
         let line = LineAnatomy(source, error.range.start.line)
-        var slips = tabs(line) + comment(line) + version(line) + missingColon(line) + value(of: line)
+        var slips = tabs(line) + comment(line) + version(line) + ownerless(line) + missingColon(line) + value(of: line)
         // What is noticed on one line may have begun on another.
         if let context = error.context, context.line != line.number {
             slips += value(of: LineAnatomy(source, context.line))
         }
         return slips + continuation(line)
+    }
+
+    /// A list under a key that has its value already: its own key was forgotten.
+    private func ownerless(_ line: LineAnatomy) -> [Slip] {
+        guard line.excerpt[line.indentEnd] == ASCII.dash, line.excerpt[line.indentEnd + 1].isBlankOrEnd,
+            let head = lineWithText(above: line.number), head.indent <= line.indent, let key = head.key,
+            key.lowerBound == head.indentEnd, let first = head.first, !"|>{[\"'".utf8.contains(first)
+        else { return [] }
+        let name = head.excerpt.text(key)
+        let blanks = head.excerpt.text(head.line.lowerBound..<head.indentEnd)
+        return [
+            Slip(
+                code: .indentation, message: "a list begins here, and `\(name)` above has its value already",
+                help: "write the list's own key above it (in a rule, `do:`); a text of several lines begins with `>-`",
+                range: source.range(line.indentEnd..<line.indentEnd + 1), lines: line.number...line.number,
+                mended: blanks + "do:\n" + line.excerpt.text(line.line))
+        ]
     }
 
     /// A value that goes on over several lines and holds what YAML does not take for text, or a key that is indented too far.

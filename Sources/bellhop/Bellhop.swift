@@ -1,4 +1,5 @@
 import ArgumentParser
+import BellhopCore
 
 @main
 struct Bellhop: AsyncParsableCommand {
@@ -28,11 +29,20 @@ struct Bellhop: AsyncParsableCommand {
     /// Commands of the contract that are not built yet: refused by name.
     static let later = ["explain", "replay", "backtest", "silence", "forget"]
 
+    /// What to say of a first word that is no command; nil where it is one, or an option.
+    private static func unknownCommand(_ name: String) -> Trouble? {
+        let names = configuration.subcommands.map { $0._commandName } + ["help"]
+        guard !name.hasPrefix("-"), !names.contains(name) else { return nil }
+        let help = Suggestion.didYouMean(name, among: names + later) ?? "`bellhop --help` lists the commands."
+        return Trouble(.usage, "There is no command `\(name.visible)`: \(help)")
+    }
+
     static func main() async {
         do {
             if let name = CommandLine.arguments.dropFirst().first, later.contains(name) {
                 throw Trouble(.usage, "The command `\(name)` is not built yet; `bellhop --help` lists those that are.")
             }
+            if let name = CommandLine.arguments.dropFirst().first, let problem = unknownCommand(name) { throw problem }
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -22,11 +22,15 @@ struct ConfigOptions: ParsableArguments {
         }
     }
 
-    /// Where the store of the configuration is; looking at it needs no secrets.
-    func storeLink() async throws(Trouble) -> StoreLink {
-        let configuration = try await load(focus: .shape)
-        return StoreLink(
-            store: configuration.store, socket: ControlSocket.path(store: configuration.store, environment: environment))
+    /// Where the store of the configuration is: looking at it needs no secrets, and nothing else in the file to be in order.
+    func storeLink() throws(Trouble) -> StoreLink {
+        do throws(ConfigurationError) {
+            let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(config)
+            return StoreLink(
+                store: place.store, socket: ControlSocket.path(store: place.store, environment: environment), zone: place.zone)
+        } catch {
+            throw Trouble(error)
+        }
     }
 
     /// Asks the running agent, or the store where none runs.
@@ -37,6 +41,8 @@ struct ConfigOptions: ParsableArguments {
 struct StoreLink {
     let store: String
     let socket: String
+    /// The zone of the times that people read.
+    let zone: TimeZoneTable
 
     func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON {
         do throws(InquiryError) {
@@ -77,24 +83,40 @@ struct OutputOptions: ParsableArguments {
 /// How much an agent says of itself.
 struct LogOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
-    enum Level: String, ExpressibleByArgument, CaseIterable { case debug, info, warning, error }
+    enum Level: String, ExpressibleByArgument, CaseIterable {
+        case debug, info, warning, error
 
-    @Option(help: "How log lines on standard error look: text or json.")
-    var logFormat = Format.text
-
-    @Option(help: "The least important lines to print: debug, info, warning or error.")
-    var logLevel = Level.info
-
-    func logger(clock: any AgentClock) -> Logger {
-        let level: Logger.Level =
-            switch logLevel {
+        var threshold: Logger.Level {
+            switch self {
             case .debug: .debug
             case .info: .info
             case .warning: .warning
             case .error: .error
             }
-        return Logger(label: "bellhop") { _ in
-            TerminalLog(level: level, format: logFormat == .json ? .json : .text, clock: clock)
+        }
+    }
+
+    @Option(
+        help: "How log lines on standard error look: text or json; by default, what happens in words on a terminal, else text.")
+    var logFormat: Format?
+
+    @Option(help: "The least important lines to print: debug, info, warning or error.")
+    var logLevel = Level.info
+
+    /// What happens in words, where a person looks on; nil where the log is for programs.
+    func story(clock: any AgentClock, zone: TimeZoneTable) -> Story? {
+        guard logFormat == nil, isatty(STDERR_FILENO) == 1 else { return nil }
+        return Story(
+            clock: clock, zone: zone, level: logLevel, showsIDs: true, isColoured: Console.noteHasColour,
+            print: { Console.note($0) })
+    }
+
+    /// - Parameter story: tells the signals, so that the log need not.
+    func logger(clock: any AgentClock, story: Story? = nil) -> Logger {
+        Logger(label: "bellhop") { _ in
+            TerminalLog(
+                level: logLevel.threshold, format: logFormat == .json ? .json : .text, clock: clock,
+                leavesOutSignals: story != nil)
         }
     }
 }

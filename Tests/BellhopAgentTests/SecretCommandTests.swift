@@ -58,7 +58,7 @@ import Testing
         #expect(try await problem("exit 1", besides: ", folder: secrets") == "url https://example.com/abc")
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: ["exec sleep 600", "sleep 600; echo late"])
+    @Test(.timeLimit(.minutes(5)), arguments: ["exec sleep 600", "sleep 600; echo late"])
     func `a command that hangs is ended and told`(_ script: String) async throws {
         #expect(
             try await problem(script, patience: .seconds(1))

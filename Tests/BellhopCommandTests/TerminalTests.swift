@@ -49,6 +49,18 @@ import Testing
         #expect(terminal.hasLines && terminal.hasEcho)
     }
 
+    @Test(arguments: ["exit", "quit", ":quit"])
+    func `a word that ends other programs ends the prompt of eval`(_ word: String) async throws {
+        let folder = try TemporaryFolder()
+        let terminal = try PseudoTerminal()
+        let program = try Program(["eval"], in: folder.path, terminal: terminal)
+        try await wait("keys are read one by one") { !terminal.hasLines }
+        terminal.type(word + "\r")
+        let ended = await program.end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(!ended.errors.contains("unknown-name"))
+    }
+
     @Test func `the prompt of eval gives the terminal its mode back at its end`() async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()

@@ -4,7 +4,7 @@ import BellhopTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A bell` {
+@Suite(.timeLimit(.minutes(5))) struct `A bell` {
     @Test func `a ring before the wait is heard`() async {
         let bell = Bell()
         bell.ring()

@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Testing
 
 /// The loops together, under the life cycle of services.
-@Suite(.timeLimit(.minutes(1))) struct `The engine` {
+@Suite(.timeLimit(.minutes(5))) struct `The engine` {
     /// An engine in a group of services, running.
     private func start(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

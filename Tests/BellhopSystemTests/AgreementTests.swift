@@ -5,7 +5,7 @@ import Simulator
 import Testing
 
 /// `bellhop login` where a person agrees in a browser.
-@Suite(.timeLimit(.minutes(5))) struct AgreementTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct AgreementTests {
     private static let rules = """
         rule: acknowledge
         on: task_created

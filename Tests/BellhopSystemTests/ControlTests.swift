@@ -119,8 +119,8 @@ import Testing
                 try await eventually("the first rule acts") { agent.outputSoFar.contains("A One") }
 
                 try stage.folder.write("rules/rules.yaml", "rule: note\non: task_created\nwehn: true\ndo: [{log: \"B\"}]\n")
-                try await eventually("the broken rule is refused") { agent.errorsSoFar.contains("the old rules stay in force") }
-                #expect(agent.errorsSoFar.contains("did you mean `when`?"))
+                try await eventually("the broken rule is refused") { agent.errorsSoFar.contains("did you mean `when`?") }
+                #expect(agent.errorsSoFar.contains("the old ones stay in force"))
                 stage.instance.addTask(title: "Two", assignedTo: Stage.user)
                 try await eventually("the old rule acts") { agent.outputSoFar.contains("A Two") }
 
@@ -154,6 +154,46 @@ import Testing
                 stage.instance.addTask(title: "Two", assignedTo: Stage.user)
                 try await eventually("the first rule acts") { agent.outputSoFar.contains("A Two") }
                 #expect(!agent.outputSoFar.contains("M Two"))
+            }
+        }
+    }
+
+    @Test func `a change of the configuration is noticed, once, and an unrelated file is not`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { agent in
+                try stage.folder.write("compose.yaml", "version: 3\n")
+                try stage.folder.write("bellhop.yaml", Stage.configuration(stage.address, every: "2s"))
+                try await eventually("it warns") { agent.errorsSoFar.contains("The configuration changed; restart to use it.") }
+                let lines = agent.errorsSoFar.split(separator: "\n").filter { $0.contains("The configuration changed") }
+                #expect(lines.count == 1)
+                #expect(lines.first?.contains("warning") == true)
+            }
+        }
+    }
+
+    @Test func `a refused rule is one line with its place and code`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { agent in
+                try stage.folder.write("rules/rules.yaml", "rule: note\non: task_crated\ndo: [{log: x}]\n")
+                try await eventually("it refuses") { agent.errorsSoFar.contains("unknown-event") }
+                let line = agent.errorsSoFar.split(separator: "\n").first { $0.contains("unknown-event") } ?? ""
+                #expect(line.contains("place=rules/rules.yaml:2:5"))
+                #expect(line.contains("there is no event `task_crated`"))
+                #expect(!agent.errorsSoFar.contains("~~~"))
+            }
+        }
+    }
+
+    @Test func `the status of a running agent tells when each source was last polled well`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { _ in
+                func polled() async throws -> String {
+                    let status = try JSON.parse(try await stage.bellhop("status", "--json").output)
+                    return status["sources"]?.asArray?.first?["last_poll"]?.asString ?? ""
+                }
+                let first = try await polled()
+                #expect(!first.isEmpty)
+                try await eventually("a poll without news counts as well") { try await polled() > first }
             }
         }
     }

@@ -57,4 +57,18 @@ import Testing
         #expect(mine > opened.count / 5)
         #expect(opened.contains { $0.assignedTo == nil })
     }
+
+    @Test func `practice has two tasks at the start and a change within a minute, at any hour of the week`() {
+        for hour in stride(from: Int64(0), to: 7 * 24, by: 5) {
+            let start = 1_767_225_600_000_000 + hour * 3_600_000_000
+            var scenario = Scenario.practice(for: "john.doe", among: ["abel.tuter"], from: start, seed: UInt64(hour))
+            let first = scenario.tick(to: start)
+            #expect(first.count == 2)
+            let minute = scenario.tick(to: start + 60_000_000)
+            #expect(minute.contains { if case .changed = $0 { true } else { false } })
+            #expect(minute.contains { if case .opened = $0 { true } else { false } })
+            let later = scenario.tick(to: start + 3 * 3_600_000_000)
+            #expect(later.count > 10)
+        }
+    }
 }

@@ -22,7 +22,7 @@ public struct Agent: Sendable {
     /// - Parameter further: services that live as long as the agent.
     public func run(with further: [any Service] = [], signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         try await assembly.engine.recover()
-        let reloader = Reloader(assembly, logger: logger)
+        let reloader = Reloader(assembly)
         let server = ControlServer(
             path: ControlSocket.path(store: assembly.configuration.store, environment: environment),
             inquirer: inquirer)
@@ -62,6 +62,7 @@ public struct Agent: Sendable {
                         "in_flight": .int(Int64(assembly.engine.inFlight)),
                         "rules": .int(Int64(assembly.shelf.book?.rules.count ?? 0)),
                         "store_trouble": assembly.storeWatch.last?.json ?? .null,
+                        "polled": .object(assembly.pollTimes.json),
                     ]
                 }, wake: { assembly.surroundings.bells.dispatcher.ring() }))
     }

@@ -15,6 +15,7 @@ public struct Assembly: Sendable {
     public let engine: Engine
     /// The fingerprint of the rule files that were put in force at the start.
     let rulesAtStart: Fingerprint
+    let pollTimes: PollTimes
     private let store: SQLiteStore
     let storeWatch: StoreWatch
     /// What is to be said of the rule files that is no error.
@@ -58,9 +59,13 @@ public struct Assembly: Sendable {
         }
         let watch = StoreWatch(clock: options.clock)
         storeWatch = watch
+        let pollTimes = PollTimes()
+        self.pollTimes = pollTimes
+        let clock = options.clock
         let observer = options.observer
         let signals = Signals(logger: options.logger) { signal in
             watch.hear(signal)
+            pollTimes.hear(signal, at: clock.now)
             observer?(signal)
         }
         surroundings = Surroundings(

@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopEngine
 import BellhopRules
-public import Logging
 public import ServiceLifecycle
 import UnixSignals
 
@@ -12,24 +11,25 @@ import UnixSignals
 /// before, wait until something changes and then until nothing does.
 public struct Reloader: Service {
     private let assembly: Assembly
-    private let logger: Logger
     /// How long folders must be quiet before they are read: editors write in several steps.
-    private let quiet = Duration.milliseconds(150)
+    private static let quiet = Duration.milliseconds(150)
     /// The longest wait for quiet.
-    private let patience = Duration.seconds(5)
+    private static let patience = Duration.seconds(5)
 
-    public init(_ assembly: Assembly, logger: Logger) {
-        self.assembly = assembly
-        self.logger = logger
-    }
+    public init(_ assembly: Assembly) { self.assembly = assembly }
 
     public func run() async throws {
         let changed = Bell()
+        let configuration = Bell()
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    for await _ in await UnixSignalsSequence(trapping: .sighup) { changed.ring() }
+                    for await _ in await UnixSignalsSequence(trapping: .sighup) {
+                        changed.ring()
+                        configuration.ring()
+                    }
                 }
+                group.addTask { await ConfigurationWatch(assembly).run(configuration) }
                 await watch(changed)
                 group.cancelAll()
             }
@@ -45,9 +45,7 @@ public struct Reloader: Service {
                 if let changes = Watcher.changes(in: Array(Set(found.folders)).sorted()) {
                     group.addTask { for await _ in changes { changed.ring() } }
                 } else {
-                    logger.warning(
-                        "Rule folders cannot be watched (inotify has no watches left); send SIGHUP after a change.",
-                        metadata: ["signal": "rules.unwatched"])
+                    assembly.surroundings.signals.emit(.rulesUnwatched)
                 }
                 // What changed before the watch was set is seen now.
                 let now = RuleFinder.find(assembly.configuration.rules).fingerprint
@@ -56,7 +54,7 @@ public struct Reloader: Service {
                     loaded = now
                 }
                 await changed.wait(until: nil, on: assembly.surroundings.clock)
-                await settle(changed)
+                await Self.settle(changed)
                 group.cancelAll()
             }
             isAsked = true
@@ -64,7 +62,7 @@ public struct Reloader: Service {
     }
 
     /// Waits until nothing has changed for a moment.
-    private func settle(_ changed: Bell) async {
+    static func settle(_ changed: Bell) async {
         let clock = SystemClock()
         let end = clock.now + patience
         while !Task.isCancelled, clock.now < end {
@@ -80,11 +78,9 @@ public struct Reloader: Service {
         } catch {
             switch error {
             case .diagnostics(let problems):
-                assembly.surroundings.signals.emit(.rulesRefused(problems: problems.all.count))
+                assembly.surroundings.signals.emit(.rulesRefused(problems: problems.all.count { $0.severity == .error }))
                 for problem in problems.all where problem.severity == .error {
-                    logger.error(
-                        "A changed rule has an error; the old rules stay in force.",
-                        metadata: ["signal": "rules.refused", "problem": "\(problem.rendered())"])
+                    assembly.surroundings.signals.emit(.ruleRefused(problem))
                 }
             case .store(let error):
                 assembly.surroundings.signals.emit(.storeFailed(doing: "registering rules", error))

@@ -19,6 +19,8 @@ public struct Configuration: Sendable {
     public var retention: Retention
     /// Where its connections and sources stand in the file.
     var places = SettingPlaces()
+    /// Of the file as it was read; nil where it was no file.
+    var content: Fingerprint?
 
     public struct ConnectionEntry: Sendable {
         public var name: String

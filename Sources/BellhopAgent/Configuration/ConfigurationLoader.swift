@@ -5,7 +5,7 @@ import YAML
 
 /// Reads bellhop.yaml: every problem at once, each with its place.
 public struct ConfigurationLoader: Sendable {
-    private let environment: [String: String]
+    let environment: [String: String]
     private let keychain: Keychain
     private let patience: Duration
 
@@ -26,6 +26,13 @@ public struct ConfigurationLoader: Sendable {
     }
 
     public func load(_ file: String, focus: Focus = .everything) async throws(ConfigurationError) -> Configuration {
+        let bytes = try bytes(of: file)
+        var configuration = try await load(bytes, file: file, focus: focus)
+        configuration.content = Fingerprint(content: bytes)
+        return configuration
+    }
+
+    func bytes(of file: String) throws(ConfigurationError) -> [UInt8] {
         let bytes: [UInt8]?
         do throws(PrivateFile.Trouble) {
             bytes = try PrivateFile.readAny(file)
@@ -35,7 +42,7 @@ public struct ConfigurationLoader: Sendable {
         guard let bytes else {
             throw .unreadable("There is no \(file) here: run `bellhop init` to make one, or name yours with --config.")
         }
-        return try await load(bytes, file: file, focus: focus)
+        return bytes
     }
 
     /// - Parameter file: the path as the user would type it; relative paths in it are relative to its folder.
@@ -71,9 +78,11 @@ public struct ConfigurationLoader: Sendable {
         } catch {
             var problems = Diagnostics(error, in: source, file: file)
             // A line of a file that may hold passwords is shown only where it shows none.
-            for index in problems.all.indices where problems.all[index].place?.excerpt?.mayHoldSecret == true {
+            for (index, problem) in problems.all.enumerated() {
+                guard ([problem.place?.excerpt ?? ""] + problem.mended).contains(where: \.mayHoldSecret) else { continue }
                 problems.all[index].place?.excerpt = nil
                 problems.all[index].help = nil
+                problems.all[index].mended = []
             }
             throw .diagnostics(problems)
         }

@@ -35,13 +35,15 @@ struct ConfigurationReading {
 
     mutating func configuration(_ root: Node, secretStores: [SecretStore]) -> Configuration {
         refuseLater(root)
+        let outdented = outdented(in: root)
         let settings = reader.settings(
             root, as: ConfigurationManifest.root, of: "bellhop.yaml",
-            besides: ConfigurationManifest.others.union(ConfigurationManifest.later.keys))
+            besides: ConfigurationManifest.others.union(ConfigurationManifest.later.keys).union(outdented.flatMap(\.names)))
         zoneName = settings.text("timezone") ?? "UTC"
         let connections = connections(root["connections"])
         let sources = sources(
-            root["sources"], connections: connections, named: root["connections"]?.mapping?.names ?? [])
+            root["sources"], connections: connections,
+            named: (root["connections"]?.mapping?.names ?? []) + outdented.flatMap(\.names))
         let retention = settings.record("retention")
         var places = SettingPlaces()
         for section in ["connections", "sources"] {
@@ -82,6 +84,32 @@ struct ConfigurationReading {
         }
     }
 
+    /// `connections:` and `sources:` with nothing under them, beside which stands what belongs there.
+    private mutating func outdented(in root: Node) -> [Outdented] {
+        guard let mapping = root.mapping else { return [] }
+        let known = ConfigurationManifest.others.union(ConfigurationManifest.root.map(\.name))
+            .union(ConfigurationManifest.later.keys)
+        return ["connections", "sources"].compactMap { key in
+            guard let head = mapping[key],
+                let found = Outdented(
+                    head, in: mapping, belongs: { !known.contains($0.name) && ($0.value["kind"] != nil || $0.value.isNull) })
+            else { return nil }
+            reader.report(found.diagnostic(file: file, hidesValues: true))
+            return found
+        }
+    }
+
+    /// Names with nothing under them, beside which stand the settings that belong there.
+    private mutating func outdented(in mapping: Mapping, of settings: [Setting]) -> Set<String> {
+        let names = settings.map(\.name)
+        return mapping.reduce(into: []) { passed, pair in
+            let belongs = { (other: Mapping.Pair) in names.contains(other.name) && other.value["kind"] == nil }
+            guard let found = Outdented(pair, in: mapping, belongs: belongs) else { return }
+            reader.report(found.diagnostic(file: file, hidesValues: true))
+            passed.formUnion(found.names.union([pair.name]))
+        }
+    }
+
     private mutating func store(_ settings: Settings, _ root: Node) -> String {
         let store = settings.text("store") ?? "bellhop.db"
         if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:"), let node = root["store"] {
@@ -103,8 +131,9 @@ struct ConfigurationReading {
     // MARK: - Connections
 
     private mutating func connections(_ node: Node?) -> [Configuration.ConnectionEntry] {
-        entries(node, key: "connections").compactMap { name, node in
-            let manifests = Catalogue.connections
+        let manifests = Catalogue.connections
+        let every = ConfigurationManifest.connection + manifests.flatMap(\.settings)
+        return entries(node, key: "connections", settings: every).compactMap { name, node in
             guard
                 let manifest = manifest(
                     of: node, subject: "connection `\(name)`", kinds: manifests.map(\.kind),
@@ -117,17 +146,18 @@ struct ConfigurationReading {
     }
 
     /// The pairs of a mapping of names.
-    private mutating func entries(_ node: Node?, key: String) -> [(String, Node)] {
+    private mutating func entries(_ node: Node?, key: String, settings: [Setting]) -> [(String, Node)] {
         guard let node, !node.isNull else { return [] }
         guard let mapping = node.mapping else {
             reader.report(code: "wrong-type", "`\(key)` is a mapping of names", at: node)
             return []
         }
+        let passed = outdented(in: mapping, of: settings)
         for pair in mapping where !Interpolation.isName(pair.name) {
             reader.report(
                 code: "bad-name", "`\(pair.name)` cannot be a name", at: pair.key, help: "use letters, digits, `-` and `_`")
         }
-        return mapping.map { ($0.name, $0.value) }
+        return mapping.filter { !passed.contains($0.name) }.map { ($0.name, $0.value) }
     }
 
     /// The place among `kinds` of the kind that a node says it is.
@@ -157,8 +187,9 @@ struct ConfigurationReading {
     private mutating func sources(
         _ node: Node?, connections: [Configuration.ConnectionEntry], named names: [String]
     ) -> [Configuration.SourceEntry] {
-        entries(node, key: "sources").compactMap { name, node in
-            let manifests = Catalogue.sources
+        let manifests = Catalogue.sources
+        let every = ConfigurationManifest.source + manifests.flatMap(\.settings)
+        return entries(node, key: "sources", settings: every).compactMap { name, node in
             guard
                 let index = manifest(
                     of: node, subject: "source `\(name)`", kinds: manifests.map(\.kind), later: ConfigurationManifest.laterSources

@@ -58,7 +58,7 @@ struct Interpolation: Sendable {
     }
 
     private static func part(_ inner: String, utf8 range: Range<Int>) -> Part {
-        let words = inner.filter { $0 != " " && $0 != "\t" }
+        let words = inner.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
         guard let dot = words.firstIndex(of: "."), let space = Reference.Space(rawValue: String(words[..<dot])) else {
             return .other(words, utf8: range)
         }

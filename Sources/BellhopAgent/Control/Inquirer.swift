@@ -30,7 +30,16 @@ public struct Inquirer: Sendable {
             switch inquiry {
             case .status:
                 var status = try await store.status().json
-                status["agent"] = agent.map { .object($0.facts()) } ?? .null
+                var facts = agent?.facts()
+                let polled = facts?["polled"]
+                facts?["polled"] = nil
+                let sources = (status["sources"]?.asArray ?? []).map { source in
+                    var source = source
+                    if let time = source["source"]?.asString.flatMap({ polled?[$0] }) { source["last_poll"] = time }
+                    return source
+                }
+                status["sources"] = .array(sources)
+                status["agent"] = facts.map(JSON.object) ?? .null
                 return status
             case .events(let query):
                 return try await store.events(query).json

@@ -64,9 +64,11 @@ extension StoreStatus {
 extension StoreStatus.SourceStatus {
     var json: JSON {
         [
-            "source": .string(source), "scope": .string(scope.id.text), "instance": .string(scope.instance), "user": .string(scope.user),
+            "source": .string(source), "scope": .string(scope.id.text), "instance": .string(scope.instance),
+            "user": .string(scope.user),
             "kind": .string(scope.kind),
             "baseline": .bool(hasBaseline), "tasks": .int(Int64(tasks)), "last_change": lastCommit.json,
+            "last_poll": health.lastSuccess.json,
             "failures": .int(Int64(health.failures)), "failing_since": health.failingSince.json,
             "error": health.lastError.map(JSON.string) ?? .null, "held": .bool(health.held != nil),
         ]

@@ -111,3 +111,8 @@ public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
         isWriting = trouble.code == ENOSPC || trouble.code == EROFS || trouble.code == EDQUOT || trouble.code == EIO
     }
 }
+
+extension Keychain {
+    /// Whether `${{ secret.NAME }}` can ask for a secret of this name.
+    public static func isSecretName(_ name: String) -> Bool { Interpolation.isName(name) }
+}

@@ -80,4 +80,15 @@ public struct ETOChoice: Sendable, Hashable {
         guard let key = json["Key"].map(ItemValue.text), !key.isEmpty else { return nil }
         self.init(key: key, name: json["Value"]?.asString ?? "")
     }
+
+    /// The programs that are in use.
+    static func programs(_ reply: ETOReply, _ place: String) throws(Failure) -> [ETOChoice] {
+        guard let items = try reply.json(from: place).asArray else {
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a list of programs.")
+        }
+        return items.compactMap { item in
+            guard item["Disabled"]?.asBool != true, let id = item["ID"].map(ItemValue.text), Int64(id) != nil else { return nil }
+            return ETOChoice(key: id, name: item["Name"]?.asString ?? "")
+        }
+    }
 }

@@ -13,8 +13,16 @@ struct ETOChain: Sendable {
 
     private var place: String { base.place }
 
+    /// What the first step gives, and what must be read in no message after it.
+    struct Ticket: Sendable {
+        var token: String
+        fileprivate var password: String
+
+        var secrets: [String] { [token, password] }
+    }
+
     /// The token of the first step. The services answer 200 to a wrong password too, with a token of zeros.
-    func authenticate(_ credentials: Credentials) async throws(Failure) -> String {
+    func authenticate(_ credentials: Credentials) async throws(Failure) -> Ticket {
         let body: JSON = ["security": ["Email": .string(credentials.username), "Password": .string(credentials.password)]]
         let address = base.with(target: "/API/Security.svc/SSOAuthenticate/")
         let response = try await transmit(HTTPRequest("POST", address, headers: Self.headers, body: body.encoded()))
@@ -35,23 +43,23 @@ struct ETOChain: Sendable {
                 "\(place) refuses the password of \(credentials.username)\(number). It is not tried again until it is another one, or "
                     + "until you run `bellhop login \(connection)`.")
         }
-        return token
+        return Ticket(token: token, password: credentials.password)
     }
 
-    func enterprises(_ token: String) async throws(Failure) -> [ETOChoice] {
-        try choices(await get("GetSSOEnterprises/\(token)", secrets: [token]), "enterprises", isKey: GUID.isGUID)
+    func enterprises(_ ticket: Ticket) async throws(Failure) -> [ETOChoice] {
+        try choices(await get("GetSSOEnterprises/\(ticket.token)", secrets: ticket.secrets), "enterprises", isKey: GUID.isGUID)
     }
 
-    func sites(_ token: String, of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] {
+    func sites(_ ticket: Ticket, of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] {
         try choices(
-            await get("GetSSOSites/\(token)/\(enterprise.key)", secrets: [token, enterprise.key]), "sites",
+            await get("GetSSOSites/\(ticket.token)/\(enterprise.key)", secrets: ticket.secrets + [enterprise.key]), "sites",
             isKey: { Int64($0) != nil })
     }
 
     /// The token that every later request carries.
-    func enter(_ site: ETOChoice, of enterprise: ETOChoice, _ token: String, offset: Int) async throws(Failure) -> String {
-        let secrets = [token, enterprise.key]
-        let reply = try await get("SSOSiteLogin/\(site.key)/\(enterprise.key)/\(token)/\(offset)", secrets: secrets)
+    func enter(_ site: ETOChoice, of enterprise: ETOChoice, _ ticket: Ticket, offset: Int) async throws(Failure) -> String {
+        let secrets = ticket.secrets + [enterprise.key]
+        let reply = try await get("SSOSiteLogin/\(site.key)/\(enterprise.key)/\(ticket.token)/\(offset)", secrets: secrets)
         guard let security = (try? JSON.parse(reply.body))?.asString, !security.isEmpty, HeaderFields.isValue(security) else {
             throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a token to the login to a site.")
         }

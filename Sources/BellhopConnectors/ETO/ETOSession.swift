@@ -21,6 +21,8 @@ actor ETOSession {
         var enterprise: ETOChoice
         var site: ETOChoice
         var token: String
+        /// What no message may say.
+        var secrets: [String]
         /// The program that is the server's current one; nil when nobody has said.
         var program: Int64?
         var programs: [ETOChoice]?
@@ -44,7 +46,7 @@ actor ETOSession {
     private var loginsFailed = 0
     private var pauses = ETOPauses()
     /// The token of a login that somebody is choosing a site for.
-    private var visitor: String?
+    private var visitor: ETOChain.Ticket?
 
     init(
         base: HTTPAddress, exchange: any HTTPExchange, wanted: Place, username: String,
@@ -103,17 +105,17 @@ actor ETOSession {
     /// The enterprises of the account, for a person to choose one.
     func enterprises() async throws(Failure) -> [ETOChoice] {
         try await inTurn { () async throws(Failure) in
-            let token = try await self.chain.authenticate(try await self.current())
-            self.visitor = token
-            return try await self.chain.enterprises(token)
+            let ticket = try await self.chain.authenticate(try await self.current())
+            self.visitor = ticket
+            return try await self.chain.enterprises(ticket)
         }
     }
 
     /// The sites of one of ``enterprises()``.
     func sites(of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] {
         try await inTurn { () async throws(Failure) in
-            guard let token = self.visitor else { preconditionFailure("enterprises come before their sites") }
-            return try await self.chain.sites(token, of: enterprise)
+            guard let ticket = self.visitor else { preconditionFailure("enterprises come before their sites") }
+            return try await self.chain.sites(ticket, of: enterprise)
         }
     }
 
@@ -180,7 +182,7 @@ actor ETOSession {
             if login?.programs == nil {
                 let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))
                 guard case .ok(let reply) = answer else { return answer }
-                login?.programs = try Self.programs(reply, base.place)
+                login?.programs = try ETOChoice.programs(reply, base.place)
             }
             let choice = try chain.choose(name, from: login?.programs ?? [], "program")
             guard let number = Int64(choice.key) else { preconditionFailure("a program's key is a number") }
@@ -199,17 +201,6 @@ actor ETOSession {
         if let failure = try await choose(program).failure(of: base.place, changesSomething: false) { throw failure }
     }
 
-    /// The programs that are in use.
-    private static func programs(_ reply: ETOReply, _ place: String) throws(Failure) -> [ETOChoice] {
-        guard let items = try reply.json(from: place).asArray else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a list of programs.")
-        }
-        return items.compactMap { item in
-            guard item["Disabled"]?.asBool != true, let id = item["ID"].map(ItemValue.text), Int64(id) != nil else { return nil }
-            return ETOChoice(key: id, name: item["Name"]?.asString ?? "")
-        }
-    }
-
     private func transmit(_ call: ETOCall) async throws(Failure) -> ETOAnswer {
         guard let login else { preconditionFailure("nothing is asked before a login") }
         let address = base.with(target: "/API/" + call.target)
@@ -220,7 +211,7 @@ actor ETOSession {
             call.method, address, headers: headers, body: call.body?.encoded(), timeout: call.timeout, notAfter: call.notAfter)
         do throws(TransportError) {
             let response = try await exchange.send(request)
-            return ETOAnswer(response, to: address, secrets: [login.token, login.enterprise.key], at: clock.now)
+            return ETOAnswer(response, to: address, secrets: login.secrets, at: clock.now)
         } catch {
             throw error.failure(changesSomething: call.changesSomething)
         }
@@ -261,11 +252,12 @@ actor ETOSession {
     }
 
     private func run(_ credentials: Credentials) async throws(Failure) -> Login {
-        let token = try await chain.authenticate(credentials)
-        let enterprise = try chain.choose(wanted.enterprise, from: try await chain.enterprises(token), "enterprise")
-        let site = try chain.choose(wanted.site, from: try await chain.sites(token, of: enterprise), "site")
-        let security = try await chain.enter(site, of: enterprise, token, offset: wanted.timeZoneOffset)
-        return Login(enterprise: enterprise, site: site, token: security)
+        let ticket = try await chain.authenticate(credentials)
+        let enterprise = try chain.choose(wanted.enterprise, from: try await chain.enterprises(ticket), "enterprise")
+        let site = try chain.choose(wanted.site, from: try await chain.sites(ticket, of: enterprise), "site")
+        let security = try await chain.enter(site, of: enterprise, ticket, offset: wanted.timeZoneOffset)
+        return Login(
+            enterprise: enterprise, site: site, token: security, secrets: ticket.secrets + [security, enterprise.key])
     }
 
     private func current() async throws(Failure) -> Credentials {

@@ -85,7 +85,7 @@ public struct TouchPointsSource: Source {
         return elements
     }
 
-    public func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+    public func list(from standing: Standing) async throws(Failure) -> Answer {
         var pages: [Listing] = []
         for subject in subjects {
             var call = ETOCall.responses(of: touchPoint, subject: subject)

@@ -35,7 +35,10 @@ public struct AdapterSource: Source {
             instance: connection.instance, user: connection.clientID, kind: "adapter", query: "\(asked) \(reading.canonical)")
     }
 
-    public func list(after cursor: Cursor?) async throws(Failure) -> Answer {
+    /// The answer says all there is of an item.
+    public var hidesChanges: Bool { false }
+
+    public func list(from standing: Standing) async throws(Failure) -> Answer {
         let reply = try await connection.send(request, mayRepeat: true)
         let listing = try reading.listing(reply.response.body, from: reply.place)
         return Answer(listing: listing, fingerprint: Fingerprint(content: reply.response.body))

@@ -52,15 +52,25 @@ enum BearerChallenge: Sendable, Hashable {
         }
     }
 
+    /// Where the parameters of the scheme begin; the word between quotes is no scheme.
     private static func schemeEnd(_ field: String) -> String.Index? {
-        let word = "bearer"
-        let lower = ASCII.lowercased(field)
-        for range in lower.ranges(of: word) {
-            let isStart = range.lowerBound == lower.startIndex || " ,\t".contains(lower[lower.index(before: range.lowerBound)])
-            let isEnd = range.upperBound == lower.endIndex || " ,\t".contains(lower[range.upperBound])
-            let offset = lower.utf8.distance(from: lower.startIndex, to: range.upperBound)
-            // The letters A to Z alone were changed, so the places are the same.
-            if isStart, isEnd { return field.utf8.index(field.startIndex, offsetBy: offset) }
+        var isQuoted = false
+        var start = field.startIndex
+        var place = field.startIndex
+        while place < field.endIndex {
+            let character = field[place]
+            let next = field.index(after: place)
+            if character == "\\", isQuoted, next < field.endIndex {
+                place = field.index(after: next)
+                continue
+            }
+            if character == "\"" { isQuoted.toggle() }
+            if !isQuoted, " ,\t".contains(character) || next == field.endIndex {
+                let end = " ,\t".contains(character) ? place : next
+                if ASCII.lowercased(String(field[start..<end])) == "bearer" { return end }
+                start = next
+            }
+            place = next
         }
         return nil
     }

@@ -130,7 +130,11 @@ actor ClientTokens {
                 "\(address.place) gives the client \(client) no token for the scope \(Redaction.excerpt(scope, length: 80)) "
                     + "(\(response.status)): the client needs it in its list of allowed scopes.")
         default:
-            let answer = ReceiverAnswer(receiver: address.place, secrets: [credentials.password, credentials.authorization])
+            let answer = ReceiverAnswer(
+                receiver: address.place,
+                secrets: [
+                    credentials.password, credentials.authorization, String(credentials.authorization.dropFirst("Basic ".count)),
+                ] + texts)
             return answer.failure(of: response, expecting: .success, at: clock.now)
                 ?? Failure(.unexpectedPage, .retry(after: nil), "\(address.place) answered with a page instead of a token.")
         }

@@ -60,7 +60,9 @@ public struct MobileFoundationConnection: Connection {
             events: LoginEvents(
                 connection: name, instance: instance, user: client, usesKeychain: false, sink: environment.events),
             clock: environment.clock)
-        secrets = [secret, credentials.authorization] + configuration.headers.fields.map(\.value)
+        secrets =
+            [secret, credentials.authorization, String(credentials.authorization.dropFirst("Basic ".count))]
+            + configuration.headers.fields.map(\.value)
         self.name = name
         self.base = base
         self.runtime = runtime

@@ -10,7 +10,7 @@ struct HTMLText: Sendable {
     ]
     /// Elements that show nothing, or nothing that is words.
     private static let silent: Set<String> = [
-        "head", "script", "style", "noscript", "template", "svg", "iframe", "object", "datalist",
+        "head", "title", "script", "style", "noscript", "template", "svg", "iframe", "object", "datalist",
     ]
     /// Kinds of input whose value is not shown, or is a label of the form rather than what is filled in.
     private static let hiddenInputs: Set<String> = [

@@ -12,7 +12,7 @@ public struct PageSource: Source {
     public var hidesChanges: Bool { false }
     private let address: HTTPAddress
     private let preload: [HTTPAddress]
-    private let reading: PageReading
+    private let reading: PageWatch
     private let host: any PageHost
     private let key: TaskKey
     private let timeout: Duration?
@@ -44,7 +44,7 @@ public struct PageSource: Source {
         var preload: [HTTPAddress] = []
         for text in settings.texts("preload") { preload.append(try address(text, "preload")) }
         self.preload = preload
-        reading = try PageReading(settings, source: name)
+        reading = try PageWatch(settings, source: name)
         timeout = settings.duration("timeout")
         let path = self.address.path.dropFirst()
         key = TaskKey(path.isEmpty ? "index" : String(path))
@@ -93,7 +93,7 @@ public struct PageSource: Source {
                 .badAnswer, .retry(after: nil),
                 "The page \(address) has nothing that `select` asks for: it may be another page now.")
         }
-        guard read.text.utf8.count <= PageReading.longest else {
+        guard read.text.utf8.count <= PageWatch.longest else {
             throw Failure(
                 .tooLarge, .giveUp,
                 "The page \(address) has \(read.text.utf8.count) bytes of text, more than 1 MB: `select` a part.")
@@ -129,7 +129,7 @@ public struct PageSource: Source {
             Setting(
                 "preload", .list(.text), "Pages that are asked for once before the first poll, so that the server has them ready."
             ),
-        ] + PageReading.settings + [
+        ] + PageWatch.settings + [
             Setting("timeout", .duration, "How long a request may take; by default the connection's.")
         ])
 }

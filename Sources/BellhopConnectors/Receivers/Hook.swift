@@ -6,6 +6,7 @@ struct Hook: Sendable {
     let exchange: any HTTPExchange
     /// For messages: `ops (hooks.example.com:443)`.
     let label: String
+    private let name: String?
     private let answer: ReceiverAnswer
 
     /// - Parameters:
@@ -14,6 +15,7 @@ struct Hook: Sendable {
     init(name: String?, address: HTTPAddress, exchange: any HTTPExchange, secrets: [String] = []) {
         self.address = address
         self.exchange = exchange
+        self.name = name
         label = name.map { "\($0) (\(address.place))" } ?? address.place
         answer = ReceiverAnswer(receiver: label, secrets: Self.secrets(of: address) + secrets)
     }
@@ -30,7 +32,8 @@ struct Hook: Sendable {
             response = try await exchange.send(request)
         } catch {
             var failure = error.failure(changesSomething: false)
-            failure.message = "\(label): \(failure.message)"
+            // The message names the host already.
+            if let name { failure.message = "\(name): \(failure.message)" }
             if !isRepeatable, error.mayHaveArrived {
                 failure.remedy = .hold
                 failure.message += " Whether it was done is not known, and the rule says `unanswered: hold`."

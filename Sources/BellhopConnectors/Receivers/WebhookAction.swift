@@ -25,7 +25,7 @@ public struct WebhookAction: Action {
             Setting(
                 "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
                 "The statuses that are success, such as 204 or 2xx; by default 2xx."),
-        ])
+        ], exclusive: [["json", "form", "text"], ["url", "to"]])
 
     /// Where requests go.
     public enum Target: Sendable {

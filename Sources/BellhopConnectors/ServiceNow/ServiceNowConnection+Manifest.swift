@@ -29,7 +29,7 @@ extension ServiceNowConnection {
                     Setting(
                         "username", .text,
                         "The account's user name, where the way to log in does not say it; a login of anybody else is refused."),
-                ]), required: true, "How to log in: one of the ways."),
+                ]), required: true, "How to log in: one of the ways.", example: "auth: {keychain: true}"),
         ] + HTTPConnection.Configuration.settings)
 
     /// How a connection logs in.

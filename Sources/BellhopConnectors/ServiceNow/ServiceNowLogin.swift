@@ -77,11 +77,13 @@ struct ServiceNowLogin: Sendable {
                 credentials: Credentials(username: client.settings.clientID, password: token.text), token: token)
         case .bearer(let token):
             return Pass(
-                headers: ["Authorization": "Bearer " + token], credentials: Credentials(username: "bearer", password: token))
+                headers: ["Authorization": "Bearer " + token],
+                credentials: Credentials(username: "bearer", password: token, mark: identity.text))
         case .apiKey(let key):
-            return Pass(headers: ["x-sn-apikey": key], credentials: Credentials(username: "api_key", password: key))
+            return Pass(
+                headers: ["x-sn-apikey": key], credentials: Credentials(username: "api_key", password: key, mark: identity.text))
         case .certificate(let fingerprint):
-            return Pass(credentials: Credentials(username: "certificate", password: fingerprint))
+            return Pass(credentials: Credentials(username: "certificate", password: fingerprint, mark: identity.text))
         }
     }
 

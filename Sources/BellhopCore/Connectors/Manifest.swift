@@ -70,11 +70,13 @@ public struct ActionManifest: Sendable, Hashable {
     public var isMessage: Bool
     /// How long after it was made a delivery is still sent, unless the step says otherwise.
     public var expires: Duration?
+    /// Arguments of which at most one may be given.
+    public var exclusive: [[String]]
 
     public init(
         kind: String, summary: String, receiver: Receiver, shorthand: String? = nil, arguments: [Setting],
         writesTask: Bool = false, makesTask: Bool = false, refusedFields: [String: String] = [:],
-        isMessage: Bool = false, expires: Duration? = nil
+        isMessage: Bool = false, expires: Duration? = nil, exclusive: [[String]] = []
     ) {
         self.kind = kind
         self.summary = summary
@@ -86,5 +88,6 @@ public struct ActionManifest: Sendable, Hashable {
         self.refusedFields = refusedFields
         self.isMessage = isMessage
         self.expires = expires
+        self.exclusive = exclusive
     }
 }

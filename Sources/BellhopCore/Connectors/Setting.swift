@@ -8,13 +8,19 @@ public struct Setting: Sendable, Hashable {
     public var fallback: String?
     /// One sentence.
     public var summary: String
+    /// A line as one would write it, shown where the setting is missing.
+    public var example: String?
 
-    public init(_ name: String, _ type: SettingType, required: Bool = false, default fallback: String? = nil, _ summary: String) {
+    public init(
+        _ name: String, _ type: SettingType, required: Bool = false, default fallback: String? = nil, _ summary: String,
+        example: String? = nil
+    ) {
         self.name = name
         self.type = type
         self.required = required
         self.fallback = fallback
         self.summary = summary
+        self.example = example
     }
 }
 

@@ -1,8 +1,8 @@
-/// When a failed delivery is tried again, and when it is given up. Exponential backoff with full jitter.
+/// When a failed delivery is tried again, and when it is given up. Exponential backoff, half of it certain and half at random (equal jitter).
 public struct RetryPolicy: Sendable, Hashable {
     /// Attempts in all, the first included.
     public var attempts: Int
-    /// The wait before the second attempt; doubled for each further one.
+    /// The longest wait before the second attempt; doubled for each further one. At least half of it is waited.
     public var base: Duration
     /// No wait is longer, unless the other side asks for more.
     public var cap: Duration
@@ -56,7 +56,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let pause = Duration.seconds(300)
 
     private func again(_ failure: Failure, attempt: Int, now: Timestamp, jitter: Double, least: Duration?) -> Next {
-        let wait = Backoff(base: base, factor: 2, cap: cap).delay(attempt: attempt, jitter: jitter)
+        let wait = Backoff(base: base, factor: 2, cap: cap).delay(attempt: attempt, jitter: 0.5 + jitter / 2)
         return .retry(at: now + max(wait, least ?? .zero), failure)
     }
 }

@@ -26,6 +26,8 @@ extension Diagnostic {
         } else if let help {
             lines.append("  " + paint(help.singleLine, "32"))
         }
+        let margin = String(repeating: " ", count: String(place.line).count - 1)
+        for line in mended { lines.append("  \(margin)\(paint("+", "32")) | \(paint(line.visible, "32"))") }
         return lines.joined(separator: "\n")
     }
 
@@ -53,6 +55,7 @@ extension Diagnostic {
             object["length"] = .int(Int64(place.length))
         }
         if let help { object["help"] = .string(help) }
+        if !mended.isEmpty { object["mended"] = .array(mended.map(JSON.string)) }
         return .object(object)
     }
 }

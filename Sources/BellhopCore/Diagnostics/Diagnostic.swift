@@ -10,13 +10,19 @@ public struct Diagnostic: Error, Sendable, Hashable {
     public var place: Place?
     /// What to do, short: ``did you mean `priority`?``
     public var help: String?
+    /// Lines as they should read, where showing them is the best help.
+    public var mended: [String]
 
-    public init(_ severity: Severity = .error, code: String, _ message: String, at place: Place? = nil, help: String? = nil) {
+    public init(
+        _ severity: Severity = .error, code: String, _ message: String, at place: Place? = nil, help: String? = nil,
+        mended: [String] = []
+    ) {
         self.severity = severity
         self.code = code
         self.message = message
         self.place = place
         self.help = help
+        self.mended = mended
     }
 
     /// A stretch of one line of a file.

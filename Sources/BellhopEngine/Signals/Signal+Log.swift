@@ -1,5 +1,5 @@
-import BellhopCore
-import Logging
+public import BellhopCore
+public import Logging
 
 extension Signal {
     /// The signal's name, the same in logs, metrics and documentation.
@@ -25,23 +25,28 @@ extension Signal {
         case .rescued: "delivery.rescued"
         case .rulesLoaded: "rules.loaded"
         case .rulesRefused: "rules.refused"
+        case .ruleRefused: "rule.refused"
+        case .rulesUnwatched: "rules.unwatched"
+        case .configurationChanged: "configuration.changed"
         case .storeFailed: "store.failed"
         case .pruned: "store.pruned"
         case .stopping: "agent.stopping"
         }
     }
 
-    var level: Logger.Level {
+    public var level: Logger.Level {
         switch self {
         case .unchanged, .routed, .pruned: .debug
         case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed: .info
-        case .notice, .pollHeld, .retrying, .paused, .ruleFailed, .leaseLost, .pollSuperseded: .warning
-        case .pollFailed, .dead, .held, .rulesRefused, .storeFailed: .error
+        case .notice, .pollHeld, .retrying, .paused, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
+            .configurationChanged:
+            .warning
+        case .pollFailed, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed: .error
         }
     }
 
     /// A constant sentence; the facts are metadata.
-    var message: Logger.Message {
+    public var message: Logger.Message {
         switch self {
         case .polled: "The source was polled."
         case .unchanged: "Nothing changed in the source."
@@ -63,6 +68,9 @@ extension Signal {
         case .rescued: "Attempts that an earlier run left behind are taken up again."
         case .rulesLoaded: "The rules are loaded."
         case .rulesRefused: "The changed rules have errors; the old ones stay in force."
+        case .ruleRefused: "A changed rule has a mistake."
+        case .rulesUnwatched: "Rule folders cannot be watched (inotify has no watches left); send SIGHUP after a change."
+        case .configurationChanged: "The configuration changed; restart to use it."
         case .storeFailed: "The store failed."
         case .pruned: "Old rows were forgotten."
         case .stopping: "Stopping; what is in flight is finished first."
@@ -99,6 +107,9 @@ extension Signal {
         case .rescued(let count): ["count": "\(count)"]
         case .rulesLoaded(let count, let warnings): ["count": "\(count)", "warnings": "\(warnings)"]
         case .rulesRefused(let problems): ["problems": "\(problems)"]
+        case .ruleRefused(let problem): problem.metadata
+        case .rulesUnwatched: [:]
+        case .configurationChanged(let file): ["file": "\(file)"]
         case .storeFailed(let doing, let error): ["doing": "\(doing)", "error": "\(error.message)"]
         case .pruned(let rows): ["rows": "\(rows)"]
         case .stopping(let inFlight): ["in_flight": "\(inFlight)"]
@@ -116,16 +127,51 @@ extension Failure {
 
 extension Event {
     var metadata: Logger.Metadata {
-        var metadata: Logger.Metadata = ["event": "\(id.text)", "type": "\(type.name)", "source": "\(source)"]
-        if let task { metadata["task"] = "\(task.number.isEmpty ? task.key.text : task.number)" }
+        var metadata: Logger.Metadata = ["event": "\(shortID)", "type": "\(type.name)", "source": "\(source)"]
+        if let task {
+            metadata["task"] = "\(task.number.isEmpty ? task.key.text : task.number)"
+            metadata["title"] = "\(task.title)"
+        }
+        if let changes = changesInWords { metadata["changes"] = "\(changes)" }
+        return metadata
+    }
+
+    /// The start of the id, by which `bellhop events` finds it.
+    public var shortID: String { String(id.text.prefix(12)) }
+
+    /// `priority: 3 → 2, state: 1 → 2`; nil where nothing changed.
+    public var changesInWords: String? {
+        guard case .object(let changes)? = data["changes"], !changes.isEmpty else { return nil }
+        func words(_ value: JSON?) -> String {
+            switch value {
+            case .string(let text)?: text.isEmpty ? "\"\"" : text
+            case let value?: value.text
+            case nil: "-"
+            }
+        }
+        // The title is told once, by the name that every task has for it.
+        return changes.filter { !($0.key == "short_description" && changes["title"] != nil) }
+            .map { "\($0.key): \(words($0.value["from"])) → \(words($0.value["to"]))" }.joined(separator: ", ")
+    }
+}
+
+extension Diagnostic {
+    /// On one line: where, which kind, what; and as `bellhop check` shows it, for programs.
+    var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = ["code": "\(code)", "problem": "\(message)", "shown": "\(rendered())"]
+        if let place { metadata["place"] = "\(place.file):\(place.line):\(place.column)" }
+        if let help { metadata["help"] = "\(help)" }
         return metadata
     }
 }
 
 extension Delivery {
+    /// The start of the id, by which `bellhop deliveries` finds it.
+    public var shortID: String { String(id.text.prefix(12)) }
+
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = [
-            "delivery": "\(id.text)", "rule": "\(id.rule)", "action": "\(action)", "receiver": "\(id.receiver)",
+            "delivery": "\(shortID)", "rule": "\(id.rule)", "action": "\(action)", "receiver": "\(id.receiver)",
         ]
         if let task { metadata["task"] = "\(task.number.isEmpty ? task.key.text : task.number)" }
         return metadata

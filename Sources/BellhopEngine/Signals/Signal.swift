@@ -22,6 +22,9 @@ public enum Signal: Sendable {
     case rescued(count: Int)
     case rulesLoaded(count: Int, warnings: Int)
     case rulesRefused(problems: Int)
+    case ruleRefused(Diagnostic)
+    case rulesUnwatched
+    case configurationChanged(file: String)
     case storeFailed(doing: String, StoreError)
     case pruned(rows: Int)
     case stopping(inFlight: Int)

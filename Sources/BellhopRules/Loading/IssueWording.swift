@@ -25,7 +25,8 @@ struct IssueWording {
             }
         default: break
         }
-        return Diagnostic(code: issue.code, issue.message, at: place, help: issue.help)
+        let foreign = ForeignWords(issue, in: text).help
+        return Diagnostic(code: issue.code, issue.message, at: place, help: foreign ?? issue.help)
     }
 
     /// A field that a source lacks, with the name of that source.
@@ -35,7 +36,9 @@ struct IssueWording {
         let field = issue.code == "unknown-field" ? word : String(word.dropFirst().dropLast())
         let source = names.sources.count > 1 ? names.sources.first { $0.schema[field] == nil } : nil
         let whose = source.map { "a task of source `\($0.name)`" } ?? task
-        let help = issue.help ?? source.flatMap { Suggestion.didYouMean(field, among: $0.schema.fields.map(\.name)) }
+        let help =
+            issue.help ?? source.flatMap { Suggestion.didYouMean(field, among: $0.schema.fields.map(\.name)) }
+            ?? (source ?? names.sources.first).map { "declare it under `fields` of source `\($0.name)`, if its tasks have it" }
         return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
     }
 

@@ -37,7 +37,10 @@ enum RuleKeys {
 
     static let retry: [Setting] = [
         Setting("attempts", .integer(1...1000), "Attempts in all, the first included."),
-        Setting("wait", .duration, "The wait before the second attempt; doubled for each further one."),
+        Setting(
+            "wait", .duration,
+            "The longest wait before the second attempt, doubled for each further one; half of it is certain, the rest is chance."
+        ),
         Setting("max_wait", .duration, "No wait is longer."),
     ]
 
@@ -66,6 +69,19 @@ enum RuleKeys {
         guard action.writesTask, !action.arguments.contains(where: { $0.name == "task" }) else { return action.arguments }
         return action.arguments + [Setting("task", .text, "The id of another task than the event's.")]
     }
+
+    /// What other programs call the keys of a rule.
+    static let otherWords = [
+        "trigger": "on", "triggers": "on", "event": "on", "events": "on", "actions": "do", "action": "do", "then": "do",
+        "steps": "do", "run": "do", "if": "when", "condition": "when", "conditions": "when", "where": "when", "filter": "when",
+        "name": "rule", "id": "rule", "source": "from", "sources": "from",
+    ]
+
+    /// What people call times that cron has in five fields.
+    static let schedulesInWords = [
+        "hourly": "0 * * * *", "daily": "30 8 * * *", "nightly": "0 2 * * *", "weekly": "30 8 * * MON", "monthly": "30 8 1 * *",
+        "workdays": "30 8 * * MON-FRI", "weekdays": "30 8 * * MON-FRI", "yearly": "0 0 1 1 *", "midnight": "0 0 * * *",
+    ]
 
     /// Keys of the contract that are refused by name until they are built.
     static let laterInRules = ["for", "group", "count", "quiet", "escalate", "until"]

@@ -57,7 +57,11 @@ struct RuleLoader {
     private mutating func readRule(_ node: Node, _ file: String) {
         var reader = RuleReader(file: file, surroundings: surroundings)
         defer { problems.report(reader.problems) }
-        guard let name = reader.name(of: node) else { return }
+        guard let name = reader.name(of: node) else {
+            // What else is wrong with it is told all the same.
+            _ = reader.read(node, name: node["rule"]?.scalarText ?? "", sharing: &cache)
+            return
+        }
         let place = Diagnostic.Place(node["rule"] ?? node, file: file)
         if let first = places[name] {
             problems.report(

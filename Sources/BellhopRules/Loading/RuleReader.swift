@@ -43,17 +43,19 @@ struct RuleReader {
     /// The whole rule; nil where anything is wrong with it.
     mutating func read(_ node: YAML.Node, name: String, sharing cache: inout SharedNameCache) -> Rule? {
         guard let mapping = node.mapping else { return nil }
-        checkKeys(mapping)
+        let outdented = self.outdented(in: mapping)
+        let passed = outdented.reduce(into: Set<String>()) { $0.formUnion($1.names.union([$1.head.name])) }
+        let meant = checkKeys(mapping, besides: passed)
         var reader = SettingsReader<Never>(file: file)
-        let simple = RuleKeys.rule.filter { ["rule", "description", "limit", "mode"].contains($0.name) }
+        let simple = RuleKeys.rule.filter { ["description", "limit", "mode"].contains($0.name) }
         let others = Set(mapping.names).subtracting(simple.map(\.name))
         let settings = reader.settings(node, as: simple, of: "a rule", besides: others)
         problems.report(reader.diagnostics)
 
         var trigger = TriggerReader(file: file, surroundings: surroundings)
         if let on = mapping["on"]?.value {
-            trigger.read(on)
-        } else {
+            if !passed.contains("on") { trigger.read(on) }
+        } else if !meant.contains("on") {
             report("missing-key", "rule `\(name)` does not say what it waits for", at: node, help: "add `on: task_created`, say")
         }
         problems.report(trigger.problems)
@@ -71,12 +73,12 @@ struct RuleReader {
         readLet(mapping["let"]?.value, rule: name, &compiler)
         let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler) }
-        let throttle = mapping["throttle"].flatMap { self.throttle($0.value, &compiler) }
+        let throttle = mapping["throttle"].flatMap { passed.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
         problems.all += compiler.takeProblems()
         let writable = types.contains(where: \.hasTask) && !isVague ? sources : []
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
-        if mapping["do"] == nil {
+        if mapping["do"] == nil, !meant.contains("do") {
             report("missing-key", "rule `\(name)` does nothing", at: node, help: "add `do:` and a list of actions")
         }
         problems.all += steps.compiler.takeProblems()
@@ -101,20 +103,39 @@ struct RuleReader {
 
     // MARK: Keys
 
-    private mutating func checkKeys(_ mapping: Mapping) {
+    /// Refuses keys that a rule has not. Gives those that were meant by other words.
+    private mutating func checkKeys(_ mapping: Mapping, besides passed: Set<String>) -> Set<String> {
         let known = RuleKeys.rule.map(\.name)
-        for pair in mapping where !known.contains(pair.name) {
+        var meant: Set<String> = []
+        for pair in mapping where !known.contains(pair.name) && !passed.contains(pair.name) {
             if RuleKeys.laterInRules.contains(pair.name) {
                 report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key)
                 continue
             }
             let help: String?
-            switch pair.name {
-            case "schedule", "every", "timezone", "missed": help = "it belongs under `on`: `on: {schedule: …}`"
-            case "if": help = "write `when`"
-            default: help = Suggestion.didYouMean(pair.name, among: known + RuleKeys.laterInRules)
+            if let word = RuleKeys.otherWords[pair.name], mapping[word] == nil {
+                help = "write `\(word)`"
+                meant.insert(word)
+            } else if surroundings.actions.contains(where: { $0.kind == pair.name }) {
+                help = "actions stand in a list under `do`"
+            } else if ["schedule", "every", "timezone", "missed"].contains(pair.name) {
+                help = "it belongs under `on`: `on: {schedule: …}`"
+            } else {
+                help = Suggestion.didYouMean(pair.name, among: known + RuleKeys.laterInRules)
             }
             report("unknown-key", "a rule has no setting `\(pair.name)`", at: pair.key, help: help)
+        }
+        return meant
+    }
+
+    /// Keys with nothing under them, beside which stands what belongs there.
+    private mutating func outdented(in mapping: Mapping) -> [Outdented] {
+        let inner = ["on": RuleKeys.schedule + RuleKeys.every, "throttle": RuleKeys.throttle].mapValues { $0.map(\.name) }
+        return mapping.compactMap { pair in
+            guard let names = inner[pair.name], let found = Outdented(pair, in: mapping, belongs: { names.contains($0.name) })
+            else { return nil }
+            problems.report(found.diagnostic(file: file))
+            return found
         }
     }
 
@@ -214,6 +235,11 @@ struct RuleReader {
     private mutating func throttle(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Rule.Throttle? {
         var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
             setting.type == .expression ? .deferred(node) : .text(text)
+        }
+        if let text = node.scalarText, (try? DurationText.parse(text)) != nil {
+            report(
+                "wrong-type", "`throttle` is a mapping, not \(node.kind)", at: node, help: "write `throttle: {every: \(text)}`")
+            return nil
         }
         let tree = reader.read(node, as: RuleKeys.throttle, of: "`throttle`")
         problems.report(reader.diagnostics)

@@ -40,6 +40,16 @@ struct StepReader {
         let kinds = surroundings.actions.map(\.kind)
         let keys = RuleKeys.step.map(\.name)
         let actions = mapping.filter { kinds.contains($0.name) || RuleKeys.laterActions.contains($0.name) }
+        for pair in actions {
+            let arguments = surroundings.actions.first { $0.kind == pair.name }.map(RuleKeys.arguments)?.map(\.name) ?? []
+            let belongs = { (other: Mapping.Pair) in arguments.contains(other.name) || keys.contains(other.name) }
+            if let outdented = Outdented(pair, in: mapping, belongs: belongs),
+                outdented.pairs.contains(where: { !keys.contains($0.name) })
+            {
+                compiler.report(outdented.besides(keys).diagnostic(file: file))
+                return nil
+            }
+        }
         for pair in mapping where !keys.contains(pair.name) && !actions.contains(where: { $0.name == pair.name }) {
             let message =
                 actions.isEmpty ? "there is no action `\(pair.name)`" : "an action has no setting `\(pair.name)` beside it"
@@ -97,10 +107,21 @@ struct StepReader {
     private mutating func arguments(_ node: YAML.Node, of action: ActionManifest) -> ArgumentCompiler.Tree {
         var reader = SettingsReader<RawArgument>(file: file, hook: ArgumentCompiler.hook(file: file))
         let declared = RuleKeys.arguments(of: action)
-        defer { compiler.report(reader.diagnostics) }
-        guard let setting = action.shorthand(for: node) else { return reader.read(node, as: declared, of: "`\(action.kind)`") }
+        var review = TextReview(file: file)
+        defer {
+            compiler.report(reader.diagnostics)
+            compiler.report(review.warnings)
+        }
+        guard let setting = action.shorthand(for: node) else {
+            review.look(at: node, as: .record(declared))
+            let tree = reader.read(node, as: declared, of: "`\(action.kind)`")
+            check(tree, node, of: action, &reader)
+            return tree
+        }
         let name = setting.name
+        review.look(at: node, as: setting.type)
         let value = reader.read(node, as: setting)
+        check(.members(value.map { [(name: name, value: $0)] } ?? []), node, of: action, &reader)
         for other in action.arguments where other.required && other.name != name {
             reader.report(code: "missing-key", "`\(action.kind)` needs `\(other.name)`", at: node, help: other.summary)
         }
@@ -111,6 +132,35 @@ struct StepReader {
             }
         }
         return .members(members)
+    }
+
+    /// What can be known to fail before it is tried.
+    private func check(
+        _ tree: ArgumentCompiler.Tree, _ node: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
+    ) {
+        if action.writesTask, let name = action.shorthand, tree[name]?.json?.asString?.trimmedBlanks.isEmpty == true {
+            reader.report(code: "empty-text", "this `\(action.kind)` says nothing", at: node[name] ?? node)
+        }
+        for names in action.exclusive {
+            let given = (node.mapping?.pairs ?? []).filter { names.contains($0.name) }
+            guard given.count > 1 else { continue }
+            reader.report(
+                code: "two-values", "`\(given[0].name)` and `\(given[1].name)` exclude each other", at: given[1].key,
+                help: "give one of " + names.map { "`\($0)`" }.joined(separator: ", "))
+        }
+        if let place = node["to"], let names = place.items {
+            for (index, name) in names.enumerated() where names[..<index].contains(where: { $0.scalarText == name.scalarText }) {
+                reader.report(
+                    code: "duplicate-receiver", "`\(name.scalarText ?? "")` is named twice", at: name, help: "delete one")
+            }
+        }
+        if case .namedOrAddress = action.receiver, let place = node["url"], let text = tree["url"]?.json?.asString,
+            PlainAddress.isReadableOnTheWay(text)
+        {
+            reader.report(
+                code: "plain-http", "plain http:// to another machine can be read on the way", at: place,
+                help: "write `https://`, or name in `to` a connection of kind `\(action.kind)` that says `plain_http: true`")
+        }
     }
 
     private mutating func receivers(

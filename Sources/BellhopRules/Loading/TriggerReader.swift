@@ -51,11 +51,18 @@ struct TriggerReader {
             report("wrong-type", "`on` names no event", at: node, help: Self.listing)
         } else {
             let names = EventType.builtIn.map(\.name) + EventType.later.map(\.name)
+            let times =
+                RuleKeys.schedulesInWords[Self.plainWord(text)]
+                ?? (["schedule", "cron"].contains(text) ? "30 8 * * MON-FRI" : nil)
             report(
                 "unknown-event", "there is no event `\(text)`", at: node,
-                help: Suggestion.didYouMean(text, among: names) ?? Self.listing)
+                help: times.map { "write `on: {schedule: \"\($0)\"}`" } ?? (text == "every" ? "write `on: {every: 15m}`" : nil)
+                    ?? Suggestion.didYouMean(text, among: names) ?? Self.listing)
         }
     }
+
+    /// `@daily` and `Daily` as `daily`.
+    private static func plainWord(_ text: String) -> String { text.lowercased().replacing("@", with: "") }
 
     private static let listing =
         "there is " + EventType.builtIn.filter { $0 != .scheduleDue }.map { "`\($0.name)`" }.joined(separator: ", ")
@@ -151,6 +158,11 @@ struct TriggerReader {
         do throws(TimeTextError) {
             set(.cron(try CronSchedule(text)), zone, zoneName, settings, node)
         } catch {
+            if let times = RuleKeys.schedulesInWords[Self.plainWord(text)] {
+                return report(
+                    "bad-schedule", "a schedule has five fields: minute, hour, day, month, weekday", at: written,
+                    help: "write `schedule: \"\(times)\"`")
+            }
             let range = error.offset..<error.offset + error.length
             problems.report(
                 Diagnostic(

@@ -48,10 +48,13 @@ extension Diagnostic {
         if let note = error.note { message += " (\(note.message) in line \(note.range.start.line))" }
         let written = source.line(error.range.start.line).trimmedBlanks
         // Where only the indentation is mended, it is shown.
-        let mended = error.mended.map { $0.trimmedBlanks == written ? "write `\($0)`" : "write: \($0.trimmedBlanks)" }
+        let lines = error.mended?.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) ?? []
+        let mended =
+            lines.count == 1
+            ? error.mended.map { $0.trimmedBlanks == written ? "write `\($0)`" : "write: \($0.trimmedBlanks)" } : nil
         self.init(
             code: error.code.rawValue, message, at: Place(error.range, in: source, file: file),
-            help: [error.help, mended].compactMap(\.self).joined(separator: "; ").nonEmpty)
+            help: [error.help, mended].compactMap(\.self).joined(separator: "; ").nonEmpty, mended: lines.count > 1 ? lines : [])
     }
 }
 

@@ -117,9 +117,10 @@ extension SettingType {
     private static func checkAddress(_ text: String) throws(SettingProblem) {
         let lower = text.lowercased()
         guard lower.hasPrefix("https://") || lower.hasPrefix("http://") else {
+            let isBare = text.contains(".") && !text.utf8.contains { $0 <= 0x20 || $0 == 0x7F } && !text.contains("://")
             throw SettingProblem(
                 "an address begins with `https://` or `http://`", code: "bad-address",
-                help: text.contains("://") ? nil : "write `https://\(text)`")
+                help: isBare ? "write `https://\(text)`" : nil)
         }
         let host = lower.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst(2).first ?? ""
         if host.prefix(while: { $0 != "/" && $0 != "?" && $0 != "#" }).isEmpty {

@@ -73,8 +73,10 @@ public struct SettingsReader<Deferred: Sendable> {
             return .members([])
         }
         let names = settings.map(\.name)
-        let holdsSecrets = settings.contains { $0.type.holdsSecret }
+        let holdsSecrets = holdsSecrets(settings)
         var members: [(name: String, value: SettingsTree<Deferred>)] = []
+        let outdented = outdented(in: mapping, settings, besides: others)
+        let others = outdented.reduce(others) { $0.union($1.names).union([$1.head.name]) }
         for pair in mapping where !others.contains(pair.name) {
             guard let setting = settings.first(where: { $0.name == pair.name }) else {
                 let help = Suggestion.didYouMean(pair.name, among: names + others) ?? Self.listing(names)
@@ -86,7 +88,7 @@ public struct SettingsReader<Deferred: Sendable> {
             if let value = value(pair.value, setting.type, setting) { members.append((pair.name, value)) }
         }
         for setting in settings where setting.required && mapping[setting.name] == nil {
-            report(code: "missing-key", "\(subject) needs `\(setting.name)`", at: node, help: setting.summary)
+            report(code: "missing-key", "\(subject) needs `\(setting.name)`", at: node, help: setting.help)
         }
         for setting in settings where setting.fallback != nil && mapping[setting.name] == nil {
             if let text = setting.fallback, let value = try? setting.type.value(of: text) {
@@ -95,6 +97,20 @@ public struct SettingsReader<Deferred: Sendable> {
         }
         return .members(members)
     }
+
+    /// Keys with nothing under them, beside which stands what belongs there.
+    private mutating func outdented(in mapping: Mapping, _ settings: [Setting], besides others: Set<String>) -> [Outdented] {
+        let taken = others.union(settings.map(\.name))
+        return mapping.compactMap { pair in
+            guard let inner = settings.first(where: { $0.name == pair.name })?.type.members.map(\.name),
+                let found = Outdented(pair, in: mapping, belongs: { !taken.contains($0.name) && inner.contains($0.name) })
+            else { return nil }
+            report(found.diagnostic(file: file, hidesValues: holdsSecrets(settings)))
+            return found
+        }
+    }
+
+    private func holdsSecrets(_ settings: [Setting]) -> Bool { settings.contains { $0.type.holdsSecret } }
 
     private mutating func value(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
         switch type {
@@ -246,6 +262,15 @@ extension SettingType {
         }
     }
 
+    /// The settings of a record, also of one among other choices.
+    fileprivate var members: [Setting] {
+        switch self {
+        case .record(let settings): settings
+        case .either(let types): types.flatMap(\.members)
+        default: []
+        }
+    }
+
     fileprivate var holdsSecret: Bool {
         switch self {
         case .secret: true
@@ -254,6 +279,15 @@ extension SettingType {
         case .either(let types): types.contains(where: \.holdsSecret)
         default: false
         }
+    }
+}
+
+extension Setting {
+    /// What to write where it is missing.
+    fileprivate var help: String {
+        if let example { return "write `\(example)`" }
+        if case .oneOf(let names) = type, names.count == 1 { return "write `\(name): \(names[0])`" }
+        return summary
     }
 }
 

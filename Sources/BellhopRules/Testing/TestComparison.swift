@@ -79,10 +79,31 @@ struct TestComparison {
             let found = happened.values(of: name)
             guard !found.contains(wanted) else { continue }
             let place = expected.places[name] ?? expected.place
-            let shown = found.first.map { "it is \($0.text)" } ?? "there is none"
-            return failed("`\(name)` is not \(wanted.text)", place, help: shown)
+            guard let first = found.first else { return failed("`\(name)` is not \(wanted.text)", place, help: "there is none") }
+            let (path, part, other) = difference(wanted, first, at: name)
+            let shown = other.map { "it is \($0.text)" } ?? "there is none"
+            return failed(part.map { "`\(path)` is not \($0.text)" } ?? "`\(path)` was not expected", place, help: shown)
         }
         return nil
+    }
+
+    /// Where two values first differ: which member or element, what was wanted there (nil: nothing), and what is there.
+    private static func difference(_ wanted: JSON, _ found: JSON, at path: String) -> (path: String, wanted: JSON?, found: JSON?)
+    {
+        switch (wanted, found) {
+        case (.object(let one), .object(let other)):
+            for (name, value) in one where other[name] != value {
+                guard let there = other[name] else { return ("\(path).\(name)", value, nil) }
+                return difference(value, there, at: "\(path).\(name)")
+            }
+            if let (name, value) = other.first(where: { one[$0.key] == nil }) { return ("\(path).\(name)", nil, value) }
+        case (.array(let one), .array(let other)) where one.count == other.count:
+            for (index, pair) in zip(one, other).enumerated() where pair.0 != pair.1 {
+                return difference(pair.0, pair.1, at: "\(path)[\(index)]")
+            }
+        default: break
+        }
+        return (path, wanted, found)
     }
 
     private static func failed(_ message: String, _ place: Diagnostic.Place, help: String? = nil) -> Diagnostic {

@@ -67,13 +67,6 @@ extension SQL {
                 AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
             """
 
-        /// The comments among them, with what they say. One that was refused for good without a doubt was never written.
-        static let comments = """
-            SELECT reference, json_extract(body, '$.values.text'), hop FROM delivery
-            WHERE subject = :subject AND action = 'comment'
-                AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
-            """
-
         static let running = "SELECT id, lease, lane, started FROM delivery WHERE name = :name AND state = 'running'"
 
         static let done = """

@@ -103,7 +103,7 @@ extension Checker {
         }
         guard symbol != "[]", symbol != "[?]" else { return nil }
         // Where a text is written out that is no number, the number as text would never be equal to it.
-        for (node, type) in [(left, rightType), (right, leftType)] {
+        for (node, type) in [(left, rightType), (right, leftType)] where Self.comparisons.contains(symbol) {
             if case .literal(.string) = node.kind, Self.plain.contains(type.unwrapped) {
                 return conversion(node, from: .string, to: type).map { mended in
                     node.id == left.id ? "`\(mended) \(symbol) \(source(right))`" : "`\(source(left)) \(symbol) \(mended)`"

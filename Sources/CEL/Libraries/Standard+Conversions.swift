@@ -60,7 +60,8 @@ extension Standard {
                     }
                     return .timestamp(time)
                 },
-                .pure(.string, .timestamp) { _, value throws(EvaluationError) in
+                .pure(.string, .timestamp, check: readable(Messages.timeHelp) { Value.Timestamp($0) != nil }) {
+                    _, value throws(EvaluationError) in
                     guard case .string(let text) = value, let time = Value.Timestamp(text) else {
                         throw .conversion(value, to: .timestamp)
                     }
@@ -75,7 +76,8 @@ extension Standard {
                     guard case .int(let nanoseconds) = value else { return value }
                     return .duration(.nanoseconds(nanoseconds))
                 },
-                .pure(.string, .duration) { _, value throws(EvaluationError) in
+                .pure(.string, .duration, check: readable(Messages.durationHelp) { Duration(cel: $0) != nil }) {
+                    _, value throws(EvaluationError) in
                     guard case .string(let text) = value, let span = Duration(cel: text) else {
                         throw .conversion(value, to: .duration)
                     }
@@ -85,6 +87,14 @@ extension Standard {
         Function("dyn", [.pure(.parameter("A"), .dyn) { $1 }]),
         Function("type", [.pure(.parameter("A"), .type(.parameter("A"))) { .type($1.celType) }]),
     ]
+
+    /// Refuses a constant text that cannot be read before anything runs.
+    private static func readable(_ help: String, _ isReadable: @escaping @Sendable (String) -> Bool) -> Overload.ArgumentCheck {
+        { constants in
+            guard case .string(let text)?? = constants.first, !isReadable(text) else { return nil }
+            return Overload.ArgumentProblem(Messages.unreadable(text), help: help)
+        }
+    }
 
     private static func convert(_ value: Value, to type: CELType) throws(EvaluationError) -> Value {
         switch (type, value) {

@@ -10,10 +10,10 @@ enum Standard {
 extension Overload {
     /// A pure function of one argument.
     static func pure(
-        member: Bool = false, _ parameter: CELType, _ result: CELType,
+        member: Bool = false, _ parameter: CELType, _ result: CELType, check: ArgumentCheck? = nil,
         _ body: @escaping @Sendable (Activation, Value) throws(EvaluationError) -> Value
     ) -> Overload {
-        Overload(member: member, [parameter], result, pure: true, .unary(body))
+        Overload(member: member, [parameter], result, pure: true, check: check, .unary(body))
     }
 
     /// A pure function of two arguments.

@@ -21,7 +21,8 @@ extension Fault {
         case .redirect(let address): return Reply(302).with("Location", address)
         case .status(let status, let body): return .text(status, body)
         case .slow, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost,
-            .sameToken, .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy, .businessRule:
+            .sameToken, .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy,
+            .businessRule:
             return nil
         }
     }

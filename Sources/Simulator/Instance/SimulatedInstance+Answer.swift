@@ -28,7 +28,7 @@ extension SimulatedInstance.State {
             session = nil
         }
         if request.segments == ["oauth_token.do"] { return giveToken(request, quirks: quirks, at: now) }
-        let isPage = Self.isPage(request)
+        let isPage = self.isPage(request)
         if request.path == "/login.do", let page = page(request) { return page }
         let user: SimulatedUser
         let tokenEnds: Int64?
@@ -114,15 +114,10 @@ extension SimulatedInstance.State {
         _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64, isWithin: Bool = false
     ) -> Reply {
         let path = request.segments
-        if request.segments == ["oauth_token.do"] { return giveToken(request, quirks: quirks, at: now) }
-        let isPage = Self.isPage(request)
-        if request.path == "/login.do", let page = page(request) { return page }
-        let user: SimulatedUser
-        let tokenEnds: Int64?
-        switch identify(request, session: session, at: now) {
-        case .success(let known): (user, tokenEnds) = known
-        case .failure(let refusal):
-            return isPage ? Reply(302).with("Location", "/login.do?sysparm_login_url=" + request.path) : refusal.reply
+        if isPage(request) {
+            return page(request) ?? .html(404, "<title>Page not found</title><h1>Page not found</h1>")
+        }
+        if path == ["oauth_auth.do"] { return agreement(request, by: user, at: now) }
         if let accept = request.header("Accept"), !["json", "*/*"].contains(where: accept.contains) {
             return .error(406, "Not acceptable", detail: "Simulator: it speaks application/json only")
         }

@@ -32,5 +32,8 @@ extension SimulatedInstance.State {
     }
 
     /// Whether it is a path that people open in a browser.
-    static func isPage(_ request: ReceivedRequest) -> Bool { request.segments.first != "api" }
+    func isPage(_ request: ReceivedRequest) -> Bool {
+        guard request.method == "GET", request.path != "/oauth_auth.do" else { return false }
+        return pages[request.path] != nil || request.path.hasSuffix(".do")
+    }
 }

@@ -43,7 +43,7 @@ extension SimulatedAPI.State {
             guard known.contains(name) || quirks.contains(.sloppyQueries) else {
                 return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: unknown parameter \(name)")])))
             }
-            guard found.updateValue(value, forKey: name) == nil else {
+            guard found.updateValue(value, forKey: name) == nil || quirks.contains(.sloppyQueries) else {
                 return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: \(name) is there twice")])))
             }
         }

@@ -3,11 +3,13 @@ struct Life: Sendable {
     private let user: String
     private let people: [String]
     private let tasksPerHour: Double
+    private let keepsOfficeHours: Bool
     private(set) var nextArrival: Int64
     private var random: SeededRandom
 
-    init(user: String, people: [String], start: Int64, tasksPerHour: Double, seed: UInt64) {
+    init(user: String, people: [String], start: Int64, tasksPerHour: Double, seed: UInt64, keepsOfficeHours: Bool = true) {
         self.user = user
+        self.keepsOfficeHours = keepsOfficeHours
         self.people = people
         self.tasksPerHour = tasksPerHour
         random = SeededRandom(seed: seed)
@@ -28,7 +30,7 @@ struct Life: Sendable {
     /// Waiting times are exponential, longer at night and on days off.
     private mutating func gap() -> Int64 {
         let at = CivilTime.parts(nextArrival)
-        let isBusy = (1...5).contains(at.weekday) && (7..<18).contains(at.hour)
+        let isBusy = !keepsOfficeHours || (1...5).contains(at.weekday) && (7..<18).contains(at.hour)
         let hours = -logarithm(Double.random(in: 0.0001..<1, using: &random)) / (tasksPerHour * (isBusy ? 1 : 0.1))
         return max(CivilTime.second, Int64(min(hours, 4) * Double(CivilTime.hour)))
     }

@@ -17,8 +17,8 @@ public struct Scenario: Sendable {
     /// A script, in any order; things of one moment happen in the order given.
     public init(_ script: [Due]) { due = Scenario.sorted(script) }
 
-    private init(life: Life) {
-        due = []
+    private init(_ script: [Due] = [], life: Life) {
+        due = Scenario.sorted(script)
         self.life = life
     }
 
@@ -33,6 +33,40 @@ public struct Scenario: Sendable {
     ) -> Scenario {
         precondition(!people.isEmpty && tasksPerHour > 0, "an office without people has no tasks")
         return Scenario(life: Life(user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed))
+    }
+
+    /// Something to look at from the first minute on, at any hour of the week: two old tasks at the start, a change and a new task within
+    /// the first minute, and then tasks that come, change and go by day and night.
+    public static func practice(
+        for user: String, among people: [String], from start: Int64, tasksPerHour: Double = 12, seed: UInt64
+    ) -> Scenario {
+        precondition(!people.isEmpty && tasksPerHour > 0, "an office without people has no tasks")
+        var random = SeededRandom(seed: seed &+ 11)
+        let ids = (0..<3).map { _ in random.hex() }
+        func old(_ days: Int64) -> [String: String] {
+            let time = CivilTime.text(start - days * CivilTime.day)
+            return ["sys_created_on": time, "opened_at": time, "sys_updated_on": time]
+        }
+        let tasks = [
+            NewTask(
+                "incident", title: "Printer in room 2.14 prints blank pages", priority: 3, assignedTo: user, openedBy: people[0],
+                sysID: ids[0], fields: old(3)),
+            NewTask(
+                "sc_task", title: "Set up a laptop for Mira", priority: 4, assignedTo: user, openedBy: people[0], sysID: ids[1],
+                fields: old(5)),
+            NewTask(
+                "incident", title: "VPN drops every few minutes since this morning", priority: 2, assignedTo: user,
+                openedBy: people[0], sysID: ids[2]),
+        ]
+        let script = [
+            Due(at: start, .opened(tasks[0])), Due(at: start, .opened(tasks[1])),
+            Due(at: start + 30 * CivilTime.second, .changed(task: ids[0], set: ["priority": "2"], by: people[0])),
+            Due(at: start + 50 * CivilTime.second, .opened(tasks[2])),
+        ]
+        return Scenario(
+            script,
+            life: Life(
+                user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed, keepsOfficeHours: false))
     }
 
     /// All that happens up to that time, in order, each thing once.

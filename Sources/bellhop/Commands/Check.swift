@@ -25,7 +25,8 @@ struct Check: AsyncParsableCommand {
             } catch {
                 throw Trouble(error)
             }
-            report(loaded, Diagnostics(workplace.warnings.all + found.problems.all + loaded.book.warnings))
+            report(
+                loaded, in: workplace.rulePaths, Diagnostics(workplace.warnings.all + found.problems.all + loaded.book.warnings))
         } catch {
             if output.json, let diagnostics = error.diagnostics {
                 Console.json(["ok": false, "problems": .array(diagnostics.all.map(\.json))])
@@ -35,7 +36,7 @@ struct Check: AsyncParsableCommand {
         }
     }
 
-    private func report(_ loaded: RuleLoading.Loaded, _ warnings: Diagnostics) {
+    private func report(_ loaded: RuleLoading.Loaded, in rulePaths: [String], _ warnings: Diagnostics) {
         let rules = loaded.book.rules
         if output.json {
             Console.data(
@@ -45,6 +46,10 @@ struct Check: AsyncParsableCommand {
             return
         }
         Printing.print(warnings)
+        guard !rules.isEmpty else {
+            let places = (paths.isEmpty ? rulePaths : paths).map { $0.visible }.joined(separator: ", ")
+            return Console.data("No rules were found in \(places): nothing will be done.")
+        }
         Console.data(
             "\(rules.count) rule\(rules.count == 1 ? "" : "s") in \(loaded.found.rules.count) file\(loaded.found.rules.count == 1 ? "" : "s"): fine."
         )

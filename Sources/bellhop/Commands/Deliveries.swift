@@ -47,7 +47,8 @@ struct Deliveries: AsyncParsableCommand {
         func run() async throws {
             let query = DeliveryQuery(
                 states: state.compactMap(DeliveryState.init(rawValue:)), rule: rule, id: id, limit: limit)
-            let deliveries = try await config.answer(.deliveries(query)).asArray ?? []
+            let link = try config.storeLink()
+            let deliveries = try await link.answer(.deliveries(query)).asArray ?? []
             if output.json {
                 for delivery in deliveries { Console.json(delivery) }
                 return
@@ -57,15 +58,25 @@ struct Deliveries: AsyncParsableCommand {
                 if deliveries.isEmpty { throw Trouble(.problem, "There is no delivery \(id ?? "").") }
                 return
             }
-            var table = Table("ID", "STATE", "RULE", "ACTION", "RECEIVER", "TASK", "TRIES", "SINCE", "WHAT")
+            var table = Table("ID", "STATE", "RULE", "ACTION", "RECEIVER", "TASK", "TRIES", "SINCE", "NEXT TRY", "WHAT")
+            let zone = link.zone
             for delivery in deliveries {
                 table.add(
-                    String((delivery["id"]?.asString ?? "").prefix(12)), delivery["state"].words, delivery["rule"].words,
-                    delivery["action"].words, delivery["receiver"].words, delivery["task"]?["number"].words ?? "-",
-                    delivery["attempts"].words, delivery["created"].words,
+                    String((delivery["id"]?.asString ?? "").prefix(12)), Self.state(delivery), delivery["rule"].words(in: zone),
+                    delivery["action"].words(in: zone), delivery["receiver"].words(in: zone),
+                    delivery["task"]?["number"].words(in: zone) ?? "-", delivery["attempts"].words(in: zone),
+                    delivery["created"].words(in: zone),
+                    delivery["state"]?.asString == DeliveryState.available.rawValue ? delivery["next"].words(in: zone) : "-",
                     delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString ?? "")
             }
             table.print()
+        }
+
+        /// The state in words for people.
+        private static func state(_ delivery: JSON) -> String {
+            guard let state = DeliveryState(rawValue: delivery["state"]?.asString ?? "") else { return "-" }
+            guard state == .available else { return state.words }
+            return (delivery["attempts"]?.asInt ?? 0) > 0 ? "waiting to retry" : "ready"
         }
     }
 

@@ -121,7 +121,12 @@ struct Eval: AsyncParsableCommand {
             "eval> ", history: Self.remembering(&history) { file throws(HistoryFile.Trouble) in try file.lines() } ?? [])
         Console.note(session.about + " Tab completes, `:help` tells more, Ctrl-D ends.")
         while let line = prompt.line(complete: { [session] in session.completion(before: $0) }) {
-            if line.split(separator: " ") == [":quit"] { return }
+            let words = line.split(separator: " ").joined(separator: " ")
+            if [":quit", ":exit", ":q", "quit", "exit"].contains(words) { return }
+            if words == "help" {
+                Console.note(Self.help)
+                continue
+            }
             Self.remembering(&history) { file throws(HistoryFile.Trouble) in try file.add(line) }
             let wasAbout = session.about
             _ = await handle(line, &session)

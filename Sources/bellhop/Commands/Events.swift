@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import BellhopEngine
 
 struct Events: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "The events on the bus, oldest first.")
@@ -34,24 +35,36 @@ struct Events: AsyncParsableCommand {
         if let since {
             do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
         }
+        let types = (EventType.builtIn + EventType.later).map(\.name)
+        for name in type where !types.contains(name) {
+            let help = Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
+            throw ValidationError("There is no event `\(name)`: \(help)")
+        }
     }
 
     func run() async throws {
         var query = EventQuery(
             types: type.map(EventType.init), sources: source, task: task, id: id,
             since: since.flatMap { try? DurationText.parse($0) }.map { SystemClock().now - $0 }, limit: limit)
-        let link = try await config.storeLink()
+        let link = try config.storeLink()
+        var isFirst = true
         while true {
             let page = try await link.answer(.events(query))
             let events = page["events"]?.asArray ?? []
-            for event in events { show(event) }
+            if isFirst, events.isEmpty { try await explain(link) }
+            isFirst = false
             if let count = page["unreadable"]?.asInt, count > 0 {
                 Console.note(
                     count == 1
                         ? "1 event was passed over: what the store has of it cannot be read."
                         : "\(count) events were passed over: what the store has of them cannot be read.")
             }
-            if let id, events.isEmpty, !follow { throw Trouble(.problem, "There is no event \(id).") }
+            // An event that was asked for is shown whole, like a delivery.
+            if id != nil, !follow, !output.json {
+                for event in events { Console.data(event.text(.pretty).visibleLines) }
+            } else {
+                for event in events { show(event, in: link.zone) }
+            }
             guard follow else { return }
             if let last = page["end"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }
             query.limit = 1000
@@ -59,27 +72,54 @@ struct Events: AsyncParsableCommand {
         }
     }
 
-    private func show(_ event: JSON) {
+    /// Says why there may be nothing to show: a name that nobody has.
+    private func explain(_ link: StoreLink) async throws(Trouble) {
+        if let id, !follow { throw Trouble(.problem, "There is no event \(id.visible).") }
+        if !source.isEmpty {
+            let status = try await link.answer(.status)
+            // Events come from sources, from connections (logins), and from rules (schedules).
+            let known = (status["sources"]?.asArray ?? []).compactMap { $0["source"]?.asString }
+            for name in source where !known.contains(name) {
+                if let help = Suggestion.didYouMean(name, among: known) {
+                    throw Trouble(.problem, "No event comes from `\(name.visible)`: \(help)")
+                }
+            }
+            Console.note("No event comes from \(source.map { "`\($0.visible)`" }.joined(separator: " or ")).")
+        } else if let task {
+            Console.note("No event is about a task \(task.visible).")
+        }
+    }
+
+    private func show(_ event: JSON, in zone: TimeZoneTable) {
         if output.json { return Console.json(event) }
         let type = event["type"]?.asString ?? ""
         let id = (event["id"]?.asString ?? "").prefix(12)
         Console.data(
-            "\(Paint.dim(event["time"].words))  \(Paint.dim(String(id)))  \(Paint.cyan(type.padded(to: 16)))  "
-                + "\((event["source"]?.asString ?? "").padded(to: 12))  \(Self.summary(event))".visible)
+            "\(Paint.dim(event["time"].words(in: zone)))  \(Paint.dim(String(id)))  \(Paint.cyan(type.padded(to: 16)))  "
+                + "\((event["source"]?.asString ?? "").padded(to: 12))  \(Self.summary(event, in: zone))".visible)
     }
 
     /// What an event says, in a few words.
-    static func summary(_ event: JSON) -> String {
+    static func summary(_ event: JSON, in zone: TimeZoneTable) -> String {
         let data = event["data"]
+        let since = data?["since"].words(in: zone) ?? "-"
+        switch event["type"]?.asString {
+        case EventType.sourceRecovered.name:
+            let error = data?["error"]?.asString ?? ""
+            return "works again; it failed since \(since)\(error.isEmpty ? "" : " (\(error))")".singleLine
+        case EventType.sourceFailing.name:
+            return "fails since \(since): \(data?["error"]?.asString ?? "")".singleLine
+        case EventType.sessionExpired.name:
+            let reason = data?["reason"]?.asString ?? ""
+            return
+                "the server ended the session of \(data?["user"]?.asString ?? "")\(reason.isEmpty ? "" : " (\(reason))"); a new login follows"
+                .singleLine
+        default: break
+        }
         if let task = data?["task"] {
             let number = task["number"]?.asString ?? task["id"]?.asString ?? ""
             let title = task["title"]?.asString ?? ""
-            if let changes = data?["changes"]?.asObject {
-                let words = changes.filter { !($0.key == "short_description" && changes["title"] != nil) }.map {
-                    "\($0.key): \($0.value["from"].plain) → \($0.value["to"].plain)"
-                }
-                return "\(number) \(words.joined(separator: ", "))".singleLine
-            }
+            if let changes = Event(cloudEvent: event)?.changesInWords { return "\(number) \(changes)".singleLine }
             let reason = data?["reason"]?.asString.map { " (\($0))" } ?? ""
             return "\(number) \(title)\(reason)".singleLine
         }
@@ -89,18 +129,14 @@ struct Events: AsyncParsableCommand {
             return "\(user) \(ok ? "logged in" : "was refused")\(reason.isEmpty ? "" : ": \(reason)")".singleLine
         }
         if let error = data?["error"] { return (error["message"]?.asString ?? error.asString ?? "").singleLine }
-        if let due = data?["due"]?.asString { return "due \(due), missed \(data?["missed"]?.asInt ?? 0)" }
-        return (data?.text ?? "").singleLine.cut(to: 120)
-    }
-}
-
-extension JSON? {
-    /// A value as text, quoted only where it is empty.
-    fileprivate var plain: String {
-        switch self {
-        case .string(let text)?: text.isEmpty ? "\"\"" : text
-        case let value?: value.text
-        case nil: "-"
+        if data?["due"]?.asString != nil {
+            let missed = data?["missed"]?.asInt ?? 0
+            return "due \(data?["due"].words(in: zone) ?? "")\(missed > 0 ? ", \(missed) missed before" : "")"
         }
+        if let counts = data?["counts"] {
+            return
+                "held back: \(counts["new"]?.asInt ?? 0) new and \(counts["gone"]?.asInt ?? 0) gone of \(counts["known"]?.asInt ?? 0) tasks"
+        }
+        return (data?.text ?? "").singleLine.cut(to: 120)
     }
 }

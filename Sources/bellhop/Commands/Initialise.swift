@@ -1,4 +1,5 @@
 import ArgumentParser
+import BellhopConnectors
 import BellhopCore
 
 struct Initialise: AsyncParsableCommand {
@@ -10,23 +11,37 @@ struct Initialise: AsyncParsableCommand {
     var folder = "."
 
     @Option(help: "The ServiceNow instance: its name, or its whole address.")
-    var instance = "acme"
+    var instance: String?
+
+    func validate() throws {
+        guard let instance else { return }
+        if instance.contains("://") {
+            do throws(HTTPAddress.Problem) { _ = try HTTPAddress(instance) } catch {
+                throw ValidationError("--instance: \(error.message)")
+            }
+        } else if instance.isEmpty || !instance.utf8.allSatisfy(Self.isHostByte) {
+            throw ValidationError(
+                "--instance is an instance's name, such as acme, or its whole address, such as https://acme.example.com.")
+        }
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || [0x2D, 0x2E, 0x3A].contains(byte)
+    }
 
     func run() async throws {
         if folder != "." { try Files.makeFolder(folder) }
-        try put("bellhop.yaml", Self.configurationText(instance: instance))
+        try put("bellhop.yaml", Self.configurationText(instance: instance ?? "acme"))
         try Files.makeFolder(folder == "." ? "rules" : "\(folder)/rules")
         for rule in ShippedRules.all { try put("rules/\(rule.name)", rule.text) }
-        Console.note(
-            """
-
-            Next:
-              1. Put your instance's name into bellhop.yaml (now: \(instance)).
-              2. bellhop login snow            asks for your user name and password, tries them, and stores them
-              3. bellhop secret set ops_url    the address your chat gave you for incoming messages
-              4. bellhop check && bellhop test
-              5. bellhop run
-            """)
+        let steps =
+            (instance == nil ? ["Put your instance's name into bellhop.yaml (now: acme)."] : []) + [
+                "bellhop login snow            asks for your user name and password, tries them, and stores them",
+                "bellhop secret set ops_url    the address your chat gave you for incoming messages",
+                "bellhop check && bellhop test", "bellhop run",
+            ]
+        Console.note("\nNext:")
+        for (index, step) in steps.enumerated() { Console.note("  \(index + 1). \(step)") }
     }
 
     private func put(_ name: String, _ text: String) throws(Trouble) {

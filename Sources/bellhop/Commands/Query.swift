@@ -44,7 +44,7 @@ struct Query: AsyncParsableCommand {
         try await close(store)
         let shown = try columns(of: sample)
         if output.json { return Console.json(json(sample, shown)) }
-        show(sample, shown)
+        show(sample, shown, in: configuration.timeZone)
     }
 
     /// The configuration with this source and its connection alone: the others may lack their secrets.
@@ -120,7 +120,7 @@ struct Query: AsyncParsableCommand {
         return .object(object)
     }
 
-    private func show(_ sample: SourceSample, _ columns: [String]) {
+    private func show(_ sample: SourceSample, _ columns: [String], in zone: TimeZoneTable) {
         let width = sample.question.map(\.name.unicodeScalars.count).max() ?? 0
         for (name, text) in sample.question { Console.data("\(Paint.dim(name.padded(to: width)))  \(text.singleLine)") }
         let counted = sample.count.map { $0 == 1 ? "1 task" : "\($0) tasks" }
@@ -129,7 +129,7 @@ struct Query: AsyncParsableCommand {
         if sample.rows.isEmpty { return }
         Console.data("")
         var table = Table(columns.map { $0.uppercased() })
-        for row in sample.rows { table.add(columns.map { row[$0].words }) }
+        for row in sample.rows { table.add(columns.map { row[$0].words(in: zone) }) }
         table.print()
     }
 }

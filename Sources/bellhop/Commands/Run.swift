@@ -28,9 +28,13 @@ struct Run: AsyncParsableCommand {
                 .loginRefused, "The login of connection `\(connection)` is not stored yet: run `bellhop login \(connection)`.")
         }
         let clock = SystemClock.ofThisRun(environment: config.environment)
-        let logger = log.logger(clock: clock)
+        let story = log.story(clock: clock, zone: configuration.timeZone)
+        let logger = log.logger(clock: clock, story: story)
+        var observer: (@Sendable (Signal) -> Void)?
+        if let story { observer = { story.tell($0) } }
         let options = Assembly.Options(
             clock: clock, logger: logger, keychain: config.keychain, output: { try Console.agentData($0) },
+            observer: observer,
             checkpoint: CrashPoint(environment: config.environment).callAsFunction)
         let assembly: Assembly
         do throws(AssemblyError) {
@@ -46,6 +50,7 @@ struct Run: AsyncParsableCommand {
         } else {
             do {
                 try await Agent(assembly, logger: logger, environment: config.environment).run()
+                story?.say("Stopped.")
             } catch let error as StoreError {
                 throw Trouble(error)
             } catch let error as IOError {

@@ -19,6 +19,12 @@ struct SecretCommand: AsyncParsableCommand {
         var name: String
 
         func run() async throws {
+            guard Keychain.isSecretName(name) else {
+                throw Trouble(
+                    .usage,
+                    "`\(name.visible)` cannot be the name of a secret: letters, digits, `_`, `-` and inner dots can, as in `ops_url`."
+                )
+            }
             guard let value = Console.askSecret("Value of \(name): "), !value.isEmpty else {
                 throw Trouble(.usage, "Nothing was given, so nothing was stored.")
             }

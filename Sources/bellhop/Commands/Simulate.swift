@@ -23,8 +23,11 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "How many times faster than time the instance's clock runs.")
     var speed = 1.0
 
-    @Option(help: "What chance starts from: the same seed, the same tasks.")
-    var seed: UInt64 = 1
+    @Option(help: "What chance starts from: the same seed, the same tasks; by default others each time.")
+    var seed: UInt64?
+
+    @Flag(help: "Fewer tasks at night and at weekends, and none to begin with.")
+    var officeHours = false
 
     @Flag(help: "No tasks of its own: only what /simulator/tasks is told.")
     var still = false
@@ -36,11 +39,13 @@ struct Simulate: AsyncParsableCommand {
 
     func run() async throws {
         let clock = speed == 1 ? SystemClock() : SystemClock(startingAt: SystemClock().now, speed: speed)
+        // Another start is another instance: a task made by hand is new, and not one that had gone.
+        let seed = seed ?? .random(in: .min ... .max)
         let simulation = Simulation(seed: seed, now: { clock.now.microseconds })
         _ = simulation.instance.addUser(user, password: password)
         let server = SimulatorServer(simulation, port: port)
         let people = simulation.instance.addPeople()
-        let (user, password, seed, still, port) = (user, password, seed, still, port)
+        let (user, password, still, officeHours, port) = (user, password, still, officeHours, port)
         try await Stopping.onSignal {
             do {
                 try await server.serve { address in
@@ -48,7 +53,10 @@ struct Simulate: AsyncParsableCommand {
                     Console.note("A simulated instance answers there: user \(user), password \(password). Stop it with Ctrl-C.")
                     if !still {
                         let start = simulation.now()
-                        let scenario = Scenario.everyday(for: user, among: people, from: start, tasksPerHour: 12, seed: seed)
+                        let scenario =
+                            officeHours
+                            ? Scenario.everyday(for: user, among: people, from: start, tasksPerHour: 12, seed: seed)
+                            : Scenario.practice(for: user, among: people, from: start, seed: seed)
                         try await simulation.play(scenario)
                     }
                     try await ContinuousClock().sleep(for: .seconds(1 << 30))

@@ -43,7 +43,7 @@ struct Demo: AsyncParsableCommand {
         var scenario = Scenario.demo(for: "john.doe", from: Self.start.microseconds)
         for happening in scenario.tick(to: Self.start.microseconds) { simulation.instance.apply(happening) }
         let script = scenario
-        let story = DemoStory(clock: clock)
+        let story = DemoStory(clock: clock, zone: ZoneFiles.zone("Europe/Berlin") ?? .utc)
         let haste = Haste()
         defer { withExtendedLifetime(haste) {} }
         let verdict = try await SimulatorServer(simulation).serve { address -> DemoVerdict? in

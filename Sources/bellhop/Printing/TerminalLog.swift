@@ -9,8 +9,11 @@ struct TerminalLog: LogHandler {
     var logLevel: Logger.Level
     private let format: Format
     private let clock: any AgentClock
+    /// True where somebody else tells the signals.
+    private let leavesOutSignals: Bool
 
-    init(level: Logger.Level, format: Format, clock: any AgentClock) {
+    init(level: Logger.Level, format: Format, clock: any AgentClock, leavesOutSignals: Bool = false) {
+        self.leavesOutSignals = leavesOutSignals
         logLevel = level
         self.format = format
         self.clock = clock
@@ -23,6 +26,7 @@ struct TerminalLog: LogHandler {
 
     func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { _, new in new }
+        if leavesOutSignals, facts["signal"] != nil { return }
         switch format {
         case .text: Console.note(text(event, facts))
         case .json: Console.note(json(event, facts))
@@ -34,7 +38,7 @@ struct TerminalLog: LogHandler {
         let level = event.level.rawValue.padded(to: 7)
         let paint: Paint = event.level >= .error ? .red : event.level == .warning ? .yellow : .green
         var line = "\(Paint.dim(clock.now.short, if: colour)) \(paint(level, if: colour)) \(event.message)"
-        for key in facts.keys.sorted(by: Self.order) where key != "signal" {
+        for key in facts.keys.sorted(by: Self.order) where key != "signal" && key != "shown" {
             let value = "\(facts[key]!)"
             line += " " + Paint.dim("\(key)=", if: colour) + value.quotedIfNeeded
         }
@@ -50,7 +54,9 @@ struct TerminalLog: LogHandler {
     }
 
     /// What it is about first.
-    private static let first = ["signal", "source", "type", "task", "rule", "action", "receiver", "error"]
+    private static let first = [
+        "signal", "source", "type", "task", "title", "changes", "rule", "action", "receiver", "place", "code", "problem", "error",
+    ]
 
     private static func order(_ a: String, _ b: String) -> Bool {
         let ranks = (first.firstIndex(of: a) ?? first.count, first.firstIndex(of: b) ?? first.count)
@@ -78,5 +84,8 @@ extension String {
 
 extension Timestamp {
     /// Without fractions: `2026-01-05T08:30:00Z`.
-    var short: String { Timestamp(seconds: seconds).formatted(in: .utc) }
+    var short: String { short(in: .utc) }
+
+    /// Without fractions, by the clocks of a zone: `2026-01-05T09:30:00+01:00`.
+    func short(in zone: TimeZoneTable) -> String { Timestamp(seconds: seconds).formatted(in: zone) }
 }

@@ -66,7 +66,10 @@ enum SignalText {
         case .leaseLost: .rescued(count: 0)
         case .rescued: .rulesLoaded(count: 0, warnings: 0)
         case .rulesLoaded: .rulesRefused(problems: 0)
-        case .rulesRefused: .storeFailed(doing: "", StoreError(.other, ""))
+        case .rulesRefused: .ruleRefused(Diagnostic(code: "", "", at: Diagnostic.Place(file: "", line: 1, column: 1), help: ""))
+        case .ruleRefused: .rulesUnwatched
+        case .rulesUnwatched: .configurationChanged(file: "")
+        case .configurationChanged: .storeFailed(doing: "", StoreError(.other, ""))
         case .storeFailed: .pruned(rows: 0)
         case .pruned: .stopping(inFlight: 0)
         case .stopping: nil

@@ -69,10 +69,12 @@ import Testing
                 }
                 try await connection.shutdown()
             }
+            #expect(practice.eto.counts.failedLogins == 1)
+            #expect(practice.events.summary == ["login_event failed"])
+            let right = try await ETOConnection(name: "eto", settings: practice.settings(address), in: practice.environment)
+            try await list(right)
+            try await right.shutdown()
         }
-        #expect(practice.eto.counts.failedLogins == 1)
-        #expect(practice.events.summary == ["login_event failed"])
-        try await practice.open { try await list($0) }
         #expect(practice.notebook.all.isEmpty)
     }
 

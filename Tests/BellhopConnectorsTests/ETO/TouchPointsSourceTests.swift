@@ -15,7 +15,7 @@ import Testing
     ]
 
     private func snapshots(_ source: TouchPointsSource) async throws -> [TaskKey: Snapshot] {
-        let listing = try await source.list(after: nil).listing
+        let listing = try await source.list(from: Standing()).listing
         return try await source.details(of: listing.entries.map(\.key), in: listing).snapshots
     }
 
@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: [true, false])
     func `no responses are an empty list, said or not`(_ sendsNothing: Bool) async throws {
         practice.eto.habits.sendsNothing = sendsNothing
-        let entries = try await practice.open { try await practice.source($0).list(after: nil).listing.entries }
+        let entries = try await practice.open { try await practice.source($0).list(from: Standing()).listing.entries }
         #expect(entries.isEmpty)
     }
 
@@ -67,12 +67,12 @@ import Testing
         let two = practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
             let source = try practice.source(connection)
-            let before = try await source.list(after: nil)
+            let before = try await source.list(from: Standing())
             practice.eto.changeResponse(one.id) {
                 $0.elements[0].json = #"{"ElementID": 1006, "ElementType": 5, "Value": "New"}"#
             }
             practice.eto.deleteResponse(two.id)
-            let after = try await source.list(after: nil)
+            let after = try await source.list(from: Standing())
             #expect(before.fingerprint != after.fingerprint)
             #expect(before.listing.entries[0].fingerprint != after.listing.entries[0].fingerprint)
             let details = try await source.details(of: [TaskKey(String(one.id)), TaskKey(String(two.id))], in: after.listing)
@@ -84,9 +84,9 @@ import Testing
     @Test func `several subjects are one list, one request each`() async throws {
         for subject in [501, 502, 503] { practice.eto.addResponse(touchPoint: 14, subject: subject, elements: Self.elements) }
         try await practice.open { connection in
-            let two = try await practice.source(connection, ["subject": ["501", "503"]]).list(after: nil).listing
+            let two = try await practice.source(connection, ["subject": ["501", "503"]]).list(from: Standing()).listing
             #expect(two.entries.count == 2)
-            let all = try await practice.source(connection, ["subject": "all"]).list(after: nil).listing
+            let all = try await practice.source(connection, ["subject": "all"]).list(from: Standing()).listing
             #expect(all.entries.count == 3)
         }
         #expect(
@@ -98,7 +98,7 @@ import Testing
     @Test func `half a list is none`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         practice.simulation.faults.add(.truncatedJSON, path: "/API/TouchPoint.svc")
-        let failure = await failure { try await practice.open { _ = try await practice.source($0).list(after: nil) } }
+        let failure = await failure { try await practice.open { _ = try await practice.source($0).list(from: Standing()) } }
         #expect(failure?.reason == .badAnswer)
     }
 

@@ -77,10 +77,10 @@ struct TableHistory {
     private static func start(
         _ settings: TableSettings, _ exchange: InProcess, _ store: SQLiteStore, _ clock: TestClock, _ practice: Practice
     ) throws -> (Spy, Poller) {
-        let surroundings = ServiceNowConnection.Surroundings(
-            clock: clock, events: practice.events, notebook: practice.notebook, random: { 42 })
+        var environment = practice.environment()
+        environment.clock = clock
         let connection = try ServiceNowConnection(
-            name: "snow", settings: practice.settings("http://127.0.0.1:9"), in: surroundings, over: exchange)
+            name: "snow", settings: practice.settings("http://127.0.0.1:9"), in: environment, over: exchange)
         let source = Spy(try TableSource(name: "incidents", settings: settings, connection: connection))
         let signals = Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let poller = Poller(

@@ -74,8 +74,8 @@ import Testing
     @Test func `a login page again right after a new login is an error, not a circle`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         practice.simulation.faults.add(.redirectToLogin, path: "/board.do", times: nil)
-        let failure = try await source { source in await failure { _ = try await source.list(from: Standing()) } }
-        #expect(failure?.reason == .sessionExpired)
+        let found: Failure? = try await source { source in await failure { _ = try await source.list(from: Standing()) } }
+        #expect(found?.reason == .sessionExpired)
         #expect(practice.simulation.requests.count("GET", path: "/board.do") == 2)
     }
 
@@ -84,15 +84,15 @@ import Testing
         instance.setRedirect("/old.do", to: "/board.do")
         instance.setRedirect("/round.do", to: "/round.do")
         instance.setRedirect("/away.do", to: "https://idp.example.com/sso")
-        let found = try await source(["path": "/old.do"]) { source in try await read(source).1 }
-        #expect(found?.pageText == "Ada")
+        let page = try await source(["path": "/old.do"]) { source in try await read(source).1 }
+        #expect(page?.pageText == "Ada")
         for (path, reason) in [
             ("round.do", Failure.Reason.unexpectedPage), ("away.do", .loginRequired), ("gone.do", .goneOrHidden),
         ] {
-            let failure = try await source(["path": .string(path)]) { source in
+            let found: Failure? = try await source(["path": .string(path)]) { source in
                 await failure { _ = try await source.list(from: Standing()) }
             }
-            #expect(failure?.reason == reason, "\(path): \(failure?.message ?? "none")")
+            #expect(found?.reason == reason, "\(path): \(found?.message ?? "none")")
         }
     }
 
@@ -119,8 +119,8 @@ import Testing
         #expect(try await text(["select": "p", "extract": "html"], html) == "<p>\nAda\n<a href=\"/x\">x</a>\n</p>")
         #expect(
             try await text(["ignore": [["select": ".time"], "[0-9a-f]{8}"]], html) == "Ada x\ntoken …")
-        let failure = await failure { _ = try await text(["select": ".missing"], html) }
-        #expect(failure?.reason == .badAnswer && failure?.message.contains("select") == true)
+        let missing = await failure { _ = try await text(["select": ".missing"], html) }
+        #expect(missing?.reason == .badAnswer && missing?.message.contains("select") == true)
     }
 
     @Test(

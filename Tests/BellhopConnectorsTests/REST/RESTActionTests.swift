@@ -59,7 +59,7 @@ import Testing
         _ = try await perform(["method": "PUT", "path": ["issues", "1"], "json": ["title": "b"]])
         #expect(api.issues.first?.title == "b")
         _ = try await perform(["method": "GET", "path": "issues/1", "check": ["title": "b"]])
-        _ = try await perform(["method": "DELETE", "path": "issues/1", "expect": 204])
+        _ = try await perform(["method": "DELETE", "path": "issues/1", "expect": 204, "headers": ["idempotency-key": "another"]])
         #expect(api.issues.isEmpty)
         #expect(practice.simulation.requests.all.map(\.method) == ["PUT", "GET", "DELETE"])
         #expect(practice.simulation.requests.all[1].header("Idempotency-Key") == nil)

@@ -98,9 +98,9 @@ import Testing
         needs.sources[0].settings = Settings(["display": "both"])
         let clock = TestClock(at: practice.clock.now - .seconds(600))
         let findings = try await practice.simulation.serve { address in
-            let surroundings = ServiceNowConnection.Surroundings(
-                clock: clock, events: practice.events, notebook: practice.notebook, random: { 42 })
-            let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: surroundings)
+            var environment = practice.environment()
+            environment.clock = clock
+            let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: environment)
             let findings = await connection.examine(needs)
             try await connection.shutdown()
             return findings

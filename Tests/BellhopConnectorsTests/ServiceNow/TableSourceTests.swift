@@ -259,7 +259,7 @@ import Testing
             clock: practice.clock, last: nil, known: KnownTasks())
         #expect(try await walk.run().pages.flatMap(\.entries).count == 1)
         // As if the field were renamed while we run: the server drops the part of the query.
-        var reading = PageReading(walk, began: practice.clock.now, after: nil)
+        var reading = RowsReading(walk, began: practice.clock.now, after: nil)
         let all = try await source.ask(source.paths).page(.all, limit: 10)
         let page = try Listing(all.body, shape: .serviceNow)
         #expect(throws: Failure.self) { _ = try reading.read(page) }

@@ -13,15 +13,26 @@ import Testing
 
     @Test func `what certainly failed is dead when its attempts have run out`() {
         let failure = failure(.retry(after: nil))
-        #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(8), failure))
+        #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(12), failure))
         #expect(next(.failed(failure), attempt: 3) == .dead(failure))
     }
 
     @Test func `what may have been done is held when its attempts have run out, never dead`() {
         let failure = failure(.unknownOutcome)
-        #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(8), failure))
+        #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(12), failure))
         #expect(next(.failed(failure), attempt: 3) == .held(failure))
         #expect(next(.failed(failure), attempt: 4) == .held(failure))
+    }
+
+    @Test func `half of a wait is certain and the rest is chance`() {
+        let failure = failure(.retry(after: nil))
+        for (jitter, seconds) in [(0.0, 4), (0.5, 6), (0.999_999, 8)] {
+            guard case .retry(let at, _) = policy.next(after: .failed(failure), attempt: 1, now: now, jitter: jitter) else {
+                Issue.record("not tried again")
+                continue
+            }
+            #expect(abs((at - now).components.seconds - Int64(seconds)) <= (jitter > 0.9 ? 1 : 0))
+        }
     }
 
     @Test func `the wait that the other side asks for is kept`() {

@@ -10,7 +10,7 @@ private final class Marks: Sendable {
     func leave(_ mark: String) { marks.withLock { $0.append(mark) } }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct `The clock of the tests` {
     let clock = TestClock(at: .epoch)
     private let marks = Marks()

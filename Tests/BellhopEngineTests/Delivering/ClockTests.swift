@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 /// Deliveries on a machine whose clock is set.
-@Suite(.timeLimit(.minutes(1))) struct `Deliveries and the clock` {
+@Suite(.timeLimit(.minutes(5))) struct `Deliveries and the clock` {
     @Test func `a clock that is put back holds up no retry`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)

@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 /// A delivery belongs to one attempt at a time, and an attempt that ended unseen counts as one that may have been received.
-@Suite(.timeLimit(.minutes(1))) struct `Leases` {
+@Suite(.timeLimit(.minutes(5))) struct `Leases` {
     /// Attempts that wait at a gate until they are let through or cancelled.
     private func waiting(_ gate: Gate) -> ScriptedAction {
         ScriptedAction { _, attempt throws(Failure) in

@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 /// Lanes keep their order, and limits leave room for others.
-@Suite(.timeLimit(.minutes(1))) struct `Lanes and limits` {
+@Suite(.timeLimit(.minutes(5))) struct `Lanes and limits` {
     @Test func `deliveries of one lane are done in their order, whatever fails`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, attempt throws(Failure) in

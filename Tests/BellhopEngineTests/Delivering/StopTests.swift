@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// `on_error: stop`, from the rule to what is done.
-@Suite(.timeLimit(.minutes(1))) struct `Steps that stop a run` {
+@Suite(.timeLimit(.minutes(5))) struct `Steps that stop a run` {
     private let rule = """
         rule: tell
         on: task_created

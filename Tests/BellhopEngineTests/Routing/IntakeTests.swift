@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 /// Logins come onto the bus, and one that works wakes what rested on its connection.
-@Suite(.timeLimit(.minutes(1))) struct `Logins` {
+@Suite(.timeLimit(.minutes(5))) struct `Logins` {
     private func login(_ ok: Bool, at now: Timestamp) -> Event {
         Event(
             id: Event.ID(type: .loginEvent, facts: "snow", String(now.microseconds)), type: .loginEvent, source: "snow",

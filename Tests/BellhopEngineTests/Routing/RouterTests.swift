@@ -5,7 +5,7 @@ import BellhopTesting
 import Testing
 
 /// Every event is routed through every rule exactly once (T2).
-@Suite(.timeLimit(.minutes(1))) struct `Routing events` {
+@Suite(.timeLimit(.minutes(5))) struct `Routing events` {
     private func created(_ numbers: Range<Int>, hop: Int = 0) -> [Event] {
         numbers.map { number in
             let snapshot = task("t\(number)")

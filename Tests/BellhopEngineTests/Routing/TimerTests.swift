@@ -5,7 +5,7 @@ import BellhopTesting
 import Testing
 
 /// Schedules of rules come due on time, over downtime and daylight saving.
-@Suite(.timeLimit(.minutes(1))) struct `Timers` {
+@Suite(.timeLimit(.minutes(5))) struct `Timers` {
     private func digest(_ on: String, name: String = "digest") -> String {
         "rule: \(name)\non: {\(on)}\ndo: [{log: \"${{ event.data.due }} ${{ event.data.missed }}\"}]"
     }

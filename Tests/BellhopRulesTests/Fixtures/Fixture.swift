@@ -66,9 +66,10 @@ enum Fixture {
                 Setting("url", .address, "The address."), Setting("to", .name, "A connection."),
                 Setting("method", .oneOf(["GET", "POST", "PUT"]), default: "POST", "The method."),
                 Setting("headers", .map(.text), "Headers."), Setting("query", .map(.text), "Query."),
-                Setting("json", .json, "The body."), Setting("timeout", .duration, "How long to wait."),
+                Setting("json", .json, "The body."), Setting("text", .text, "The body as text."),
+                Setting("timeout", .duration, "How long to wait."),
                 Setting("expect", .list(.integer(100...599)), "Statuses that count."),
-            ]),
+            ], exclusive: [["json", "text"]]),
         ActionManifest(
             kind: "notify", summary: "Sends a message.", receiver: .named,
             arguments: [

@@ -4,6 +4,10 @@ import BellhopCore
 struct TableSettings: Sendable {
     var table: String
     var query: EncodedQuery
+    /// The order in which a person looks at the rows; polls have an order of their own.
+    var order: [EncodedQuery.Order]
+    /// How many rows a person looks at.
+    var limit: Int?
     var display: Display
     var times: TableTimes
     var page: Int
@@ -25,18 +29,12 @@ struct TableSettings: Sendable {
         guard Self.isName(table) else {
             throw problem("table", "`\(table)` is no table's name: lower-case letters, digits and _ only, as in `incident`.")
         }
-        do {
-            query = try EncodedQuery(parsing: settings.text("query") ?? "")
+        do throws(SettingComplaints) {
+            let question = try TableQuestion(settings)
+            (query, order, limit, category) = (question.query, question.order, question.limit, question.category)
         } catch {
-            throw problem("query", "\(error.message).\(error.help.map { " (\($0))" } ?? "")")
+            throw problem("query", error.all.map { "\($0.message).\($0.help.map { " (\($0))" } ?? "")" }.joined(separator: " "))
         }
-        guard !query.conditions.contains(where: \.how.isOfChanges) else {
-            throw problem(
-                "query", "VALCHANGES, CHANGESFROM and CHANGESTO are for business rules: a list has no change to look at.")
-        }
-        // Polls have an order of their own.
-        query.order = []
-        query.isClosed = false
         display = settings.text("display").flatMap(Display.init(rawValue:)) ?? .values
         times = TableTimes(
             overlap: settings.duration("overlap") ?? TableTimes().overlap, lag: settings.duration("lag") ?? TableTimes().lag,
@@ -44,7 +42,6 @@ struct TableSettings: Sendable {
         page = settings.integer("page") ?? 1000
         timeField = settings.text("updated") ?? "sys_updated_on"
         guard Self.isName(timeField) else { throw problem("updated", "`\(timeField)` is no field's name.") }
-        category = settings.text("query_category")
         longest = settings.integer("longest_address") ?? 2048
         timeout = settings.duration("timeout")
         journal = JournalKind.all.filter(settings.texts("journal").contains)

@@ -6,10 +6,8 @@ extension TableSource {
         kind: "table", summary: "The rows of a table that an encoded query asks for, by the Table API.",
         connections: ["servicenow"],
         settings: [
-            Setting("table", .text, required: true, "The table's name, such as `incident`."),
-            Setting(
-                "query", .text, default: "all rows",
-                "An encoded query, as `active=true^priorityIN1,2`. Its order does not count: polls have one of their own."),
+            Setting("table", .text, required: true, "The table's name, such as `incident`.")
+        ] + TableQuestion.settings + [
             Setting(
                 "fields", .list(.either([.text, .map(.text)])),
                 "The fields of each task; a field of another record with a name of its own: {caller_name: caller_id.name}."),
@@ -32,7 +30,6 @@ extension TableSource {
             Setting("lag", .duration, default: "5s", "How far a poll stays behind the server's clock."),
             Setting("updated", .name, default: "sys_updated_on", "The field that holds when a row was last touched."),
             Setting("page", .integer(10...10_000), default: "1000", "How many rows are asked for at once."),
-            Setting("query_category", .text, "The index or read replica that the server is to use (`sysparm_query_category`)."),
             Setting(
                 "longest_address", .integer(256...65_536), default: "2048",
                 "The longest address a request may have; a longer one is sent in the body of a batch."),

@@ -58,7 +58,7 @@ struct TableWalk: Sendable {
                 continue
             }
             if offset == 0 { left = reply.total }
-            var reading = PageReading(self, began: rows.began, after: place)
+            var reading = RowsReading(self, began: rows.began, after: place)
             rows.pages.append(try reading.read(listing))
             rows.take(reading)
             guard try await isMore(query, reply, offset: offset, limit: limit, isEmpty: listing.entries.isEmpty) else {
@@ -124,7 +124,7 @@ struct TableWalk: Sendable {
 }
 
 extension TableWalk.Rows {
-    fileprivate mutating func take(_ reading: PageReading) {
+    fileprivate mutating func take(_ reading: RowsReading) {
         movedOn += reading.movedOn
         timeless += reading.timeless
         nameless += reading.nameless

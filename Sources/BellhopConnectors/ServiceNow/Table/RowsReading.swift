@@ -4,7 +4,7 @@ import BellhopCore
 ///
 /// A server that does not know a field of a query drops that part of it and answers with all the rest, so that a slip of the pen
 /// would match every row there is.
-struct PageReading {
+struct RowsReading {
     private(set) var last: Walk.Place?
     private(set) var latest: Timestamp?
     private(set) var movedOn = 0

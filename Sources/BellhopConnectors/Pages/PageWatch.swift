@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// What of a page is watched: which elements, as what, without what changes by itself.
-struct PageReading: Sendable {
+struct PageWatch: Sendable {
     /// What is taken of each element.
     private enum Extract: Sendable, Hashable {
         case text

@@ -1,0 +1,37 @@
+import BellhopCore
+import BellhopEngine
+
+/// Notices that bellhop.yaml is another one than the agent runs with: what it says counts from the next start on.
+struct ConfigurationWatch {
+    private let assembly: Assembly
+
+    init(_ assembly: Assembly) { self.assembly = assembly }
+
+    /// Looks when the file's folder changes, and when asked; until cancelled.
+    func run(_ asked: Bell) async {
+        let folder = assembly.configuration.folder
+        var seen = assembly.configuration.content
+        let running = seen
+        await withDiscardingTaskGroup { group in
+            if let changes = Watcher.changes(in: [folder.isEmpty ? "." : folder]) {
+                group.addTask { for await _ in changes { asked.ring() } }
+            }
+            while !Task.isCancelled {
+                // What changed before the watch was set is seen now. A file that is gone for a moment is being replaced.
+                if let now = Self.content(of: assembly.configuration.file), now != seen {
+                    seen = now
+                    if now != running {
+                        assembly.surroundings.signals.emit(.configurationChanged(file: assembly.configuration.file))
+                    }
+                }
+                await asked.wait(until: nil, on: assembly.surroundings.clock)
+                await Reloader.settle(asked)
+            }
+            group.cancelAll()
+        }
+    }
+
+    private static func content(of file: String) -> Fingerprint? {
+        (try? PrivateFile.readAny(file)).flatMap { $0 }.map { Fingerprint(content: $0) }
+    }
+}

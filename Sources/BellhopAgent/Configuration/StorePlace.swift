@@ -1,0 +1,45 @@
+public import BellhopCore
+import YAML
+
+/// What commands that only look need of bellhop.yaml: where the store is, and whose clocks people read.
+public struct StorePlace: Sendable {
+    public var store: String
+    public var zone: TimeZoneTable
+}
+
+extension ConfigurationLoader {
+    /// Reads no more than `store:` and `timezone:`, so that no other mistake in the file hides what an agent did.
+    public func storePlace(_ file: String) throws(ConfigurationError) -> StorePlace {
+        let bytes = try bytes(of: file)
+        let root = (try? YAML.parse(SourceText(bytes)))?.first?.root
+        func value(_ key: String) -> String? {
+            if let root { return root[key]?.scalarText } else { return Self.scan(bytes, for: key) }
+        }
+        var store = ""
+        for part in Interpolation.parts(of: value("store") ?? "bellhop.db") {
+            switch part {
+            case .text(let text): store += text
+            case .reference(let reference, _) where reference.space == .env && environment[reference.name] != nil:
+                store += environment[reference.name] ?? ""
+            case .reference, .other, .open:
+                throw .unreadable("Where the store is cannot be known from `store:` in \(file): `bellhop check` says more.")
+            }
+        }
+        if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
+            throw .unreadable("A store on PostgreSQL is not built yet: name a SQLite file in \(file).")
+        }
+        if store.isEmpty { store = "bellhop.db" }
+        return StorePlace(
+            store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
+            zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc)
+    }
+
+    /// The value of a key at the margin of a file that is no YAML as a whole.
+    private static func scan(_ bytes: [UInt8], for key: String) -> String? {
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix(key + ":") {
+            guard let document = try? YAML.parse(SourceText(Array(line.utf8))).first else { continue }
+            return document.root[key]?.scalarText
+        }
+        return nil
+    }
+}

@@ -1,0 +1,151 @@
+import BellhopCore
+import CEL
+
+/// What people type who know other languages, and how expressions have it.
+struct ForeignWords {
+    private let code: String
+    private let before: String
+    private let word: String
+    private let after: String
+
+    /// - Parameter text: the whole expression.
+    init(_ issue: Issue, in text: String) {
+        let bytes = Array(text.utf8)
+        let range = issue.range.clamped(to: 0..<bytes.count)
+        code = issue.code
+        before = String(decoding: bytes[..<range.lowerBound], as: UTF8.self)
+        word = String(decoding: bytes[range], as: UTF8.self)
+        after = String(decoding: bytes[range.upperBound...], as: UTF8.self)
+    }
+
+    /// How it is written; nil where nothing is known.
+    var help: String? {
+        switch code {
+        case "syntax", "bad-number": misplaced
+        case "unknown-name": unknownName
+        case "unknown-function": unknownFunction
+        case "incomparable-types": changeItself ?? comparedWithNull
+        default: nil
+        }
+    }
+
+    // MARK: Operators
+
+    private var misplaced: String? {
+        if let span = bareDuration { return "write `duration(\"\(span)\")`" }
+        if Self.lastWord(before).lowercased() == "not" {
+            return "write `!` for not: `!\(word)\(after.prefix(while: Self.isName))`"
+        }
+        switch word.lowercased() {
+        case "and": return "write `&&`"
+        case "or": return "write `||`"
+        case "not": return "write `!(…)` around the condition"
+        case "is", "equals", "eq", "be": return "compare with `==`, or with `!=`"
+        case ">" where before.hasSuffix("<"): return "write `!=`"
+        case "," where roundList != nil: return roundList
+        case "if", "then", "else", "unless": return "a condition with two outcomes is `condition ? this : that`"
+        case "contains", "includes", "like", "has": return method("contains")
+        case "matches": return method("matches")
+        case "startswith", "starts", "beginswith": return method("startsWith")
+        case "endswith", "ends": return method("endsWith")
+        default: return nil
+        }
+    }
+
+    /// `task.title contains "disk"` as a call of the text's own function.
+    private func method(_ name: String) -> String {
+        let operand = Self.lastName(before)
+        let rest = after.trimmedBlanks
+        let argument = rest.first.flatMap { mark -> String? in
+            guard mark == "\"" || mark == "'", let end = rest.dropFirst().firstIndex(of: mark) else { return nil }
+            return String(rest[...end])
+        }
+        let plain = argument.map { $0.replacing("%", with: "") } ?? "\"…\""
+        return "write `\(operand.isEmpty ? "text" : operand).\(name)(\(plain))`"
+    }
+
+    /// `in (1, 2)`.
+    private var roundList: String? {
+        guard let open = before.lastIndex(of: "("), Self.lastWord(String(before[..<open])) == "in" else { return nil }
+        let inner = before[before.index(after: open)...] + "," + after.prefix { $0 != ")" }
+        return "a list stands in square brackets: `in [\(inner)]`"
+    }
+
+    /// `5m` and `1h30m`, which stand for nothing outside of quotes; days become hours.
+    private var bareDuration: String? {
+        let head = String(String(before.reversed().prefix { $0.isASCII && ($0.isNumber || $0 == ".") }).reversed())
+        let tail = word + after.prefix { $0.isASCII && ($0.isNumber || $0.isLetter) }
+        guard head.first?.isNumber == true || word.first?.isNumber == true,
+            let span = try? DurationText.parse(head + tail.filter { $0 != " " }), tail.contains(where: \.isLetter)
+        else { return nil }
+        guard tail.contains("d") || tail.contains("w") else { return head + tail }
+        return "\(span.components.seconds / 3600)h"
+    }
+
+    // MARK: Names
+
+    private var unknownName: String? {
+        guard word.allSatisfy({ Self.isName($0) && $0 != "." }) else { return nil }
+        switch word {
+        case "True", "TRUE", "False", "FALSE": return "write `\(word.lowercased())`"
+        case "None", "NULL", "Null", "nil", "undefined": return "write `null`; an empty text is `\"\"`"
+        default: break
+        }
+        let (left, right) = (before.trimmedBlanks, after.trimmedBlanks)
+        let isCompared =
+            left.hasSuffix("==") || left.hasSuffix("!=") || right.hasPrefix("==") || right.hasPrefix("!=") || left.hasSuffix("[")
+            || left.hasSuffix(",")
+        return isCompared ? "put a text in quotes: `\"\(word)\"`" : nil
+    }
+
+    private var unknownFunction: String? {
+        let argument = after.hasPrefix("(") ? String(after.dropFirst().prefix { $0 != ")" }) : ""
+        let operand = before.hasSuffix(".") ? Self.lastName(String(before.dropLast())) : argument
+        let shown = operand.isEmpty || operand.contains("(") ? "text" : operand
+        switch word.prefix(while: { $0 != "(" }).lowercased() {
+        case "lower", "lowercase", "tolower", "tolowercase", "lcase", "downcase": return "write `\(shown).lowerAscii()`"
+        case "upper", "uppercase", "toupper", "touppercase", "ucase", "upcase": return "write `\(shown).upperAscii()`"
+        case "len", "length", "count", "strlen": return "write `size(\(shown))`"
+        case "strip", "trimmed": return "write `\(shown).trim()`"
+        case "substr", "slice", "mid": return "write `\(shown).substring(0, 5)`, say"
+        case "includes", "has", "like", "instr": return "write `\(shown).contains(\"…\")`"
+        case "startswith", "hasprefix": return "write `\(shown).startsWith(\"…\")`"
+        case "endswith", "hassuffix": return "write `\(shown).endsWith(\"…\")`"
+        case "isempty", "empty", "isnull", "isblank": return "write `\(shown) == \"\"`, or `== null` where it is no text"
+        case "not": return "write `!`"
+        case "date", "datetime", "parsetime", "todate": return "write `timestamp(\"2026-01-05T09:00:00Z\")`"
+        case "today": return "write `now`, which is the time of routing"
+        default: return nil
+        }
+    }
+
+    /// `changes.state == 2`: a change has two ends.
+    private var changeItself: String? {
+        guard word.hasPrefix("changes.") else { return nil }
+        let name = word.prefix { Self.isName($0) }
+        return name.split(separator: ".").count == 2 ? "write `\(name).to\(word.dropFirst(name.count))`" : nil
+    }
+
+    /// An empty text is `""` and never null.
+    private var comparedWithNull: String? {
+        for symbol in ["==", "!="] {
+            let sides = word.split(separator: symbol, maxSplits: 1).map { String($0).trimmedBlanks }
+            guard sides.count == 2, let value = sides.first(where: { $0 != "null" }), sides.contains("null") else { continue }
+            return "an empty text is `\"\"`: write `\(value) \(symbol) \"\"`"
+        }
+        return nil
+    }
+
+    // MARK: Characters
+
+    private static func isName(_ character: Character) -> Bool {
+        character.isASCII && (character.isLetter || character.isNumber || character == "_" || character == ".")
+    }
+
+    /// The name at the end, with its dots: `task.title`.
+    private static func lastName(_ text: String) -> String {
+        String(String(text.trimmedBlanks.reversed().prefix(while: isName)).reversed())
+    }
+
+    private static func lastWord(_ text: String) -> String { lastName(text).split(separator: ".").last.map(String.init) ?? "" }
+}

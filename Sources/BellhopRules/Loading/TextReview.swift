@@ -1,0 +1,122 @@
+import BellhopCore
+import CEL
+import YAML
+
+/// Looks at the texts under `do` for what is allowed and hardly meant: a ` #` that cuts a text short, and the templates of other programs.
+struct TextReview {
+    let file: String
+    private(set) var warnings = Diagnostics()
+
+    init(file: String) { self.file = file }
+
+    /// Looks at an argument, or at the arguments of an action.
+    mutating func look(at node: YAML.Node, as type: SettingType) {
+        switch (type, node.content) {
+        case (.record(let settings), .mapping(let mapping)):
+            for pair in mapping {
+                guard let setting = settings.first(where: { $0.name == pair.name }),
+                    !RuleKeys.literalArguments.contains(setting.name)
+                else { continue }
+                look(at: pair.value, as: setting.type)
+            }
+        case (.list(let element), .sequence(let items)): for item in items { look(at: item, as: element) }
+        case (.map(let element), .mapping(let mapping)): for pair in mapping { look(at: pair.value, as: element) }
+        case (.json, .sequence(let items)): for item in items { look(at: item, as: .json) }
+        case (.json, .mapping(let mapping)): for pair in mapping { look(at: pair.value, as: .json) }
+        case (.list(let element), .scalar): look(at: node, as: element)
+        case (.text, .scalar(let scalar)), (.markdown, .scalar(let scalar)), (.json, .scalar(let scalar)):
+            look(at: scalar, node)
+        default: break
+        }
+    }
+
+    private mutating func look(at scalar: Scalar, _ node: YAML.Node) {
+        if let comment = node.trailingComment, isMeant(comment, as: node) {
+            var cut = Diagnostic(node.cutByComment(comment), in: node.source, file: file)
+            cut.severity = .warning
+            warnings.report(cut)
+        }
+        for other in OtherTemplate.all(in: scalar.meantText) {
+            warnings.report(
+                Diagnostic(
+                    .warning, code: "other-template", "`\(other.text)` is no template of Bellhop and stays as it is",
+                    at: Diagnostic.Place(node, utf8: other.range, file: file),
+                    help: "write `${{ \(other.expression) }}`; for the characters themselves, `${{ \(other.literal) }}`"))
+        }
+    }
+
+    /// Whether a comment was meant as text: `I have it #1`, `order # 5`. One that has a blank behind its `#` reads as a comment.
+    private func isMeant(_ comment: TrailingComment, as node: YAML.Node) -> Bool {
+        if let text = node.scalarText, TemplateText.isTemplate(text), node.cutByComment() != nil { return false }
+        let rest = comment.text.utf8.dropFirst()
+        guard let first = rest.first else { return false }
+        func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+        if first == UInt8(ascii: " ") {
+            return rest.dropFirst().first.map(isDigit) ?? false
+                && comment.range.start.offset - node.range.end.offset == 1
+        }
+        return first != UInt8(ascii: "\t") && first != UInt8(ascii: "#")
+    }
+}
+
+/// `${ task.number }` or `{{ task.number }}`: how other programs write what Bellhop writes as `${{ task.number }}`.
+struct OtherTemplate: Hashable {
+    /// In UTF-8 bytes of the text.
+    let range: Range<Int>
+    let text: String
+    let expression: String
+
+    /// An expression that gives the characters themselves.
+    var literal: String {
+        let mark = !text.utf8.contains(UInt8(ascii: "\"")) ? "\"" : !text.utf8.contains(UInt8(ascii: "'")) ? "'" : "\"\"\""
+        return mark + text + mark
+    }
+
+    private static let names: Set<String> = [
+        "task", "tasks", "before", "changes", "comment", "event", "events", "now", "source", "rule", "user", "env", "secret",
+    ]
+
+    static func all(in text: String) -> [OtherTemplate] {
+        let bytes = Array(text.utf8)
+        let (dollar, open, close) = (UInt8(ascii: "$"), UInt8(ascii: "{"), UInt8(ascii: "}"))
+        func has(_ index: Int, _ wanted: [UInt8]) -> Bool {
+            index + wanted.count <= bytes.count && bytes[index..<index + wanted.count].elementsEqual(wanted)
+        }
+        var found: [OtherTemplate] = []
+        var at = 0
+        while at < bytes.count {
+            let isSingle = has(at, [dollar, open])
+            if has(at, [dollar, dollar, open, open]) {
+                at += 4
+            } else if has(at, [dollar, open, open]) {
+                at = ExpressionScanner.end(of: bytes, from: at + 3).map { $0 + 2 } ?? bytes.count
+            } else if isSingle || has(at, [open, open]) {
+                let closing = isSingle ? [close] : [close, close]
+                let start = at + 2
+                let end = (start..<max(start, bytes.count)).first { has($0, closing) || bytes[$0] == 0x0A }
+                guard let end, has(end, closing) else {
+                    at += 2
+                    continue
+                }
+                let inner = String(decoding: bytes[start..<end], as: UTF8.self).trimmedBlanks
+                let whole = at..<end + closing.count
+                if isExpression(inner) {
+                    found.append(
+                        OtherTemplate(range: whole, text: String(decoding: bytes[whole], as: UTF8.self), expression: inner))
+                }
+                at = whole.upperBound
+            } else {
+                at += 1
+            }
+        }
+        return found
+    }
+
+    /// Whether this is what rules call something: a name they have, or a field of anything.
+    private static func isExpression(_ text: String) -> Bool {
+        let word = String(text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") })
+        guard let first = word.first, !first.isNumber else { return false }
+        return names.contains(word) && text.utf8.count == word.utf8.count || text.dropFirst(word.count).hasPrefix(".")
+            || names.contains(word) && text.dropFirst(word.count).hasPrefix("[")
+    }
+}

@@ -1,0 +1,61 @@
+public import BellhopCore
+public import YAML
+
+/// The commonest slip of a beginner: a key with nothing under it, and beside it the keys that belong under it.
+///
+///     - notify:
+///       to: ops        # beside `notify`, not under it
+///
+/// Told as one mistake with the lines as they should stand, instead of one for each key.
+public struct Outdented {
+    public let head: Mapping.Pair
+    /// What belongs under it, in order.
+    public let pairs: [Mapping.Pair]
+
+    /// - Parameter belongs: whether a key beside an empty one belongs under it; those behind the first that does not are left alone.
+    public init?(_ head: Mapping.Pair, in mapping: Mapping, belongs: (Mapping.Pair) -> Bool) {
+        guard head.value.scalar?.isAbsent == true, let index = mapping.firstIndex(where: { $0.name == head.name }) else {
+            return nil
+        }
+        let rest = mapping[(index + 1)...]
+        pairs = Array(rest.prefix(while: belongs))
+        if pairs.isEmpty { return nil }
+        self.head = head
+    }
+
+    private init(head: Mapping.Pair, pairs: [Mapping.Pair]) {
+        self.head = head
+        self.pairs = pairs
+    }
+
+    /// Without keys that may stand where they are.
+    func besides(_ names: [String]) -> Outdented {
+        Outdented(head: head, pairs: pairs.filter { !names.contains($0.name) })
+    }
+
+    public var names: Set<String> { Set(pairs.map(\.name)) }
+
+    /// - Parameter hidesValues: true where a line may hold a secret.
+    public func diagnostic(file: String, hidesValues: Bool = false) -> Diagnostic {
+        let them = pairs.count == 1 ? "the line below belongs" : "the lines below belong"
+        return Diagnostic(
+            code: "indentation", "nothing stands under `\(head.name)`, and \(them) there",
+            at: Diagnostic.Place(head.key, file: file),
+            help: "indent \(pairs.count == 1 ? "this line" : "these lines") under `\(head.name):`",
+            mended: pairs.flatMap { lines(of: $0, hidesValues: hidesValues) })
+    }
+
+    /// The pair's lines, two blanks deeper than the key they belong to. A mapping in braces has no lines of its own.
+    private func lines(of pair: Mapping.Pair, hidesValues: Bool) -> [String] {
+        let source = pair.key.source
+        let column = pair.key.range.start.column - 1
+        let deeper = String(repeating: " ", count: head.key.range.start.column + 1)
+        if hidesValues { return [deeper + pair.name + ": …"] }
+        let last = max(pair.key.range.start.line, pair.value.alias == nil ? pair.value.range.end.line : 0)
+        return (pair.key.range.start.line...last).map { number in
+            let line = source.line(number).unicodeScalars
+            let own = line.prefix(column).allSatisfy { $0 == " " } ? line.dropFirst(column) : line.drop { $0 == " " }
+            return deeper + String(String.UnicodeScalarView(own))
+        }
+    }
+}

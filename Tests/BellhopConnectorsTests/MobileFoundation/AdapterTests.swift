@@ -1,0 +1,171 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct AdapterTests {
+    let practice = MobileFoundationPractice()
+
+    @Test func `a Java adapter gets path, query, form, headers and bodies as they are declared`() async throws {
+        practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
+        let calls: [JSON.Object] = [
+            [
+                "adapter": "java", "method": "GET", "path": ["users", "a/b c"],
+                "query": ["q": "x&y", "n": [1, 2], "none": .null],
+            ],
+            ["adapter": "java", "path": "/users/1", "form": ["height": 175], "headers": ["birthdate": "2015-06-06\r\nX: y"]],
+            ["adapter": "java", "method": "PUT", "json": ["a": [1]]], ["adapter": "java", "text": "hé"],
+            ["adapter": "java", "method": "DELETE", "path": "users/1"], ["adapter": "java", "data": "AP8="],
+        ]
+        try await practice.open { connection, _ in
+            for arguments in calls { _ = try await practice.call(connection, arguments) }
+        }
+        let taken = practice.simulation.requests.matching(path: "/mfp/api/adapters").filter { $0.header("Authorization") != nil }
+        #expect(
+            taken.map { "\($0.method) \($0.path)" } == [
+                "GET /mfp/api/adapters/java/users/a/b c", "POST /mfp/api/adapters/java/users/1", "PUT /mfp/api/adapters/java",
+                "POST /mfp/api/adapters/java", "DELETE /mfp/api/adapters/java/users/1", "POST /mfp/api/adapters/java",
+            ])
+        #expect(taken[0].query == "q=x%26y&n=1&n=2")
+        #expect(taken[1].text == "height=175")
+        #expect(taken[1].header("birthdate") == "2015-06-06  X: y")
+        #expect(taken[2].text == #"{"a":[1]}"#)
+        #expect(taken[2].header("Content-Type") == "application/json")
+        #expect(taken[3].text == "hé")
+        #expect(taken[5].body == [0, 255])
+    }
+
+    @Test(arguments: ["GET", "POST"])
+    func `a JavaScript adapter gets its arguments in order as strict JSON`(_ method: String) async throws {
+        practice.runtime.addAdapter(
+            "feed",
+            .init(isJavaScript: true) { call in .init(body: #"{"isSuccessful": \#(call.arguments == ["\"it's\"", "2", "null"])}"#)
+            })
+        try await practice.open { connection, _ in
+            _ = try await practice.call(
+                connection, ["adapter": "feed", "procedure": "getFeed", "params": ["it's", 2, .null], "method": .string(method)])
+        }
+        let request = try #require(practice.simulation.requests.matching(method, path: "/mfp/api/adapters/feed/getFeed").last)
+        #expect((method == "GET" ? request.query : request.text) == "params=%5B%22it%27s%22%2C2%2Cnull%5D")
+    }
+
+    @Test(arguments: [
+        (
+            #"{"isSuccessful": false, "statusCode": 500, "statusReason": "down", "errors": ["SOAP fault"]}"#,
+            Failure.Reason.serverError, true
+        ),
+        (#"{"isSuccessful": false, "statusCode": 404, "errors": ["no such thing"]}"#, .refused, false),
+        (#"{ "x": 1, "isSuccessful" : false }"#, .serverError, true),
+    ])
+    func `200 with isSuccessful false is the back end's failure`(
+        _ body: String, _ reason: Failure.Reason, _ again: Bool
+    ) async throws {
+        practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: body) })
+        try await practice.open { connection, _ in
+            var arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
+            let write = await failure { _ = try await practice.call(connection, arguments) }
+            #expect(write?.reason == reason)
+            #expect(write?.remedy == (again ? .unknownOutcome : .giveUp))
+            if body.contains("SOAP") { #expect(write?.message.contains("SOAP fault") == true) }
+            arguments["method"] = "GET"
+            let read = await failure { _ = try await practice.call(connection, arguments) }
+            #expect(read?.remedy == (again ? .retry(after: nil) : .giveUp))
+        }
+    }
+
+    @Test func `the word in a text is no failure`() async throws {
+        practice.runtime.addAdapter(
+            "feed",
+            .init { _ in .init(body: #"[{"id": 1, "note": "\"isSuccessful\": false"}, {"id": 2, "isSuccessful": false}]"#) })
+        let entries = try await practice.open { connection, _ in
+            try await AdapterSource(name: "feed", settings: Settings(["adapter": "feed", "id": "id"]), connection: connection)
+                .list(from: Standing()).listing.entries
+        }
+        #expect(entries.count == 2)
+    }
+
+    @Test func `a call whose outcome nobody knows is not repeated unless it bears repetition`() async throws {
+        practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
+        try await practice.open { connection, _ in
+            _ = try await practice.call(connection, ["adapter": "java"])
+            let start = practice.clock.now
+            let second = Attempt(number: 2, now: start, firstStarted: start, lastUncertain: start)
+            for (arguments, isHeld) in [
+                (["adapter": "java"], true), (["adapter": "java", "method": "PUT"], false),
+                (["adapter": "java", "repeatable": true], false),
+                (["adapter": "java", "method": "PUT", "repeatable": false], true),
+            ] as [(JSON.Object, Bool)] {
+                practice.simulation.faults.add(.resetAfter, path: "/mfp/api/adapters/java", times: nil)
+                let first = await failure { _ = try await practice.call(connection, arguments) }
+                #expect(first?.remedy == (isHeld ? .unknownOutcome : .retry(after: nil)))
+                practice.simulation.faults.removeAll()
+                let asked = practice.simulation.requests.count()
+                let again = await failure { _ = try await practice.call(connection, arguments, attempt: second) }
+                #expect(again?.remedy == (isHeld ? .hold : nil))
+                #expect((practice.simulation.requests.count() == asked) == isHeld)
+            }
+            // A person's retry counts from 1 again.
+            _ = try await practice.call(
+                connection, ["adapter": "java"], attempt: Attempt(number: 1, now: start, lastUncertain: start))
+        }
+    }
+
+    @Test func `a back-end service is below the prefix that the configuration names`() async throws {
+        practice.runtime.addService("resorts", .init { call in .init(body: "[]") })
+        try await practice.open(["service_prefix": "services"]) { connection, _ in
+            _ = try await practice.call(connection, ["service": "resorts", "path": "cities", "method": "GET"])
+        }
+        #expect(practice.simulation.requests.all.last?.path == "/mfp/api/services/resorts/cities")
+    }
+
+    @Test func `a source reads items, and its memory belongs to what is asked`() async throws {
+        practice.runtime.addAdapter(
+            "feed",
+            .init(scopes: ["orders"], isJavaScript: true) { call in
+                .init(
+                    body:
+                        #"{"isSuccessful": true, "resultSet": [{"ID": 7, "TITLE": "\#(call.arguments?.first?.dropFirst().dropLast() ?? "")", "N": 3}]}"#
+                )
+            })
+        try await practice.open { connection, _ in
+            var settings: JSON.Object = [
+                "adapter": "feed", "procedure": "getFeed", "params": ["tag"], "items": "resultSet", "id": "ID", "title": "TITLE",
+                "fields": ["n": ["path": "N", "type": "int"]], "query": ["key": "canary-in-query"],
+            ]
+            let source = try AdapterSource(name: "feed", settings: Settings(settings), connection: connection)
+            let listing = try await source.list(from: Standing()).listing
+            let task = try #require(try await source.details(of: ["7"], in: listing).snapshots["7"])
+            #expect(task.title == "tag")
+            #expect(task.className == "feed")
+            #expect(task.fields == ["n": 3])
+            #expect(source.scope.instance == connection.instance)
+            #expect(!source.scope.query.contains("canary"))
+            settings["params"] = ["other"]
+            #expect(try AdapterSource(name: "feed", settings: Settings(settings), connection: connection).scope != source.scope)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([:], "adapter"), (["adapter": "a", "service": "b"], "adapter"), (["adapter": "a/b"], "adapter"),
+            (["adapter": ".."], "adapter"),
+            (["adapter": "a", "procedure": "p/q"], "procedure"), (["adapter": "a", "procedure": "p", "path": "q"], "path"),
+            (["adapter": "a", "path": "b/../../c"], "path"), (["adapter": "a", "path": "b/%2e%2e/c"], "path"),
+            (["adapter": "a", "path": "b?c"], "path"),
+            (["adapter": "a", "params": [1]], "params"), (["adapter": "a", "procedure": "p", "params": "['x']"], "params"),
+            (["adapter": "a", "procedure": "p", "method": "PUT"], "method"),
+            (["adapter": "a", "method": "GET", "text": "x"], "text"),
+            (["adapter": "a", "json": [:], "text": "x"], "text"), (["adapter": "a", "data": "!"], "data"),
+            (["adapter": "a", "headers": ["Authorization": "x"]], "headers"), (["address": "ftp://x/"], "address"),
+        ] as [(JSON.Object, String)])
+    func `what cannot be asked is told by the name of the argument`(_ arguments: JSON.Object, _ setting: String) {
+        do throws(AdapterRequest.Problem) {
+            _ = try AdapterRequest(arguments, method: "POST")
+            Issue.record("this can be asked")
+        } catch {
+            #expect(error.setting == setting)
+        }
+    }
+}

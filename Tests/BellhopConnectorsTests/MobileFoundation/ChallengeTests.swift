@@ -1,0 +1,191 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct ChallengeTests {
+    let practice = MobileFoundationPractice()
+    private let orders: JSON.Object = ["adapter": "orders", "path": "list", "method": "GET"]
+
+    private func statuses() -> Int { practice.simulation.requests.count(path: "/mfp/api/adapters") }
+
+    @Test func `a resource that wants a token gets one, and the next request has it at once`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        try await practice.open { connection, _ in
+            for _ in 1...3 { _ = try await practice.call(connection, orders) }
+        }
+        #expect(statuses() == 4)
+        #expect(practice.runtime.counts.tokens == 1)
+        #expect(practice.events.summary == ["login_event ok"])
+        let token = try #require(practice.simulation.requests.matching("POST", path: "/mfp/api/az/v1/token").first)
+        #expect(token.text == "grant_type=client_credentials&scope=RegisteredClient")
+    }
+
+    @Test func `scopes that are not enough are learnt from the challenge and asked for`() async throws {
+        practice.runtime.addAdapter("orders", .init(scopes: ["orders", "write"]) { _ in .init(body: "[]") })
+        practice.runtime.addAdapter("other", .init { _ in .init(body: "[]") })
+        try await practice.open { connection, _ in
+            for _ in 1...2 { _ = try await practice.call(connection, orders) }
+            _ = try await practice.call(connection, ["adapter": "other", "method": "GET"])
+        }
+        #expect(
+            practice.simulation.requests.matching(path: "/mfp/api/az").map(\.text) == [
+                "grant_type=client_credentials&scope=RegisteredClient",
+                "grant_type=client_credentials&scope=RegisteredClient%20orders%20write",
+            ])
+        #expect(practice.runtime.counts.calls == 3)
+    }
+
+    @Test func `scopes that the settings name are asked for from the start`() async throws {
+        practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
+        var arguments = orders
+        arguments["scope"] = "orders"
+        try await practice.open { connection, _ in _ = try await practice.call(connection, arguments) }
+        #expect(statuses() == 1)
+    }
+
+    @Test func `a token that is not valid any more is replaced, and the request replayed once`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        try await practice.open { connection, _ in
+            _ = try await practice.call(connection, orders)
+            practice.runtime.revokeTokens()
+            _ = try await practice.call(connection, orders)
+        }
+        #expect(statuses() == 4)
+        #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
+    }
+
+    @Test func `tokens that are never valid are no loop`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        practice.runtime.setLifetime(0)
+        let failure = await failure {
+            try await practice.open { connection, _ in _ = try await practice.call(connection, orders) }
+        }
+        #expect(failure?.reason == .unauthenticated)
+        #expect(statuses() == 3)
+    }
+
+    @Test func `a token is replaced before it ends`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        try await practice.open { connection, _ in
+            _ = try await practice.call(connection, orders)
+            await practice.clock.advance(by: .seconds(3539))
+            _ = try await practice.call(connection, orders)
+            #expect(practice.runtime.counts.tokens == 1)
+            await practice.clock.advance(by: .seconds(1))
+            _ = try await practice.call(connection, orders)
+        }
+        #expect(practice.runtime.counts.tokens == 2)
+        #expect(practice.events.summary == ["login_event ok"])
+    }
+
+    @Test func `a refusal without a challenge is one, and so is a scope that the client may not have`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(403, body: "{}") })
+        practice.runtime.addAdapter("secret", .init(scopes: ["admin"]) { _ in .init(body: "[]") })
+        try await practice.open { connection, _ in
+            let refusal = await failure { _ = try await practice.call(connection, orders) }
+            #expect(refusal?.reason == .forbidden)
+            #expect(refusal?.remedy == .giveUp)
+            let scope = await failure { _ = try await practice.call(connection, ["adapter": "secret", "method": "GET"]) }
+            #expect(scope?.reason == .forbidden)
+            #expect(scope?.message.contains("RegisteredClient admin") == true)
+        }
+    }
+
+    @Test func `a wrong secret is tried once, also after a restart`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        let name = try await practice.simulation.serve { address in
+            for _ in 1...2 {
+                try await practice.open(at: address, secret: "wrong") { connection, _ in
+                    for _ in 1...2 {
+                        let met = await failure { _ = try await practice.call(connection, orders) }
+                        #expect(met?.reason == .unauthenticated)
+                        #expect(met?.remedy == .pauseConnection)
+                    }
+                }
+            }
+            #expect(practice.runtime.counts.refusedClients == 1)
+            #expect(practice.events.summary == ["login_event failed"])
+            return try await practice.open(at: address) { connection, _ in try await connection.verifyLogin() }
+        }
+        #expect(name == "bellhop")
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `many who want the same token ask for it once`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        try await practice.open { connection, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 1...8 { group.addTask { _ = try await practice.call(connection, orders) } }
+                try await group.waitForAll()
+            }
+        }
+        #expect(practice.runtime.counts.tokens == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `a resource outside gets a token only when it asks for one`(_ challenges: Bool) async throws {
+        practice.runtime.setExternal("[]", challenges: challenges)
+        try await practice.open { connection, address in
+            _ = try await practice.call(
+                connection, ["address": .string(address + "/external/x?y=1"), "method": "GET", "query": ["z": 2]])
+        }
+        let requests = practice.simulation.requests.matching(path: "/external")
+        #expect(requests.map { $0.header("Authorization") != nil } == (challenges ? [false, true] : [false]))
+        #expect(requests.first?.query == "y=1&z=2")
+    }
+
+    @Test func `a server outside that the connection does not list is sent nothing`() async throws {
+        try await practice.open { connection, _ in
+            let failure = await failure {
+                _ = try await practice.call(connection, ["address": "https://elsewhere.example.com/x", "method": "GET"])
+            }
+            #expect(failure?.reason == .badArguments)
+        }
+        #expect(practice.simulation.requests.count() == 0)
+    }
+
+    @Test(
+        arguments: [
+            (401, "Bearer", BearerChallenge.token), (401, "bearer realm=\"x\"", .token),
+            (401, "Bearer error=\"invalid_token\"", .invalidToken),
+            (401, "Basic realm=\"a, Bearer b\", Bearer error=invalid_token", .invalidToken),
+            (
+                403, "Bearer error=\"insufficient_scope\", scope=\"RegisteredClient scopeA\"",
+                .scopes(["RegisteredClient", "scopeA"])
+            ),
+            (403, "Bearer scope=\"a\\\"b\" , error=\"insufficient_scope\"", .scopes(["a\"b"])),
+            (403, "Bearer error=\"insufficient_scope\"", nil),
+            (403, "Bearer", nil), (401, "Basic realm=\"x\"", nil), (401, "Bearerish", nil), (200, "Bearer", nil),
+        ] as [(Int, String, BearerChallenge?)])
+    func `challenges are read as they are written`(_ status: Int, _ field: String, _ expected: BearerChallenge?) {
+        #expect(BearerChallenge(HTTPResponse(status: status, headers: ["WWW-Authenticate": field])) == expected)
+    }
+
+    @Test func `no secret is in any failure, event or note, whatever the server says`() async throws {
+        let paths = ["/mfp/api/az", "/mfp/api/adapters"]
+        for path in paths {
+            for status in [200, 400, 401, 403, 500] {
+                let practice = MobileFoundationPractice()
+                practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
+                try await practice.open { connection, _ in
+                    _ = try await practice.call(connection, orders)
+                    let basic = String(Base64.basic(username: "bellhop", password: MobileFoundationPractice.secret).dropFirst(6))
+                    let secrets = practice.runtime.tokens + [MobileFoundationPractice.secret, basic]
+                    let body = #"{"isSuccessful": false, "errors": ["\#(secrets.joined(separator: "\", \""))"]}"#
+                    practice.simulation.faults.add(.status(status, body: body), path: path, times: nil)
+                    if path == paths[0] { await practice.clock.advance(by: .seconds(4000)) }
+                    let failure = await failure { _ = try await practice.call(connection, orders) }
+                    #expect(failure != nil)
+                    for text in [
+                        "\(failure, default: "")", "\(practice.events.events)", "\(practice.notebook.all)", "\(connection)",
+                    ] {
+                        for secret in practice.runtime.tokens + secrets { #expect(!text.contains(secret), "\(path) \(status)") }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+
+@testable import BellhopConnectors
+
+/// A Mobile Foundation runtime with a confidential client, on the network; time stands still.
+struct MobileFoundationPractice {
+    static let secret = "s3cret & more"
+    let clock = TestClock()
+    let simulation: Simulation
+    let notebook = MemoryNotebook()
+    let events = EventLog()
+
+    var runtime: SimulatedMobileFoundation { simulation.mobileFoundation }
+
+    init() {
+        let clock = clock
+        simulation = Simulation { clock.now.microseconds }
+        runtime.addClient("bellhop", secret: Self.secret, scopes: ["orders", "write"])
+    }
+
+    func open<Value: Sendable>(
+        secret: String = MobileFoundationPractice.secret, _ more: JSON.Object = [:],
+        _ body: (MobileFoundationConnection, String) async throws -> Value
+    ) async throws -> Value {
+        try await simulation.serve { try await open(at: $0, secret: secret, more, body) }
+    }
+
+    /// The same at a server that runs already.
+    func open<Value: Sendable>(
+        at address: String, secret: String = MobileFoundationPractice.secret, _ more: JSON.Object = [:],
+        _ body: (MobileFoundationConnection, String) async throws -> Value
+    ) async throws -> Value {
+        var values: JSON.Object = [
+            "address": .string(address), "client_id": "bellhop", "client_secret": .string(secret),
+            "external": .array([.string(address)]),
+        ]
+        for (name, value) in more { values[name] = value }
+        let environment = ConnectorEnvironment(
+            clock: clock, events: events, notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in },
+            random: { 42 })
+        let connection = try MobileFoundationConnection(name: "mfp", settings: Settings(values), environment: environment)
+        do {
+            let value = try await body(connection, address)
+            try await connection.shutdown()
+            return value
+        } catch {
+            try await connection.shutdown()
+            throw error
+        }
+    }
+
+    func call(
+        _ connection: MobileFoundationConnection, _ arguments: JSON.Object, attempt: Attempt? = nil
+    ) async throws -> Receipt {
+        let delivery = Delivery(
+            id: .init(occasion: Occasion.ID("event/1"), rule: "call", step: StepPath(index: 0), receiver: "mfp"), revision: "1",
+            action: "adapter", arguments: .values(arguments), task: nil, lane: "call", createdAt: clock.now)
+        return try await AdapterAction(connection: connection).perform(
+            delivery, attempt: attempt ?? Attempt(number: 1, now: clock.now))
+    }
+}
