@@ -20,6 +20,9 @@ public protocol Connection: Sendable {
     /// Looks at everything that `bellhop doctor` asks about, from the name of the host to each right that is needed; writes nothing.
     func examine(_ needs: ConnectionNeeds) async -> [Finding]
 
+    /// The origin of the addresses that its login goes to; nil where it has none.
+    var origin: String? { get }
+
     /// Closes what is open and waits for it; must be called once.
     func shutdown() async throws
 }
@@ -28,6 +31,8 @@ extension Connection {
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? { nil }
 
     public var oauth: OAuthClient? { nil }
+
+    public var origin: String? { nil }
 
     public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         [Finding("connection", .unknown, "connections of this kind cannot be looked at yet")]

@@ -10,6 +10,8 @@ public struct ConnectorEnvironment: Sendable {
     public var login: @Sendable (_ connection: String) async throws -> (username: String, password: String)?
     /// What tells one storing of a connection's login from the next, even of the same password; nil where nothing does.
     public var loginMark: @Sendable (_ connection: String) async throws -> String?
+    /// Whom a connection's stored login was typed for: the origin of their addresses; nil where that is not known.
+    public var loginPlace: @Sendable (_ connection: String) async throws -> String?
     /// Where tokens are kept between runs.
     public var tokens: any TokenKeeper
     /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current one.
@@ -24,6 +26,7 @@ public struct ConnectorEnvironment: Sendable {
         clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         login: @escaping @Sendable (_ connection: String) async throws -> (username: String, password: String)?,
         loginMark: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
+        loginPlace: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         tokens: any TokenKeeper = NoTokenKeeper(), baseFolder: String, output: @escaping LogSink,
         logRotation: LogRotation = LogRotation(),
         random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
@@ -33,11 +36,24 @@ public struct ConnectorEnvironment: Sendable {
         self.notebook = notebook
         self.login = login
         self.loginMark = loginMark
+        self.loginPlace = loginPlace
         self.tokens = tokens
         self.baseFolder = baseFolder
         self.output = output
         self.logRotation = logRotation
         self.random = random
+    }
+
+    /// The login that the keychain holds for a connection that leads here. A password goes to whom it was typed for, and nobody else.
+    func login(of connection: String, at origin: String) async throws -> (username: String, password: String)? {
+        guard let login = try await login(connection) else { return nil }
+        if let place = try await loginPlace(connection), place != origin {
+            throw Failure(
+                .unauthenticated, .pauseConnection,
+                "The login stored for \(connection) is for \(place), and the connection leads to \(origin): "
+                    + "run `bellhop login \(connection)` to store one for it.")
+        }
+        return login
     }
 
     /// A path of bellhop.yaml as this process reaches it.

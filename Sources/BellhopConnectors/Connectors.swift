@@ -86,6 +86,9 @@ public struct Connectors: Sendable {
         return try await connection.verifyLogin()
     }
 
+    /// The origin of the addresses that a connection's login goes to; nil where it has none.
+    public func origin(connection: String) -> String? { connections[connection]?.origin }
+
     /// What gets a connection's tokens; nil where it does not log in by OAuth.
     public func oauth(connection: String) -> OAuthClient? { connections[connection]?.oauth }
 

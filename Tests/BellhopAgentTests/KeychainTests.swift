@@ -15,11 +15,12 @@ import Testing
         #expect(try folder.mode("deep/keychain.json") == 0o600)
     }
 
-    @Test func `a login keeps the mark of its storing, and one without is read too`() throws {
+    @Test func `a login keeps the mark of its storing and whom it is for, and one without is read too`() throws {
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/keychain.json")
-        try keychain.setLogin("snow", to: .init(username: "ada", password: "p", nonce: "7f"))
-        #expect(try keychain.login("snow") == .init(username: "ada", password: "p", nonce: "7f"))
+        try keychain.setLogin("snow", to: .init(username: "ada", password: "p", nonce: "7f", place: "https://acme.example"))
+        #expect(
+            try keychain.login("snow") == .init(username: "ada", password: "p", nonce: "7f", place: "https://acme.example"))
         let older = #"{"version":1,"logins":{"snow":{"username":"ada","password":"p"}}}"#
         let path = try folder.write("older.json", older, mode: 0o600)
         #expect(try Keychain(path: path).login("snow") == .init(username: "ada", password: "p"))

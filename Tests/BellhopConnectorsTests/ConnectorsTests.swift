@@ -39,6 +39,27 @@ struct ConnectorsTests {
         #expect(error?.message.contains("services") == false)
     }
 
+    @Test func `a stored login goes to whom it was typed for, and to nobody else`() async throws {
+        for (place, isRight) in [("http://127.0.0.1:1", true), ("https://acme.service-now.com", false)] {
+            var environment = ConnectorEnvironment.sample(login: ("ada", "hunter2"))
+            environment.loginPlace = { _ in place }
+            for kind in ["servicenow", "eto"] {
+                let address = kind == "eto" ? "address" : "instance"
+                let settings = Settings([address: "http://127.0.0.1:1", "auth": ["keychain": true]])
+                do throws(ConnectorErrors) {
+                    let connectors = try await Connectors(
+                        connections: [("snow", kind, settings)], sources: [], environment: environment)
+                    #expect(isRight && connectors.origin(connection: "snow") == place)
+                    await connectors.shutdown()
+                } catch {
+                    #expect(!isRight && error.all.map(\.setting) == ["auth.keychain"])
+                    #expect(error.message.contains(place) && error.message.contains("bellhop login snow"))
+                    #expect(!error.message.contains("hunter2"))
+                }
+            }
+        }
+    }
+
     @Test func `each delivery finds who performs it`() async throws {
         let connectors = try await Connectors(
             connections: [

@@ -150,7 +150,9 @@ public struct Assembly: Sendable {
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook,
             login: { connection in try login(connection).map { ($0.username, $0.password) } },
-            loginMark: { connection in try login(connection)?.nonce }, tokens: tokens, baseFolder: configuration.folder,
+            loginMark: { connection in try login(connection)?.nonce },
+            loginPlace: { connection in hasPlaceholders ? nil : try login(connection)?.place }, tokens: tokens,
+            baseFolder: configuration.folder,
             output: output)
         do throws(ConnectorErrors) {
             connectors = try await Connectors(

@@ -9,11 +9,14 @@ public struct Keychain: Sendable {
         public var password: String
         /// Another for each time that a login is stored, so that a password that was refused is tried again once it is stored again.
         public var nonce: String?
+        /// Whom it was typed for: the origin of their addresses. It is sent nowhere else.
+        public var place: String?
 
-        public init(username: String, password: String, nonce: String? = nil) {
+        public init(username: String, password: String, nonce: String? = nil, place: String? = nil) {
             self.username = username
             self.password = password
             self.nonce = nonce
+            self.place = place
         }
     }
 
@@ -43,13 +46,14 @@ public struct Keychain: Sendable {
         guard let login = try contents()["logins"]?[connection], let username = login["username"]?.asString,
             let password = login["password"]?.asString
         else { return nil }
-        return Login(username: username, password: password, nonce: login["nonce"]?.asString)
+        return Login(username: username, password: password, nonce: login["nonce"]?.asString, place: login["place"]?.asString)
     }
 
     public func setLogin(_ connection: String, to login: Login?) throws(SecretError) {
         let value = login.map { login in
             var members: JSON.Object = ["username": .string(login.username), "password": .string(login.password)]
             members["nonce"] = login.nonce.map(JSON.string)
+            members["place"] = login.place.map(JSON.string)
             return JSON.object(members)
         }
         try change { $0["logins"] = Self.setting($0["logins"], connection, value) }

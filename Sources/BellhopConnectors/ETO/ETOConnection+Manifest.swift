@@ -48,17 +48,18 @@ extension ETOConnection {
             guard auth?.boolean("keychain") ?? true else {
                 throw ConnectorError(connection: name, setting: "auth", "Choose one of basic and keychain.")
             }
-            let stored = try await Self.stored(name, environment)
-            let (login, mark) = (environment.login, environment.loginMark)
+            let origin = try Self.base(settings.text("address") ?? Self.address, connection: name).origin
+            let stored = try await Self.stored(name, at: origin, environment)
             try self.init(
                 name: name, settings: settings, username: stored.username,
                 credentials: {
-                    guard let login = try await login(name) else {
+                    guard let login = try await environment.login(of: name, at: origin) else {
                         throw Failure(
                             .unauthenticated, .pauseConnection,
                             "The keychain holds no login for \(name) any more: run `bellhop login \(name)`.")
                     }
-                    return Credentials(username: login.username, password: login.password, mark: try await mark(name) ?? "")
+                    return Credentials(
+                        username: login.username, password: login.password, mark: try await environment.loginMark(name) ?? "")
                 }, environment: environment)
             return
         }
@@ -74,11 +75,11 @@ extension ETOConnection {
     }
 
     private static func stored(
-        _ name: String, _ environment: ConnectorEnvironment
+        _ name: String, at origin: String, _ environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> (username: String, password: String) {
         let stored: (username: String, password: String)?
         do {
-            stored = try await environment.login(name)
+            stored = try await environment.login(of: name, at: origin)
         } catch {
             let message = (error as? Failure)?.message ?? "The keychain cannot be read: \(error)"
             throw ConnectorError(connection: name, setting: "auth.keychain", message)

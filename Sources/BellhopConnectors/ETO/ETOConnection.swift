@@ -63,6 +63,8 @@ public struct ETOConnection: Connection {
         kind == TouchPointsSource.manifest.kind ? try TouchPointsSource(name: name, settings: settings, connection: self) : nil
     }
 
+    public var origin: String? { session.base.origin }
+
     public func action(_ kind: String) -> (any Action)? {
         kind == TouchPointAction.manifest.kind ? TouchPointAction(connection: self) : nil
     }
@@ -71,7 +73,7 @@ public struct ETOConnection: Connection {
 
     static let address = "https://services.etosoftware.com"
 
-    private static func base(_ text: String, connection: String) throws(ConnectorError) -> HTTPAddress {
+    static func base(_ text: String, connection: String) throws(ConnectorError) -> HTTPAddress {
         let address: HTTPAddress
         do throws(HTTPAddress.Problem) {
             address = try HTTPAddress(ASCII.trimmed(text))

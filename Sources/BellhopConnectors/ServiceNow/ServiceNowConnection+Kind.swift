@@ -17,10 +17,10 @@ extension ServiceNowConnection {
         guard auth?.boolean("keychain") == true else {
             return try ServiceNowConnection(name: name, settings: settings, in: environment)
         }
-        let (login, mark) = (environment.login, environment.loginMark)
+        let origin = try Self.base(settings.text("instance") ?? "", connection: name).origin
         let stored: (username: String, password: String)?
         do {
-            stored = try await login(name)
+            stored = try await environment.login(of: name, at: origin)
         } catch {
             let message = (error as? Failure)?.message ?? "The keychain cannot be read: \(error)"
             throw ConnectorError(connection: name, setting: "auth.keychain", message)
@@ -34,12 +34,13 @@ extension ServiceNowConnection {
         return try ServiceNowConnection(
             name: name, settings: settings, username: stored.username,
             credentials: {
-                guard let login = try await login(name) else {
+                guard let login = try await environment.login(of: name, at: origin) else {
                     throw Failure(
                         .unauthenticated, .pauseConnection,
                         "The keychain holds no login for \(name) any more: run `bellhop login \(name)`.")
                 }
-                return Credentials(username: login.username, password: login.password, mark: try await mark(name) ?? "")
+                return Credentials(
+                    username: login.username, password: login.password, mark: try await environment.loginMark(name) ?? "")
             }, in: environment)
     }
 

@@ -94,6 +94,8 @@ public struct ServiceNowConnection: Connection {
     /// Tries to log in, also with a password that was refused before, and says who the instance takes us for.
     public func verifyUser() async throws(Failure) -> ServiceNowUser { try await reading.verify() }
 
+    public var origin: String? { instance }
+
     public func verifyLogin() async throws(Failure) -> String {
         let user = try await verifyUser()
         return user.name.isEmpty || user.name == user.username ? user.username : "\(user.name) (\(user.username))"

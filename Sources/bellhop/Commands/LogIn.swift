@@ -53,15 +53,22 @@ struct LogIn: AsyncParsableCommand {
         else { throw Trouble(.usage, "No user name or no password was given, so nothing was stored.") }
         try await eto?.choose((user, password), folder: configuration.folder)
         configuration = configuration.with(eto?.entry)
-        let name = try await attempt((user, password), configuration, notebook: Deaf())
+        let (name, place) = try await attempt((user, password), configuration, notebook: Deaf())
         let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
+        var before: Keychain.Login?
         do throws(SecretError) {
-            try config.keychain.setLogin(connection, to: Keychain.Login(username: user, password: password, nonce: nonce))
+            before = try config.keychain.login(connection)
+            try config.keychain.setLogin(
+                connection, to: Keychain.Login(username: user, password: password, nonce: nonce, place: place))
             try config.keychain.setTokens(connection, to: nil)
         } catch {
             throw Trouble(error)
         }
         Console.note("Logged in as \(name.singleLine); stored in \(config.keychain.path).")
+        if let before, before.username != user || before.place != place {
+            let whose = before.place.map { "\(before.username) at \($0)" } ?? before.username
+            Console.note("It takes the place of the login of \(whose.singleLine).")
+        }
         eto?.report()
     }
 
@@ -82,7 +89,7 @@ struct LogIn: AsyncParsableCommand {
         }
         let name: String
         do throws(Trouble) {
-            name = try await attempt(nil, configuration, notebook: store ?? Deaf())
+            name = try await attempt(nil, configuration, notebook: store ?? Deaf()).name
         } catch {
             try await close(store)
             throw error
@@ -108,12 +115,12 @@ struct LogIn: AsyncParsableCommand {
     /// Tries a login that is not stored yet, or the one of the configuration. The name of the user.
     private func attempt(
         _ login: (username: String, password: String)?, _ configuration: Configuration, notebook: any Notebook
-    ) async throws(Trouble) -> String {
+    ) async throws(Trouble) -> (name: String, place: String?) {
         let connectors = try await connectors(configuration, notebook: notebook, login: login, tokens: config.keychain)
         do throws(Failure) {
             let name = try await connectors.verifyLogin(connection: connection)
             await connectors.shutdown()
-            return name
+            return (name, connectors.origin(connection: connection))
         } catch {
             await connectors.shutdown()
             throw Trouble(error)

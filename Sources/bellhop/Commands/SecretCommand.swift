@@ -28,8 +28,12 @@ struct SecretCommand: AsyncParsableCommand {
             guard let value = Console.askSecret("Value of \(name): "), !value.isEmpty else {
                 throw Trouble(.usage, "Nothing was given, so nothing was stored.")
             }
-            try SecretCommand.change { () throws(SecretError) in try config.keychain.setSecret(name, to: value) }
-            Console.note("Stored in \(config.keychain.path).")
+            let isThere = try SecretCommand.change { () throws(SecretError) in
+                let isThere = try config.keychain.secret(name) != nil
+                try config.keychain.setSecret(name, to: value)
+                return isThere
+            }
+            Console.note("Stored in \(config.keychain.path)\(isThere ? ", in the place of what was there" : "").")
         }
     }
 
