@@ -66,7 +66,7 @@ actor ETOSession {
 
     /// Does what is asked, in the program it needs, logging in before or in between where needed.
     func send(_ call: ETOCall) async throws(Failure) -> ETOReply {
-        try await inTurn { () async throws(Failure) in
+        try await gate.inTurn { () async throws(Failure) in
             try self.pauses.check(call.target, at: self.clock.now)
             do throws(Failure) {
                 let reply = try await self.ask(call)
@@ -85,7 +85,7 @@ actor ETOSession {
     func programID(of program: ETOProgram?) async throws(Failure) -> Int64? {
         guard let program = program ?? wanted.program else { return nil }
         if case .id(let number) = program { return number }
-        return try await inTurn { () async throws(Failure) in
+        return try await gate.inTurn { () async throws(Failure) in
             if self.login == nil { try await self.logIn(force: false) }
             try await self.enter(program)
             return self.login?.program
@@ -94,7 +94,7 @@ actor ETOSession {
 
     /// Logs in anew, even with a password that was refused before: somebody asked for it. Says who we are, and where.
     func verify() async throws(Failure) -> String {
-        try await inTurn { () async throws(Failure) in
+        try await gate.inTurn { () async throws(Failure) in
             self.pauses.endAll()
             let login = try await self.logIn(force: true)
             try await self.enter(self.wanted.program)
@@ -104,7 +104,7 @@ actor ETOSession {
 
     /// The enterprises of the account, for a person to choose one.
     func enterprises() async throws(Failure) -> [ETOChoice] {
-        try await inTurn { () async throws(Failure) in
+        try await gate.inTurn { () async throws(Failure) in
             let ticket = try await self.chain.authenticate(try await self.current())
             self.visitor = ticket
             return try await self.chain.enterprises(ticket)
@@ -113,20 +113,10 @@ actor ETOSession {
 
     /// The sites of one of ``enterprises()``.
     func sites(of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] {
-        try await inTurn { () async throws(Failure) in
+        try await gate.inTurn { () async throws(Failure) in
             guard let ticket = self.visitor else { preconditionFailure("enterprises come before their sites") }
             return try await self.chain.sites(ticket, of: enterprise)
         }
-    }
-
-    private func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
-        do {
-            try await gate.enter()
-        } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The request was called off before it was sent.")
-        }
-        defer { gate.leave() }
-        return try await work()
     }
 
     // MARK: Asking
@@ -240,14 +230,14 @@ actor ETOSession {
             loginsFailed = logins
             await events.loginEnded("services", logins, ok: false, reason: error.message, at: clock.now)
             if error.reason == .unauthenticated, error.remedy == .pauseConnection {
-                try await note { try await memory.remember(error.message, of: credentials) }
+                try await RefusalMemory.noting { try await memory.remember(error.message, of: credentials) }
             }
             throw error
         }
         login = new
         pauses.end(ETOPauses.login)
         await events.loginEnded("services", logins, ok: true, reason: "", at: clock.now)
-        try await note { try await memory.forget() }
+        try await RefusalMemory.noting { try await memory.forget() }
         return new
     }
 
@@ -281,16 +271,6 @@ actor ETOSession {
     }
 
     private func checkRefusals(of credentials: Credentials) async throws(Failure) {
-        var refusal: RefusalMemory.Refusal?
-        try await note { refusal = try await memory.refusal(of: credentials) }
-        if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
-    }
-
-    private func note(_ work: () async throws -> Void) async throws(Failure) {
-        do {
-            try await work()
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
-        }
+        try await memory.check(credentials)
     }
 }

@@ -15,5 +15,8 @@ public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDe
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["username": username]) }
 
+    /// The forms in which they must be read nowhere.
+    var secrets: [String] { [password, authorization, String(authorization.dropFirst("Basic ".count))] }
+
     var authorization: String { Base64.basic(username: username, password: password) }
 }

@@ -1,3 +1,4 @@
+import BellhopCore
 import Synchronization
 
 /// Lets one through at a time, in the order of coming. Who is cancelled while waiting leaves the queue.
@@ -54,5 +55,18 @@ final class FIFOGate: Sendable {
             }
             return state.waiting.removeFirst().continuation
         }?.resume(returning: true)
+    }
+}
+
+extension FIFOGate {
+    /// Does one thing when its turn has come.
+    func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
+        do {
+            try await enter()
+        } catch {
+            throw Failure(.interrupted, .retry(after: nil), "The request was called off before it was sent.")
+        }
+        defer { leave() }
+        return try await work()
     }
 }

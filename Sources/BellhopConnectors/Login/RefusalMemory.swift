@@ -53,6 +53,22 @@ final class RefusalMemory: Sendable {
         return known
     }
 
+    /// Throws where exactly these credentials were refused before.
+    func check(_ credentials: Credentials) async throws(Failure) {
+        var refusal: Refusal?
+        try await Self.noting { refusal = try await self.refusal(of: credentials) }
+        if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
+    }
+
+    /// Reads or keeps what is known of logins; a notebook that fails is a failure of the login that needs it.
+    static func noting(_ work: () async throws -> Void) async throws(Failure) {
+        do {
+            try await work()
+        } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
+        }
+    }
+
     func remember(_ message: String, of credentials: Credentials) async throws {
         let salt = String(salt(), radix: 16)
         let refusal = Refusal(salt: salt, hash: Self.hash(credentials, salt: salt), message: message)

@@ -78,14 +78,16 @@ actor ClientTokens {
             if isNews {
                 isNews = false
                 await events.loginEnded("tokens", number, ok: true, reason: "", at: clock.now)
-                try await note { try await memory.forget() }
+                try await RefusalMemory.noting { try await memory.forget() }
             }
             return token
         } catch {
             guard tokens[key] == nil else { throw error }  // the login went well; the notebook did not
             isNews = true
             await events.loginEnded("tokens", number, ok: false, reason: error.message, at: clock.now)
-            if error.reason == .unauthenticated { try await note { try await memory.remember(error.message, of: credentials) } }
+            if error.reason == .unauthenticated {
+                try await RefusalMemory.noting { try await memory.remember(error.message, of: credentials) }
+            }
             throw error
         }
     }
@@ -132,25 +134,13 @@ actor ClientTokens {
         default:
             let answer = ReceiverAnswer(
                 receiver: address.place,
-                secrets: [
-                    credentials.password, credentials.authorization, String(credentials.authorization.dropFirst("Basic ".count)),
-                ] + texts)
+                secrets: credentials.secrets + texts)
             return answer.failure(of: response, expecting: .success, at: clock.now)
                 ?? Failure(.unexpectedPage, .retry(after: nil), "\(address.place) answered with a page instead of a token.")
         }
     }
 
     private func checkRefusals() async throws(Failure) {
-        var refusal: RefusalMemory.Refusal?
-        try await note { refusal = try await memory.refusal(of: credentials) }
-        if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
-    }
-
-    private func note(_ work: () async throws -> Void) async throws(Failure) {
-        do {
-            try await work()
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
-        }
+        try await memory.check(credentials)
     }
 }

@@ -61,7 +61,7 @@ public struct MobileFoundationConnection: Connection {
                 connection: name, instance: instance, user: client, usesKeychain: false, sink: environment.events),
             clock: environment.clock)
         secrets =
-            [secret, credentials.authorization, String(credentials.authorization.dropFirst("Basic ".count))]
+            credentials.secrets
             + configuration.headers.fields.map(\.value)
         self.name = name
         self.base = base

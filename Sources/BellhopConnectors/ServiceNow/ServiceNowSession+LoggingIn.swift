@@ -26,7 +26,7 @@ extension ServiceNowSession {
                 self.user = user
                 token = pass.token
                 await events.loginEnded(name, logins, ok: true, reason: "", at: clock.now)
-                try await note { try await memory.forget() }
+                try await RefusalMemory.noting { try await memory.forget() }
                 return user
             } catch {
                 guard user == nil else { throw error }  // the login went well; the notebook did not
@@ -41,7 +41,7 @@ extension ServiceNowSession {
                 await events.loginEnded(name, logins, ok: false, reason: error.message, at: clock.now)
                 // A token is no password: nobody is locked out by trying another one later.
                 if login.oauth == nil, error.reason == .unauthenticated || error.reason == .mfaRequired {
-                    try await note { try await memory.remember(error.message, of: pass.credentials) }
+                    try await RefusalMemory.noting { try await memory.remember(error.message, of: pass.credentials) }
                 }
                 throw error
             }
@@ -113,27 +113,17 @@ extension ServiceNowSession {
             }
         case .standIn:
             var known: String?
-            try await note { known = try await users.username() }
+            try await RefusalMemory.noting { known = try await users.username() }
             if let known, !ASCII.equalIgnoringCase(username, known) {
                 throw login.stranger(at: base.place, is: username, instead: known)
             }
-            if known == nil { try await note { try await users.remember(username) } }
+            if known == nil { try await RefusalMemory.noting { try await users.remember(username) } }
         }
         await login.oauth?.note(user: username)
     }
 
     private func checkRefusals(of credentials: Credentials) async throws(Failure) {
         guard login.oauth == nil else { return }
-        var refusal: RefusalMemory.Refusal?
-        try await note { refusal = try await memory.refusal(of: credentials) }
-        if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
-    }
-
-    private func note(_ work: () async throws -> Void) async throws(Failure) {
-        do {
-            try await work()
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
-        }
+        try await memory.check(credentials)
     }
 }

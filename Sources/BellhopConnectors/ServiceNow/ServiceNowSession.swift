@@ -46,7 +46,7 @@ actor ServiceNowSession {
 
     /// Does what is asked, logging in before or in between where needed: one new login and one replay at most.
     func send(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
-        try await inTurn { () async throws(Failure) in
+        try await gate.inTurn { () async throws(Failure) in
             if self.user == nil { try await self.logIn(force: false) } else { await self.renewToken() }
             return try await self.ask(call)
         }
@@ -54,19 +54,9 @@ actor ServiceNowSession {
 
     /// Logs in anew, even with credentials that were refused before: somebody asked for it.
     func verify() async throws(Failure) -> ServiceNowUser {
-        try await inTurn { () async throws(Failure) in
+        try await gate.inTurn { () async throws(Failure) in
             try await self.logIn(force: true)
         }
-    }
-
-    private func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
-        do {
-            try await gate.enter()
-        } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The request was called off before it was sent.")
-        }
-        defer { gate.leave() }
-        return try await work()
     }
 
     private func ask(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {

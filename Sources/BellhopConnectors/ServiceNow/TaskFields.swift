@@ -2,6 +2,22 @@ import BellhopCore
 
 /// The fields of tasks, with what they hold: the built-in list, and reading them from bellhop.yaml.
 enum TaskFields {
+    /// What bellhop.yaml may say of the tasks of any source of an instance.
+    static let settings = [
+        Setting(
+            "fields", .list(.either([.text, .map(.text)])),
+            "The fields of each task; a field of another record with a name of its own: {caller_name: caller_id.name}."),
+        Setting(
+            "display", .oneOf(["values", "labels", "both"]), default: "values",
+            "Whether fields come as the database has them, as people read them, or both."),
+        Setting(
+            "journal", .list(.oneOf(["comments", "work_notes"])),
+            "The journals whose entries are told as `task_commented`."),
+        Setting(
+            "initial", .oneOf(["baseline", "emit"]), default: "baseline",
+            "Whether the first poll is only remembered, or emits a task_created for each task."),
+    ]
+
     /// What a source declares unless it says otherwise.
     static let standard = [
         "number", "short_description", "sys_class_name", "priority", "urgency", "impact", "state", "active", "assigned_to",

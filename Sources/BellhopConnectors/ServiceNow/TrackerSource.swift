@@ -126,19 +126,7 @@ extension TrackerSource {
     public static let manifest = SourceManifest(
         kind: "tracker", summary: "The active tasks assigned to the connection's user, by the Task Tracker API.",
         connections: ["servicenow"],
-        settings: [
-            Setting(
-                "fields", .list(.either([.text, .map(.text)])),
-                "The fields of each task; a field of another record with a name of its own: {caller_name: caller_id.name}."),
-            Setting(
-                "display", .oneOf(["values", "labels", "both"]), default: "values",
-                "Whether fields come as the database has them, as people read them, or both."),
-            Setting(
-                "journal", .list(.oneOf(["comments", "work_notes"])),
-                "The journals whose entries are told as `task_commented`."),
-            Setting(
-                "initial", .oneOf(["baseline", "emit"]), default: "baseline",
-                "Whether the first poll is only remembered, or emits a task_created for each task."),
+        settings: TaskFields.settings + [
             Setting(
                 "refresh", .duration,
                 "How old what is known of a task may become before it is read again; by default each poll for up to 200 tasks."),

@@ -7,19 +7,7 @@ extension TableSource {
         connections: ["servicenow"],
         settings: [
             Setting("table", .text, required: true, "The table's name, such as `incident`.")
-        ] + TableQuestion.settings + [
-            Setting(
-                "fields", .list(.either([.text, .map(.text)])),
-                "The fields of each task; a field of another record with a name of its own: {caller_name: caller_id.name}."),
-            Setting(
-                "display", .oneOf(["values", "labels", "both"]), default: "values",
-                "Whether fields come as the database has them, as people read them, or both."),
-            Setting(
-                "journal", .list(.oneOf(["comments", "work_notes"])),
-                "The journals whose entries are told as `task_commented`."),
-            Setting(
-                "initial", .oneOf(["baseline", "emit"]), default: "baseline",
-                "Whether the first poll is only remembered, or emits a task_created for each task."),
+        ] + TableQuestion.settings + TaskFields.settings + [
             Setting(
                 "reconcile", .duration, default: "15m",
                 "How often all rows are walked, which shows what left and what changed without a stamp; up to 1000 tasks are walked at each poll."
