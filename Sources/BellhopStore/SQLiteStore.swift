@@ -12,6 +12,8 @@ public final class SQLiteStore: Sendable {
     let writing: GroupCommit
     private let lock: StoreLock?
     private let isReadOnly: Bool
+    /// Only tests have any.
+    private let faults: StatementFaults?
     /// The file that was opened; nil for a store in memory.
     private let file: StoreFile.Identity?
     /// Held while a read is handed over: a connection that is closed must not be touched any more.
@@ -25,6 +27,7 @@ public final class SQLiteStore: Sendable {
         self.lock = lock
         self.isReadOnly = isReadOnly
         file = lock == nil ? nil : StoreFile.identity(of: path)
+        self.faults = faults
         writing = GroupCommit(database, faults: faults)
     }
 
@@ -128,8 +131,10 @@ public final class SQLiteStore: Sendable {
                     let error = DatabaseError(resultCode: .SQLITE_MISUSE, message: "it is closed")
                     return continuation.resume(returning: .failure(error))
                 }
+                let failing = faults.flatMap { $0.countsReadings ? $0 : nil }
                 database.asyncRead { access in
-                    continuation.resume(returning: access.flatMap { database in Result { try work(Session(database)) } })
+                    continuation.resume(
+                        returning: access.flatMap { database in Result { try work(Session(database, faults: failing)) } })
                 }
             }
         }

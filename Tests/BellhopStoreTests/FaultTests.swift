@@ -168,6 +168,40 @@ struct Operation: Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// A half answer would be taken for the whole one.
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a question whose n-th statement fails has no answer, and has the whole one when it is asked again`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...4).map { Sample.delivery($0, action: "comment", hop: $0) }))
+        for claim in try await bench.claim() { try await bench.finish(claim, .done(Sample.receipt)) }
+        let subjects = (1...4).map(Sample.subject)
+        let questions: [(Bench) async throws -> Int] = [
+            { try await $0.store.comments(on: subjects, since: $0.now).count },
+            { try await $0.store.writes(to: subjects, since: $0.now).count },
+        ]
+        for ask in questions {
+            var failures = 0
+            for count in 1... {
+                bench.faults.fail(statement: count, ofReadings: true)
+                let answer: Int?
+                do { answer = try await ask(bench) } catch {
+                    #expect((error as? StoreError)?.kind == .full)
+                    answer = nil
+                }
+                guard bench.faults.stop().failed else {
+                    #expect(answer == 4)
+                    break
+                }
+                #expect(answer == nil, "statement \(count) failed and nobody was told")
+                #expect(try await ask(bench) == 4)
+                failures += 1
+            }
+            #expect(failures == 4)
+        }
+    }
+
     private func done(_ operation: Operation) async throws -> String {
         let bench = try StoreUnderTest.inMemory.make()
         try await operation.prepare(bench)

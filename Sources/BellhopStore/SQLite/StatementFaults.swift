@@ -9,14 +9,19 @@ final class StatementFaults: Sendable {
         var remaining: Int?
         var ran = 0
         var code = ResultCode.SQLITE_IOERR
+        var ofReadings = false
     }
 
     private let state = Mutex(State())
 
     /// Lets `count - 1` statements pass and fails the one after them.
-    func fail(statement count: Int, with code: ResultCode = .SQLITE_IOERR) {
-        state.withLock { $0 = State(remaining: count, code: code) }
+    ///
+    /// - Parameter ofReadings: whether the statements of readings count too; else only those that write do.
+    func fail(statement count: Int, with code: ResultCode = .SQLITE_IOERR, ofReadings: Bool = false) {
+        state.withLock { $0 = State(remaining: count, code: code, ofReadings: ofReadings) }
     }
+
+    var countsReadings: Bool { state.withLock { $0.ofReadings } }
 
     /// Lets everything pass; how many statements ran since the failure was asked for, and whether it happened.
     @discardableResult

@@ -1,0 +1,62 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+/// What the store says of the comments that we wrote ourselves, or may have written: by it a journal's entries are told apart.
+@Suite struct `Comments of our own` {
+    private func comment(_ number: Int, _ receiver: String = "chat", action: String = "comment", hop: Int = 0) -> Delivery {
+        Sample.delivery(number, lane: "\(number) \(receiver)", receiver: receiver, action: action, hop: hop)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `each is told with its text, its journal entry and its hop, by its task`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(deliveries: [
+                comment(1, hop: 1), comment(1, "again", hop: 2), comment(2), comment(3, action: "update"), comment(4),
+            ]))
+        for (number, claim) in try await bench.claim(4).enumerated() {
+            try await bench.finish(claim, .done(Receipt("201", reference: number == 1 ? nil : "entry \(number)")))
+        }
+        let subjects = [1, 2, 3, 4, 9].map(Sample.subject)
+        let told = try await bench.store.comments(on: subjects, since: bench.now)
+        #expect(
+            told == [
+                Sample.subject(1): [
+                    WrittenComment(reference: "entry 0", text: "number 1", hop: 1),
+                    WrittenComment(reference: nil, text: "number 1", hop: 2),
+                ],
+                Sample.subject(2): [WrittenComment(reference: "entry 2", text: "number 2", hop: 0)],
+            ])
+        #expect(try await bench.store.comments(on: [], since: bench.now) == [:])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `one that runs, or perhaps was written, is told, and one that surely was not is not`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...6).map { comment($0) }))
+        let claims = try await bench.claim(5)
+        try await bench.finish(claims[0], .retry(at: bench.after(60), Sample.failure), uncertain: true)
+        try await bench.finish(claims[1], .retry(at: bench.after(60), Sample.failure))
+        try await bench.finish(claims[2], .dead(Sample.failure))
+        try await bench.finish(claims[3], .held(Sample.failure), uncertain: true)
+        // The fifth runs, the sixth waits.
+        let told = try await bench.store.comments(on: (1...6).map(Sample.subject), since: bench.now)
+        #expect(Set(told.keys) == Set([1, 4, 5].map(Sample.subject)))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `what was over before the moment is not told`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [comment(1), comment(2), comment(3)]))
+        let claims = try await bench.claim()
+        try await bench.finish(claims[0], .done(Sample.receipt))
+        try await bench.finish(claims[1], .retry(at: bench.after(60), Sample.failure), uncertain: true)
+        let subjects = (1...3).map(Sample.subject)
+        // At the very moment it counts.
+        #expect(try await bench.store.comments(on: subjects, since: bench.now).count == 3)
+        #expect(Array(try await bench.store.comments(on: subjects, since: bench.after(1)).keys) == [Sample.subject(3)])
+    }
+}
