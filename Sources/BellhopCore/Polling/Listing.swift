@@ -44,9 +44,14 @@ public struct Listing: Sendable {
 
     /// The record of an entry, with all its members.
     public func record(of entry: Entry) -> JSON {
+        let tape = tape(of: entry)
+        return tape.value(of: tape.root)
+    }
+
+    /// The record of an entry, for whoever wants some of its members: the others are not made.
+    public func tape(of entry: Entry) -> JSONTape {
         do {
-            let tape = try JSONTape(body, in: entry.range, depth: ListingShape.depthLimit)
-            return tape.value(of: tape.root)
+            return try JSONTape(body, in: entry.range, depth: ListingShape.depthLimit)
         } catch {
             preconditionFailure("the scanner lists only what is JSON: \(error)")
         }

@@ -60,8 +60,10 @@ extension Poller {
         var asked = readings.filter { !$0.isAsKept }.map(\.key) + gone
         asked += Set(comments.map(\.task)).subtracting(asked)
         let keys = asked
+        // Before the first poll that was kept there is nothing to remember.
         let remembered =
-            keys.isEmpty ? [:] : try await storing { store throws(StoreError) in try await store.remembered(keys, in: scope.id) }
+            keys.isEmpty || !memory.hasBaseline
+            ? [:] : try await storing { store throws(StoreError) in try await store.remembered(keys, in: scope.id) }
         // What a task shows now may come from what was written to it since it was looked at before.
         var since = min(memory.health.lastSuccess ?? .distantPast, began) - answer.lag
         for reading in readings where reading.wasStale && !reading.isAsKept {

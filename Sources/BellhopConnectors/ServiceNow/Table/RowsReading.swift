@@ -43,10 +43,10 @@ struct RowsReading {
             try step(to: Walk.Place(key: entry.key, time: nil))
             return false
         }
-        let record = page.record(of: entry)
-        let time = FieldValue(record[rows.timeField]).flatMap { Timestamp(serviceNow: $0.raw) }
+        let record = page.tape(of: entry)
+        let time = record.field(rows.timeField).flatMap { Timestamp(serviceNow: $0.raw) }
         let place = Walk.Place(key: entry.key, time: rows.walk.isWhole ? nil : time)
-        if !isKnown, rows.filter.judge(record) == .fails {
+        if !isKnown, rows.filter.judge(record.field) == .fails {
             guard let time, time >= racing else { throw ignored("a row that the query does not ask for") }
             movedOn += 1
             return true
@@ -77,4 +77,9 @@ struct RowsReading {
             "\(rows.ask.session.base.place) answered with \(what) on \(rows.ask.table): it ignored the query or a part of it, "
                 + "so nothing of the answer counts. Look for a field that the table does not have.")
     }
+}
+
+extension JSONTape {
+    /// A row's field, by its name in the answer; nil for one that the row does not have.
+    fileprivate func field(_ name: String) -> FieldValue? { FieldValue(member(name, of: root).map(value(of:))) }
 }

@@ -5,7 +5,7 @@ import Glibc
 @main
 enum Main {
     static let benchmarks: [Benchmark] =
-        PollBenchmarks.all + StoreBenchmarks.all + StoreTrials.all + RoutingBenchmarks.all
+        PollBenchmarks.all + TableBenchmarks.all + StoreBenchmarks.all + StoreTrials.all + RoutingBenchmarks.all
         + ExpressionBenchmarks.all + WebhookBenchmarks.all + ProgramBenchmarks.all
 
     static func main() async {

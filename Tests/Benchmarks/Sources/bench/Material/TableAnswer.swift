@@ -1,0 +1,56 @@
+/// What the Table API answers for a table of so many rows, in pages; about 560 bytes each row.
+struct TableAnswer: Sendable {
+    static let table = "incident"
+    static let query = "active=true"
+    static let pageSize = 1000
+
+    /// The pages' bodies, in the order of the sys_ids.
+    let pages: [[UInt8]]
+    let count: Int
+    /// The page that follows the row with this sys_id; that without any is the first.
+    private let places: [String: Int]
+
+    init(rows count: Int, seed: UInt64 = 3) {
+        var chance = Chance(seed)
+        let ids = (0..<count).map { _ in chance.sysID() }.sorted()
+        var pages: [[UInt8]] = []
+        var places = ["": 0]
+        for start in stride(from: 0, to: count, by: Self.pageSize) {
+            let end = min(start + Self.pageSize, count)
+            var body = Array("{\"result\":[".utf8)
+            for number in start..<end {
+                if number > start { body.append(UInt8(ascii: ",")) }
+                body += Array(Self.row(number, sysID: ids[number]).utf8)
+            }
+            body += Array("]}".utf8)
+            pages.append(body)
+            places[ids[end - 1]] = pages.count
+        }
+        self.pages = pages
+        self.places = places
+        self.count = count
+    }
+
+    /// The number of the page that follows a row; nil for a row at which no page ends.
+    func page(after sysID: String) -> Int? { places[sysID] }
+
+    /// How many rows there are from a page on.
+    func rows(from page: Int) -> Int { max(0, count - page * Self.pageSize) }
+
+    var bytes: Int { pages.reduce(0) { $0 + $1.count } }
+
+    private static func row(_ number: Int, sysID: String) -> String {
+        var title = "The printer on floor \(number % 37) prints nothing but blank pages since the last update"
+        if number % 20 == 0 { title += " \\\"again\\\" \\n" }
+        if number % 7 == 0 { title += " für Müller" }
+        let group = String(repeating: "9a", count: 16)
+        return """
+            {"sys_id":"\(sysID)","number":"INC\(1_000_000 + number)","short_description":"\(title)",\
+            "sys_class_name":"incident","active":"true","assigned_to":"\(number % 3 == 0 ? "" : group)",\
+            "priority":"\(number % 4 + 1)","urgency":"2","impact":"2","state":"\(number % 3 + 1)",\
+            "assignment_group":"\(group)","opened_by":"\(group)","opened_at":"2026-01-05 08:52:12","due_date":"",\
+            "sys_created_on":"2026-01-05 08:52:12","sys_updated_on":"2026-01-05 08:59:\(10 + number % 50)",\
+            "sys_mod_count":"\(number % 9)"}
+            """
+    }
+}
