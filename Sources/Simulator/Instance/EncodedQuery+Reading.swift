@@ -8,7 +8,8 @@ extension EncodedQuery {
     ///
     /// - Parameter sloppy: drops each condition that names an unknown column or operator, as the real server does: what
     ///   remains may match everything.
-    init(_ text: String, table: String, user: SimulatedUser, sloppy: Bool) throws(QueryProblem) {
+    init(_ text: String, table: String, user: SimulatedUser, sloppy: Bool, at now: Int64) throws(QueryProblem) {
+        let script = QueryScript(user: user, now: now)
         var group: [[Term]] = []
         for part in EncodedQuery.parts(of: text) {
             do throws(QueryProblem) {
@@ -21,13 +22,13 @@ extension EncodedQuery {
                 } else if let rest = part.removing("NQ") {
                     groups.append(group)
                     group = []
-                    group.append([try Term(rest, table: table, user: user)])
+                    group.append([try Term(rest, table: table, script)])
                 } else if let rest = part.removing("OR") {
-                    let term = try Term(rest, table: table, user: user)
+                    let term = try Term(rest, table: table, script)
                     guard !group.isEmpty else { throw QueryProblem(message: "^OR without a condition before it") }
                     group[group.count - 1].append(term)
                 } else {
-                    group.append([try Term(part, table: table, user: user)])
+                    group.append([try Term(part, table: table, script)])
                 }
             } catch {
                 if !sloppy { throw error }
@@ -64,31 +65,49 @@ extension EncodedQuery {
 }
 
 extension EncodedQuery.Term {
-    init(_ text: String, table: String, user: SimulatedUser) throws(QueryProblem) {
+    private static let search = "123TEXTQUERY321="
+
+    init(_ text: String, table: String, _ script: QueryScript) throws(QueryProblem) {
+        if text.hasPrefix(Self.search) {
+            self.init(path: try EncodedQuery.path("sys_id", in: table), how: .anything, value: "")
+            keywords = text.dropFirst(Self.search.count).lowercased().split(separator: " ").map(String.init)
+            guard !keywords.isEmpty else { throw QueryProblem(message: "a search without words: '\(text)'") }
+            return
+        }
         let name = String(text.prefix { $0.isLowercase || $0.isNumber || $0 == "_" || $0 == "." })
         let rest = text.dropFirst(name.count)
-        guard !["INSTANCEOF", "IN_HIERARCHY"].contains(where: rest.hasPrefix),
+        guard !rest.hasPrefix("IN_HIERARCHY"),
             let how = EncodedQuery.Operator.allCases.first(where: { rest.hasPrefix($0.rawValue) })
         else {
             throw QueryProblem(message: "no operator known here in '\(text)'")
         }
-        path = try EncodedQuery.path(name, in: table)
-        self.how = how
         let given = String(rest.dropFirst(how.rawValue.count))
-        switch given {
-        case "javascript:gs.getUserID()": value = user.id
-        case "javascript:gs.getUserName()": value = user.userName
-        case _ where given.hasPrefix("javascript:"): throw QueryProblem(message: "the script in '\(text)' is not simulated")
-        default: value = given
-        }
+        self.init(path: try EncodedQuery.path(name, in: table), how: how, value: "")
         switch how {
-        case .isIn, .notIn: list = Set(value.split(separator: ",").map(String.init))
+        case .isIn, .notIn:
+            value = try script.value(of: given)
+            list = Set(value.split(separator: ",").map(String.init))
         case .isEmpty, .isNotEmpty, .anything, .emptyString:
-            guard value.isEmpty else { throw QueryProblem(message: "no operator known here in '\(text)'") }
+            guard given.isEmpty else { throw QueryProblem(message: "no operator known here in '\(text)'") }
+        case .between, .on, .notOn:
+            var parts = given.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
+            // The words before the two moments are for people.
+            if how != .between, parts.count == 3 { parts.removeFirst() }
+            guard parts.count == 2 else { throw QueryProblem(message: "\(how.rawValue) takes two values: '\(text)'") }
+            ends = [try script.value(of: parts[0]), try script.value(of: parts[1])]
+        case .sameAs, .notSameAs, .greaterField, .lessField, .greaterOrEqualField, .lessOrEqualField:
+            other = try EncodedQuery.path(given, in: table)
+        case .dynamic: list = try script.members(of: given)
         case .startsWith, .endsWith, .notLike, .notLikeShort, .like, .notEqual, .lessOrEqual, .greaterOrEqual, .equal, .less,
-            .greater, .endsWithShort:
-            break
+            .greater, .endsWithShort, .instanceOf:
+            value = try script.value(of: given)
         }
+    }
+
+    private init(path: FieldPath, how: EncodedQuery.Operator, value: String) {
+        self.path = path
+        self.how = how
+        self.value = value
     }
 }
 

@@ -6,6 +6,17 @@ struct EncodedQuery: Sendable {
         case isEmpty = "ISEMPTY"
         case anything = "ANYTHING"
         case emptyString = "EMPTYSTRING"
+        case greaterOrEqualField = "GT_OR_EQUALS_FIELD"
+        case lessOrEqualField = "LT_OR_EQUALS_FIELD"
+        case greaterField = "GT_FIELD"
+        case lessField = "LT_FIELD"
+        case notSameAs = "NSAMEAS"
+        case sameAs = "SAMEAS"
+        case instanceOf = "INSTANCEOF"
+        case dynamic = "DYNAMIC"
+        case between = "BETWEEN"
+        case notOn = "NOTON"
+        case on = "ON"
         case startsWith = "STARTSWITH"
         case endsWith = "ENDSWITH"
         case notLike = "NOT LIKE"
@@ -28,6 +39,12 @@ struct EncodedQuery: Sendable {
         var value: String
         /// The elements of `IN` and `NOT IN`.
         var list: Set<String> = []
+        /// The two ends of `BETWEEN`, `ON` and `NOTON`.
+        var ends: [String] = []
+        /// The column that `SAMEAS` and its like compare with.
+        var other: FieldPath?
+        /// Words to be found anywhere in the record; then the rest says nothing.
+        var keywords: [String] = []
     }
 
     struct Order: Sendable {
@@ -48,7 +65,8 @@ struct EncodedQuery: Sendable {
             case .equal: keys[alternatives[0].path.text] = [alternatives[0].value]
             case .isIn: keys[alternatives[0].path.text] = alternatives[0].list
             case .isNotEmpty, .isEmpty, .anything, .emptyString, .startsWith, .endsWith, .notLike, .notLikeShort, .notIn, .like,
-                .notEqual, .lessOrEqual, .greaterOrEqual, .less, .greater, .endsWithShort:
+                .notEqual, .lessOrEqual, .greaterOrEqual, .less, .greater, .endsWithShort, .greaterOrEqualField,
+                .lessOrEqualField, .greaterField, .lessField, .notSameAs, .sameAs, .instanceOf, .dynamic, .between, .notOn, .on:
                 continue
             }
         }
@@ -77,7 +95,12 @@ struct EncodedQuery: Sendable {
 
 extension EncodedQuery.Term {
     func matches(_ record: Record, in world: World) -> Bool {
+        if !keywords.isEmpty {
+            let text = record.values.values.joined(separator: "\n").lowercased()
+            return keywords.allSatisfy { text.contains($0) }
+        }
         let raw = path.raw(of: record, in: world)
+        let beside = other?.raw(of: record, in: world) ?? ""
         return switch how {
         case .isNotEmpty: !raw.isEmpty
         case .isEmpty, .emptyString: raw.isEmpty
@@ -94,7 +117,21 @@ extension EncodedQuery.Term {
         case .greater: !raw.isEmpty && Self.isLess(value, raw, path.field)
         case .lessOrEqual: !raw.isEmpty && !Self.isLess(value, raw, path.field)
         case .greaterOrEqual: !raw.isEmpty && !Self.isLess(raw, value, path.field)
+        case .between, .on: isBetween(raw)
+        case .notOn: !raw.isEmpty && !isBetween(raw)
+        case .sameAs: raw == beside
+        case .notSameAs: raw != beside
+        case .greaterField: !raw.isEmpty && !beside.isEmpty && Self.isLess(beside, raw, path.field)
+        case .lessField: !raw.isEmpty && !beside.isEmpty && Self.isLess(raw, beside, path.field)
+        case .greaterOrEqualField: !raw.isEmpty && !beside.isEmpty && !Self.isLess(raw, beside, path.field)
+        case .lessOrEqualField: !raw.isEmpty && !beside.isEmpty && !Self.isLess(beside, raw, path.field)
+        case .instanceOf: raw == value || value == "task" && Schema.isTask(raw)
+        case .dynamic: list.contains(raw)
         }
+    }
+
+    private func isBetween(_ raw: String) -> Bool {
+        !raw.isEmpty && !Self.isLess(raw, ends[0], path.field) && !Self.isLess(ends[1], raw, path.field)
     }
 
     /// Numbers by value, all else by its characters; times in the database's form sort as text.

@@ -1,13 +1,13 @@
 /// The Aggregate API, as far as counting and the ends of columns go: `/api/now/[v1/]stats/{table}`. It counts before access rules.
 extension SimulatedInstance.State {
-    func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>) -> Reply {
+    func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
         guard let table = path.first, path.count == 1, request.method == "GET" else {
             return .error(400, "Requested URI does not represent any resource", detail: nil)
         }
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
         if reading(table, by: user) == .forbidden { return .error(403, "Insufficient rights to query records", detail: nil) }
         do {
-            return .json(200, ["result": ["stats": .object(try figures(table, request, user: user, quirks: quirks))]])
+            return .json(200, ["result": ["stats": .object(try figures(table, request, user: user, quirks: quirks, at: now))]])
         } catch {
             return .error(
                 400, "Simulator: \(error.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
@@ -15,7 +15,7 @@ extension SimulatedInstance.State {
     }
 
     private func figures(
-        _ table: String, _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>
+        _ table: String, _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
     ) throws(QueryProblem) -> [JSON.Member] {
         let isSloppy = quirks.contains(.sloppyQueries)
         var query = EncodedQuery()
@@ -23,7 +23,7 @@ extension SimulatedInstance.State {
         var ends: [(String, [FieldPath])] = []
         for (name, value) in request.parameters {
             switch name {
-            case "sysparm_query": query = try EncodedQuery(value, table: table, user: user, sloppy: isSloppy)
+            case "sysparm_query": query = try EncodedQuery(value, table: table, user: user, sloppy: isSloppy, at: now)
             case "sysparm_count": isCounted = value == "true"
             case "sysparm_min_fields", "sysparm_max_fields":
                 var paths: [FieldPath] = []

@@ -47,6 +47,8 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var attachments = Reading.allowed
     /// Columns of tasks that a write leaves as they are, without a word.
     public var readOnlyFields: Set<String> = []
+    /// The sys_ids of the groups that the user is a member of.
+    public var groups: Set<String> = []
     /// The names of the user's roles, as `sys_user_has_role` shows them.
     public var roles = ["itil"]
     /// `sys_user.time_zone`; empty where the instance's own counts.
