@@ -45,11 +45,26 @@ extension Classification {
                 .apiMissing, .giveUp,
                 "\(place) has no Task Tracker API: install the \"My Work\" update set there (400, no such resource).")
         case .tooLong: return Failure(.tooLarge, .giveUp, "\(place) refuses so long an address (414).")
+        case .noBatch(let status):
+            return Failure(
+                .tooLarge, .giveUp,
+                "\(place) refuses so long an address, and takes no batch from this account either (\(status)): "
+                    + "allow it the Batch API (/api/now/v1/batch), or ask for less.")
         case .refused(let status, let text):
             return Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.said(text)).")
         case .serverError(let status, let text):
             return Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).")
         case .badAnswer(let text): return Failure(.badAnswer, again, "\(place) answered something else than it should: \(text).")
+        }
+    }
+
+    /// What the refusal of a batch means for the one request in it.
+    func ofBatch(_ status: Int) -> Classification {
+        switch self {
+        case .apiMissing, .forbidden, .goneOrHidden, .refused, .tooLong: .noBatch(status: status)
+        case .ok, .noRows, .loginRequired, .sessionExpired, .moved, .csrf, .hibernating, .gateway, .unexpectedPage, .dropped,
+            .quota, .throttled, .mfaRequired, .unauthenticated, .noBatch, .serverError, .badAnswer:
+            self
         }
     }
 

@@ -36,8 +36,13 @@ extension Classification {
         if text.contains("instance-hibernating-page") { return .hibernating }
         let isLogin = text.contains("user_password") && (text.contains("login.do") || text.contains("sysverb_login"))
         if isLogin { return .sessionExpired }
-        if response.isSuccess { return .ok(.null) }
-        return status(response, ErrorEnvelope(response.body) ?? ErrorEnvelope(), .page, at: now)
+        guard response.isSuccess else {
+            return status(response, ErrorEnvelope(response.body) ?? ErrorEnvelope(), .page, at: now)
+        }
+        guard response.status == 200, !response.body.isEmpty else {
+            return .badAnswer("the page is empty, or only a part of it (\(response.status))")
+        }
+        return .ok(.null)
     }
 
     private static func redirect(_ location: String?, from address: HTTPAddress, status: Int) -> Classification {
@@ -64,7 +69,7 @@ extension Classification {
         }
         if text.contains("login.do") || text.contains("sysparm_login") { return .sessionExpired }
         if response.status >= 500 { return .gateway(status: response.status) }
-        if [401, 403, 404, 429].contains(response.status) { return nil }
+        if [401, 403, 404, 414, 429].contains(response.status) { return nil }
         return .unexpectedPage(status: response.status)
     }
 

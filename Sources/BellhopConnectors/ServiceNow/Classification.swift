@@ -28,6 +28,8 @@ enum Classification: Sendable, Hashable {
     case goneOrHidden(String)
     case apiMissing
     case tooLong
+    /// What is too long for an address may not go in the body of a batch either.
+    case noBatch(status: Int)
     /// Another refusal of what was asked.
     case refused(status: Int, String)
     case serverError(status: Int, String)

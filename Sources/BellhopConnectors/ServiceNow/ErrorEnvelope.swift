@@ -24,6 +24,7 @@ struct ErrorEnvelope: Sendable, Hashable {
     }
 
     private static func whole(_ body: [UInt8]) -> ErrorEnvelope? {
+        guard isNamed(in: body.span) else { return nil }
         do {
             let tape = try JSONTape(body)
             guard let node = tape.find(JSON.Path(keys: ["error"])) else { return nil }
@@ -39,12 +40,26 @@ struct ErrorEnvelope: Sendable, Hashable {
         }
     }
 
+    /// Whether `"error"` is anywhere in a body: hardly a good answer has it, and then there is nothing to read.
+    private static func isNamed(in body: Span<UInt8>) -> Bool {
+        let name: [UInt8] = Array("\"error\"".utf8)
+        guard body.count >= name.count else { return false }
+        for start in 0...(body.count - name.count) where body[start] == name[0] && body[start + 1] == name[1] {
+            if (2..<name.count).allSatisfy({ body[start + $0] == name[$0] }) { return true }
+        }
+        return false
+    }
+
     /// Looks for the name `"error"` in the end of a body. Within a JSON string its quotes would be escaped.
     private static func end(_ bytes: ArraySlice<UInt8>) -> ErrorEnvelope? {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let place = text.ranges(of: "\"error\"").last else { return nil }
         let rest = text[place.upperBound...].drop { $0.isWhitespace }
-        guard rest.first == ":", rest.dropFirst().drop(while: { $0.isWhitespace }).first == "{" else { return nil }
+        guard rest.first == ":" else { return nil }
+        let value = rest.dropFirst().drop { $0.isWhitespace }
+        // A column of that name has other names in it: `display_value`, `link`, `value`.
+        let inside = value.dropFirst().drop { $0.isWhitespace }
+        guard value.first == "{", inside.hasPrefix("\"message\"") || inside.hasPrefix("\"detail\"") else { return nil }
         var envelope = ErrorEnvelope()
         if let start = rest.firstRange(of: "\"message\"")?.upperBound {
             envelope.message = String(rest[start...].drop { $0 != "\"" }.dropFirst().prefix { $0 != "\"" })

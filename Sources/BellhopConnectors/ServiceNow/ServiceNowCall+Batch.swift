@@ -4,9 +4,14 @@ extension ServiceNowCall {
     /// Whether asking twice is not the same as asking once. A batch is posted, and only ever reads.
     var changesSomething: Bool { method != "GET" && expecting != .batch }
 
+    /// Whether it may be asked in the body of a batch as well.
+    var mayBeInBatch: Bool { method == "GET" && expecting != .page }
+
     /// What is asked, in the body of a batch, where its address would be longer than proxies and servers take; nil where it would not.
-    var inBatch: ServiceNowCall? {
-        guard method == "GET", target.utf8.count > longest else { return nil }
+    ///
+    /// - Parameter length: of the longest address that is known to pass.
+    func inBatch(beyond length: Int) -> ServiceNowCall? {
+        guard mayBeInBatch, target.utf8.count > min(longest, length) else { return nil }
         var call = self
         call.method = "POST"
         call.target = "/api/now/v1/batch"

@@ -18,6 +18,8 @@ actor ServiceNowSession {
 
     var jar = CookieJar()
     private var csrfToken: String?
+    /// The longest address that may pass, as far as answers have shown.
+    private var longestAddress = Int.max
     /// Sent along where cookies do not do.
     var proof: HeaderFields = [:]
     /// Whether the next good answer opens the session, after which cookies do.
@@ -94,9 +96,9 @@ actor ServiceNowSession {
 
     /// Sends a request with what this session has, and keeps the cookies of its answer.
     func transmit(_ call: ServiceNowCall) async throws(Failure) -> (HTTPResponse, Classification) {
-        if let batch = call.inBatch {
+        if let batch = call.inBatch(beyond: longestAddress) {
             let (response, meaning) = try await transmit(batch)
-            guard case .ok(let json) = meaning else { return (response, meaning) }
+            guard case .ok(let json) = meaning else { return (response, meaning.ofBatch(response.status)) }
             guard let inner = ServiceNowCall.reply(in: json, headers: response.headers) else { return (response, .dropped) }
             return (inner, Classification(inner, to: base.with(target: call.target), expecting: call.expecting, at: clock.now))
         }
@@ -116,16 +118,27 @@ actor ServiceNowSession {
             jar.store(response.headers, from: address, at: now)
             let meaning = Classification(response, to: address, expecting: call.expecting, at: now)
             if opens, response.isSuccess, jar.header(for: base, at: now) != nil { (proof, opens) = ([:], false) }
-            return (response, meaning)
+            guard meaning == .tooLong, call.mayBeInBatch else { return (response, meaning) }
         } catch {
             throw error.failure(changesSomething: call.changesSomething)
         }
+        // Something on the way takes less than we were told: what is as long goes in the body of a batch from now on.
+        longestAddress = min(longestAddress, call.target.utf8.count - 1)
+        return try await transmit(call)
     }
 
     private func reply(_ response: HTTPResponse, _ json: JSON) -> ServiceNowReply {
         let time = response.headers["Date"].flatMap { Timestamp(httpDate: $0) }
         return ServiceNowReply(
             json: json, body: response.body, headers: response.headers, serverTime: time, status: response.status)
+    }
+
+    /// The user name that the instance knows us by; nil while only it knows, as where a key may not read its own user.
+    var username: String? {
+        switch login.identity {
+        case .user(let name): name
+        case .standIn(let name): user.flatMap { $0.username == name ? nil : $0.username }
+        }
     }
 
     // MARK: The session's end

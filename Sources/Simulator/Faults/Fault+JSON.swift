@@ -2,8 +2,8 @@ extension Fault {
     /// The faults that need nothing more than their name.
     private static let plain: [Fault] = [
         .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin, .cutBody, .truncatedJSON,
-        .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries, .uncounted,
-        .blankTaskOnBadID,
+        .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries, .rowMoves,
+        .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID,
         .nothingWritten, .commentRefused, .dataPolicy,
     ]
 
@@ -32,6 +32,9 @@ extension Fault {
         case .sessionLost: "session_lost"
         case .sameToken: "same_token"
         case .sloppyQueries: "sloppy_queries"
+        case .rowMoves: "row_moves"
+        case .sameLinks: "same_links"
+        case .unserviced: "unserviced"
         case .uncounted: "uncounted"
         case .blankTaskOnBadID: "blank_task_on_bad_id"
         case .nothingWritten: "nothing_written"
@@ -56,7 +59,8 @@ extension Fault {
         case .tooManyRequests(.unsaid), .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken,
-            .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy:
+            .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused,
+            .dataPolicy:
             []
         }
     }

@@ -21,7 +21,8 @@ extension Fault {
         case .redirect(let address): return Reply(302).with("Location", address)
         case .status(let status, let body): return .text(status, body)
         case .slow, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost,
-            .sameToken, .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy,
+            .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten,
+            .commentRefused, .dataPolicy,
             .businessRule:
             return nil
         }
@@ -37,8 +38,8 @@ extension Fault {
         case .transactionCancelled: return cancelled(reply)
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
             .redirect, .status, .slow, .cutBody, .resetBefore, .resetAfter, .emptyList, .sessionLost, .sameToken, .sloppyQueries,
-            .uncounted,
-            .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy, .businessRule:
+            .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy,
+            .businessRule:
             return reply
         }
     }

@@ -54,6 +54,12 @@ public enum Fault: Sendable, Hashable {
     case sameToken
     /// What the query or `sysparm_fields` name wrongly is ignored, as the real server does, instead of refused.
     case sloppyQueries
+    /// Somebody touches the first row of a page right after it was sent: it moves to the end of whatever goes by its time.
+    case rowMoves
+    /// The links to the pages before and behind are the same (`Link`).
+    case sameLinks
+    /// A batch comes back without having been serviced.
+    case unserviced
     /// A list does not say how many rows there are in all (`X-Total-Count`).
     case uncounted
     /// A comment on an unknown task makes a blank task and says 201.
@@ -73,7 +79,8 @@ public enum Fault: Sendable, Hashable {
     var role: Role {
         switch self {
         case .slow: .delay
-        case .emptyList, .sessionLost, .sameToken, .sloppyQueries, .uncounted, .blankTaskOnBadID, .nothingWritten,
+        case .emptyList, .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted,
+            .blankTaskOnBadID, .nothingWritten,
             .commentRefused, .dataPolicy, .businessRule:
             .quirk
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,

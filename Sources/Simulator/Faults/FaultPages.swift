@@ -11,6 +11,17 @@ enum FaultPages {
 
         """
 
+    static let addressTooLong = """
+        <html>\r
+        <head><title>414 Request-URI Too Large</title></head>\r
+        <body>\r
+        <center><h1>414 Request-URI Too Large</h1></center>\r
+        <hr><center>nginx</center>\r
+        </body>\r
+        </html>\r
+
+        """
+
     static let hibernating = """
         <!DOCTYPE html>
         <html>

@@ -1,12 +1,19 @@
 /// The Batch API: `/api/now/[v1/]batch`. Requests within are answered one after the other, as if they had come by themselves.
 extension SimulatedInstance.State {
     mutating func batch(
-        _ request: ReceivedRequest, answer: (inout SimulatedInstance.State, ReceivedRequest) -> Reply
+        _ request: ReceivedRequest, quirks: Set<Fault>, answer: (inout SimulatedInstance.State, ReceivedRequest) -> Reply
     ) -> Reply {
         guard request.method == "POST" else { return .error(405, "Method not supported", detail: nil) }
+        guard settings.takesBatches else { return .error(403, "Insufficient rights to query records", detail: nil) }
         guard let body = try? JSONReader.read(request.body), let id = body["batch_request_id"]?.string,
             let requests = body["rest_requests"]?.array
         else { return .error(400, "Exception while reading request", detail: "The payload is not valid JSON.") }
+        if quirks.contains(.unserviced) {
+            let names = requests.compactMap { $0["id"] }
+            return .json(
+                200,
+                ["batch_request_id": .string(id), "serviced_requests": .array([]), "unserviced_requests": .array(names)])
+        }
         var serviced: [JSON] = []
         for item in requests {
             guard let name = item["id"]?.string, let method = item["method"]?.string, let url = item["url"]?.string else {

@@ -12,8 +12,12 @@ public struct InstanceSettings: Sendable, Hashable {
     public var servletURI: String?
     /// Failed logins in a row after which a user is locked out; nil never.
     public var lockOutAfter: Int?
-    /// An address with more characters than this is answered 414; nil takes any.
+    /// A proxy before the instance answers an address with more characters than this with 414 and its own page; nil takes any.
     public var longestAddress: Int?
+    /// `glide.invalid_query.returns_no_rows`: a query that names what is not there brings nothing, instead of being refused.
+    public var invalidQueriesBringNothing = false
+    /// Whether the Batch API may be used; else it is 403.
+    public var takesBatches = true
     /// Whether the Task Tracker API is installed (the "My Work" update set).
     public var hasTracker = true
     /// `glide.authenticate.oauth.post.token.expiration.cookie_auth.disabled`: a session that a token opened ends with it.

@@ -22,6 +22,9 @@ extension SimulatedInstance {
 
 extension SimulatedInstance.State {
     fileprivate mutating func answer(_ request: ReceivedRequest, quirks: Set<Fault>, at now: Int64) -> Reply {
+        if let longest = settings.longestAddress, request.path.utf8.count + request.query.utf8.count + 1 > longest {
+            return .html(414, FaultPages.addressTooLong)
+        }
         var session = sessions.find(request.cookies, at: now)
         if quirks.contains(.sessionLost), let lost = session {
             sessions.close(lost.number)
@@ -109,9 +112,8 @@ extension SimulatedInstance.State {
         return Refusal(reply: reply)
     }
 
-    /// - Parameter isWithin: true for a request in the body of a batch.
     private mutating func route(
-        _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64, isWithin: Bool = false
+        _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
         let path = request.segments
         if isPage(request) {
@@ -124,14 +126,11 @@ extension SimulatedInstance.State {
         if path.starts(with: ["api", "x_snc_my_work", "v1", "tracker"]), settings.hasTracker {
             return tracker(Array(path.dropFirst(4)), request, user: user, quirks: quirks, at: now)
         }
-        if !isWithin, let longest = settings.longestAddress, request.path.utf8.count + request.query.utf8.count + 1 > longest {
-            return .error(414, "URI Too Long", detail: nil)
-        }
         if path == ["api", "now", "v1", "batch"] || path == ["api", "now", "batch"] {
-            return batch(request) { state, inner in state.route(inner, user: user, quirks: quirks, at: now, isWithin: true) }
+            return batch(request, quirks: quirks) { state, inner in state.route(inner, user: user, quirks: quirks, at: now) }
         }
         for prefix in [["api", "now", "stats"], ["api", "now", "v1", "stats"]] where path.starts(with: prefix) {
-            return stats(Array(path.dropFirst(prefix.count)), request, user: user, quirks: quirks)
+            return stats(Array(path.dropFirst(prefix.count)), request, user: user, quirks: quirks, at: now)
         }
         for prefix in [["api", "now", "table"], ["api", "now", "v1", "table"], ["api", "now", "v2", "table"]]
         where path.starts(with: prefix) {

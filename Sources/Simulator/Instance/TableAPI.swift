@@ -9,7 +9,9 @@ extension SimulatedInstance.State {
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
         let parameters: TableParameters
         do {
-            parameters = try TableParameters(request, table: table, user: user, sloppy: quirks.contains(.sloppyQueries))
+            parameters = try TableParameters(
+                request, table: table, user: user, sloppy: quirks.contains(.sloppyQueries) || settings.invalidQueriesBringNothing,
+                invalidBringsNothing: settings.invalidQueriesBringNothing, at: now)
         } catch {
             return .error(
                 400, "Simulator: \(error.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
@@ -18,7 +20,8 @@ extension SimulatedInstance.State {
             world: world, user: user, parameters: parameters,
             uri: settings.servletURI ?? "http://\(request.header("Host") ?? "localhost")/")
         switch (request.method, path.count) {
-        case ("GET", 1), ("HEAD", 1): return rows(table, request, version: version, shape: shape, quirks: quirks)
+        case ("GET", 1), ("HEAD", 1):
+            return rows(table, request, version: version, shape: shape, quirks: quirks, at: now)
         case ("GET", _), ("HEAD", _): return record(path[1], table: table, shape: shape)
         case ("PATCH", 2), ("PUT", 2):
             return write(path[1], table: table, request, shape: shape, quirks: quirks, at: now)
@@ -41,15 +44,15 @@ extension SimulatedInstance.State {
         }
     }
 
-    func rows(
-        _ table: String, _ request: ReceivedRequest, version: String, shape: FieldShape, quirks: Set<Fault>
+    private mutating func rows(
+        _ table: String, _ request: ReceivedRequest, version: String, shape: FieldShape, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
         let user = shape.user
         let parameters = shape.parameters
         let reading = reading(table, by: user)
         if reading == .forbidden { return .error(403, "Insufficient rights to query records", detail: nil) }
         var found: [Record] = []
-        if !quirks.contains(.emptyList) {
+        if !quirks.contains(.emptyList), !parameters.bringsNothing {
             found = world.records(of: table, keys: parameters.query.keys)
                 .filter { parameters.query.matches($0, in: world) && shape.fits($0) }
             found = parameters.query.sort(found, in: world)
@@ -59,19 +62,24 @@ extension SimulatedInstance.State {
         var reply = Reply.json(200, ["result": .array(page.map { shape.row($0, table: table) })])
         if page.isEmpty, version == "v1" { reply = .error(404, "No Record found", detail: nil) }
         if parameters.counts, !quirks.contains(.uncounted) { reply.set("X-Total-Count", String(found.count)) }
-        if parameters.showsPages, parameters.limit > 0 { reply.set("Link", links(request, shape: shape, total: found.count)) }
+        if parameters.showsPages, parameters.limit > 0 {
+            reply.set("Link", links(request, shape: shape, total: found.count, quirks))
+        }
+        if quirks.contains(.rowMoves), Schema.isTask(table), let first = page.first {
+            world.touch(first.id, by: "system", at: now)
+        }
         return reply
     }
 
     /// Made mechanically, as the real server does: `prev` is there on the first page too, with a negative offset.
-    private func links(_ request: ReceivedRequest, shape: FieldShape, total: Int) -> String {
+    private func links(_ request: ReceivedRequest, shape: FieldShape, total: Int, _ quirks: Set<Fault>) -> String {
         let limit = shape.parameters.limit
         let offset = shape.parameters.offset
         let kept = request.query.split(separator: "&")
             .filter { !$0.hasPrefix("sysparm_limit=") && !$0.hasPrefix("sysparm_offset=") }.joined(separator: "&")
         let start =
             String(shape.uri.dropLast()) + request.path + "?" + kept + (kept.isEmpty ? "" : "&") + "sysparm_limit=\(limit)"
-        var pages = [("first", 0), ("prev", offset - limit)]
+        var pages = [("first", 0), ("prev", quirks.contains(.sameLinks) ? offset + limit : offset - limit)]
         if offset + limit < total { pages.append(("next", offset + limit)) }
         pages.append(("last", max(0, (total - 1) / limit * limit)))
         return pages.map { "<\(start)&sysparm_offset=\($0.1)>;rel=\"\($0.0)\"" }.joined(separator: ",")

@@ -13,12 +13,19 @@ struct TableParameters: Sendable {
     var showsPages = true
     /// Whether the values of a write are display values.
     var inputsDisplay = false
+    /// Whether the query names what is not there, on an instance that answers such a query with no rows.
+    var bringsNothing = false
     /// `name=value` pairs, which compare display values as well.
     var pairs: [(path: FieldPath, value: String)] = []
 
     private static let ignored: Set<String> = ["sysparm_query_category", "sysparm_view", "sysparm_query_no_domain"]
 
-    init(_ request: ReceivedRequest, table: String, user: SimulatedUser, sloppy: Bool) throws(QueryProblem) {
+    init(
+        _ request: ReceivedRequest, table: String, user: SimulatedUser, sloppy: Bool,
+        invalidBringsNothing: Bool, at now: Int64
+    )
+        throws(QueryProblem)
+    {
         var text: String?
         for (name, value) in request.parameters {
             switch name {
@@ -52,13 +59,18 @@ struct TableParameters: Sendable {
             guard pairs.isEmpty || sloppy else {
                 throw QueryProblem(message: "sysparm_query and name=value pairs exclude each other")
             }
-            query = try EncodedQuery(text, table: table, user: user, sloppy: sloppy)
+            do throws(QueryProblem) {
+                query = try EncodedQuery(text, table: table, user: user, sloppy: sloppy && !invalidBringsNothing, at: now)
+            } catch {
+                guard invalidBringsNothing else { throw error }
+                bringsNothing = true
+            }
         }
     }
 
     private static func number(_ text: String, _ name: String) throws(QueryProblem) -> Int {
         guard let number = Int(text), number >= 0 else { throw QueryProblem(message: "\(name) is no number: '\(text)'") }
-        return number
+        return min(number, 1 << 40)
     }
 
     private static func flag(_ text: String, _ name: String) throws(QueryProblem) -> Bool {

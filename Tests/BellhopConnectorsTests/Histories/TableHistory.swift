@@ -23,6 +23,8 @@ struct TableHistory {
     /// What was told so far: the version of each task that is known, nil for one that left.
     private var told: [String: String?] = [:]
     private var sequence: Int64 = 0
+    /// Up to where the last poll that was kept has seen.
+    private var kept: Timestamp?
     private(set) var problems: [String] = []
     private(set) var polls = 0
 
@@ -33,10 +35,11 @@ struct TableHistory {
         init(_ world: sending TableWorld) { self.world = Mutex(world) }
     }
 
-    /// Passes on to a source, and keeps what its last list covered. A class over a mutex, because the poller and the test share it.
+    /// Passes on to a source, and keeps what its last list covered and where it stands then. A class over a mutex, because the poller and the test share it.
     final class Spy: Source {
         let base: TableSource
         let coverage = Mutex<Answer.Coverage?>(nil)
+        let watermark = Mutex<Timestamp?>(nil)
         init(_ base: TableSource) { self.base = base }
         var name: String { base.name }
         var scope: Scope { base.scope }
@@ -45,6 +48,7 @@ struct TableHistory {
         func list(from standing: Standing) async throws(Failure) -> Answer {
             let answer = try await base.list(from: standing)
             coverage.withLock { $0 = answer.coverage }
+            watermark.withLock { $0 = TableCursor(answer.cursor)?.watermark }
             return answer
         }
         func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
@@ -59,7 +63,7 @@ struct TableHistory {
         let clock = clock
         let simulation = Simulation(seed: seed) { clock.now.microseconds }
         simulation.instance.addUser("john.doe", password: "correct horse", name: "John Doe")
-        world = Shared(TableWorld(simulation.instance, seed: seed &+ 1, latest: 20))
+        world = Shared(TableWorld(simulation.instance, seed: seed &+ 1, times: Self.times))
         exchange = InProcess(simulation)
         store = try SQLiteStore.inMemory()
         var settings = try TableSettings(
@@ -119,7 +123,12 @@ struct TableHistory {
         }
         if isFaulty { fail() }
         source.coverage.withLock { $0 = nil }
+        // What commits while a poll is under way may be as late as the window after it reaches back.
+        let started = clock.now
+        world.world.withLock { $0.earliest = kept.map { max($0, started - Self.times.lag) - Self.times.overlap } }
         let outcome = try await poller.pollOnce()
+        if case .failed = outcome {} else { kept = source.watermark.withLock { $0 } ?? kept }
+        world.world.withLock { $0.earliest = kept.map { $0 - Self.times.overlap } }
         exchange.interrupt { _ in }
         simulation.faults.removeAll()
         polls += 1
@@ -173,7 +182,7 @@ struct TableHistory {
         let known = try await store.tasks(in: [source.scope.id])[source.scope.id] ?? []
         let versions = Dictionary(known.map { ($0.key.text, $0.title) }) { first, _ in first }
         let (rows, stamped) = world.world.withLock { ($0.rows, $0.stamped) }
-        let end = (clock.now - .seconds(7)).serviceNow
+        let end = (clock.now - Self.times.lag).serviceNow
         for (key, row) in rows where isWhole || stamped.contains(key) && row.time <= end {
             check(
                 versions[key] == row.version, "\(key) is \(row.version) at \(row.time) and known as \(versions[key] ?? "nothing")"

@@ -2,6 +2,8 @@ import BellhopCore
 import BellhopTesting
 import Simulator
 
+@testable import BellhopConnectors
+
 /// What a simulated table holds, as random hands change it, and what must be known of it.
 ///
 /// Each change gives its row the next version as its title, in the order of committing.
@@ -14,15 +16,20 @@ struct TableWorld {
     /// Everything that was touched since `rest`.
     private(set) var touched: Set<String> = []
     private var hidden: Set<String> = []
-    /// How late a transaction commits at most.
+    /// How late a transaction commits at most, when nothing else is known.
     private let latest: Int64
+    /// The earliest stamp that a transaction may have that commits now: where the next window starts. Nil before the first poll.
+    var earliest: Timestamp?
+    /// How far the end of a window stays behind the clock.
+    private let lag: Int64
 
     static let query = "active=true^priority=1^NQactive=true^state=2^priorityIN2,3"
     private static let most = 14
 
-    init(_ instance: SimulatedInstance, seed: UInt64, latest: Int64) {
+    init(_ instance: SimulatedInstance, seed: UInt64, times: TableTimes) {
         self.instance = instance
-        self.latest = latest
+        latest = times.overlap.components.seconds
+        lag = times.lag.components.seconds
         random = SeededRandom(seed: seed)
         for _ in 0..<Int.random(in: 0...10, using: &random) { create() }
         touched = []
@@ -89,12 +96,19 @@ struct TableWorld {
         }
     }
 
-    /// A stamp as a transaction has it that commits only now: never further back than the overlap from the latest stamp there is.
+    /// A stamp as a transaction has it that commits only now: often one on an edge, where a window starts or ends, or that of another row.
     private mutating func lateStamp() -> String {
         let now = instance.time / 1_000_000
-        let stamps = instance.tasks.compactMap { Timestamp(serviceNow: $0["sys_updated_on"])?.seconds }
-        let first = max((stamps.max() ?? now) - latest, now - latest)
-        let second = random.oneIn(3) ? min(first, now) : Int64.random(in: min(first, now)...now, using: &random)
+        let first = min(earliest?.seconds ?? now - latest, now)
+        let others = instance.tasks.compactMap { Timestamp(serviceNow: $0["sys_updated_on"])?.seconds }
+        let second =
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0, 1: first
+            case 2: min(first + 1, now)
+            case 3: max(first, now - lag)
+            case 4, 5: others.filter { $0 >= first && $0 <= now }.randomElement(using: &random) ?? now
+            default: Int64.random(in: first...now, using: &random)
+            }
         return Timestamp(seconds: second).serviceNow
     }
 }

@@ -66,6 +66,25 @@ import Testing
         #expect(try read(.json(200, [:], String(bad)), expecting: .listing) == .quota)
     }
 
+    @Test(arguments: [1, 60_000])
+    func `a column that is called error is none`(_ rows: Int) throws {
+        for value in [#""disk""#, #"{"display_value":"disk","value":"1"}"#, #"{"link":"https://x","value":"1"}"#] {
+            let row = #"{"sys_id":"a","error":\#(value)}"#
+            let body = #"{"result":["# + Array(repeating: row, count: rows).joined(separator: ",") + "]}"
+            #expect(try read(.json(200, [:], body), expecting: .listing) == .ok(.null), "\(value)")
+        }
+    }
+
+    @Test func `a page that is empty, or a part of one, is none`() throws {
+        #expect(try read(.html(200, "<p>x</p>"), expecting: .page) == .ok(.null))
+        for status in [200, 204, 206] {
+            guard case .badAnswer = try read(.html(status, status == 206 ? "<p>x</p>" : ""), expecting: .page) else {
+                Issue.record("\(status) was taken for a page")
+                continue
+            }
+        }
+    }
+
     @Test func `a 401 is told by its fields`() throws {
         #expect(
             try read(.json(401, ["X-Is-Logged-In": "true", "X-UserToken-Response": "t0"], envelope("x"))) == .csrf(token: "t0"))

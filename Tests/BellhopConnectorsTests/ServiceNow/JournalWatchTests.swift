@@ -69,6 +69,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [SimulatedUser.Reading.allowed, .hidden])
+    func `a key's own comments are known as ours, though only the instance knows whose key it is`(
+        _ users: SimulatedUser.Reading
+    ) async throws {
+        let task = instance.addTask(title: "A")
+        instance.addAPIKey("canary-key", of: "john.doe")
+        instance.changeUser("john.doe") { $0.users = users }
+        let settings = Settings(["instance": "http://127.0.0.1:9", "auth": ["api_key": "canary-key"]])
+        let connection = try ServiceNowConnection(
+            name: "snow", settings: settings, in: practice.surroundings, over: exchange)
+        let source = try TableSource(
+            name: "incidents", settings: Settings(["table": "incident", "query": "active=true", "journal": ["comments"]]),
+            connection: connection)
+        var observer = Observer(source: source)
+        _ = try await observer.comments()
+        await practice.clock.advance(by: .seconds(20))
+        instance.addNote("ours", on: task.id, by: "john.doe")
+        instance.addNote("another's", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(10))
+        let told = try await observer.comments()
+        #expect(told.count == 2)
+        #expect(told.first { $0.text == "ours" }?.isByOurUser == true)
+        // Where nobody says who we are, only what we wrote tells ours from others'.
+        #expect(told.first { $0.text == "another's" }?.isByOurUser == (users == .hidden))
+    }
+
     @Test func `an entry that is committed late is told all the same`() async throws {
         let task = instance.addTask(title: "A")
         var observer = try table()
@@ -118,6 +144,23 @@ import Testing
             #expect(try await observer.comments() == [])
             await practice.clock.advance(by: .seconds(600))
         }
+    }
+
+    @Test func `in histories, too, an entry of the same second as the last change is told, however late it is committed`()
+        async throws
+    {
+        let task = instance.addTask(title: "A")
+        instance.changeUser("john.doe") { $0.journal = .hidden }
+        var observer = try table()
+        _ = try await observer.comments()
+        await practice.clock.advance(by: .seconds(600))
+        instance.addNote("first", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().map(\.text) == ["first"])
+        // Nothing of the row is another one then but how often it was changed.
+        instance.addNote("second", on: task.id, by: "abel.tuter", secondsAgo: 10)
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().map(\.text) == ["second"])
     }
 
     @Test func `a tracker tells what is added to the journals of its tasks`() async throws {

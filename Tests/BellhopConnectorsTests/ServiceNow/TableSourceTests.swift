@@ -18,24 +18,6 @@ import Testing
         return try TableSource(name: "incidents", settings: Settings(values), connection: practice.near(exchange))
     }
 
-    /// A poller's memory: what the source's answers add up to.
-    private struct Observer {
-        var standing = Standing()
-
-        mutating func poll(_ source: TableSource) async throws -> (Answer, Comparison) {
-            let answer = try await source.list(from: standing)
-            let comparison = standing.known.compare(with: answer)
-            for place in comparison.new + comparison.changed {
-                let entry = answer.listing.entries[place]
-                standing.known.set(KnownTask(key: entry.key, listed: entry.fingerprint))
-            }
-            standing.known.remove(comparison.gone)
-            standing.cursor = answer.cursor
-            standing.answer = answer.fingerprint
-            return (answer, comparison)
-        }
-    }
-
     private var tableRequests: [ReceivedRequest] {
         practice.simulation.requests.matching("GET", path: "/api/now/v2/table/incident")
     }
@@ -80,7 +62,7 @@ import Testing
     @Test func `all rows of one second are met once, page by page`() async throws {
         for number in 0..<250 { instance.addTask(title: "task \(number)") }
         let source = try source(["page": 100])
-        var observer = Observer()
+        var observer = TableObserver()
         let (answer, comparison) = try await observer.poll(source)
         #expect(answer.coverage == .whole)
         #expect(comparison.new.count == 250)
@@ -98,7 +80,7 @@ import Testing
         for number in 0..<100 { instance.addTask(title: "task \(number)") }
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[15..<60] + sorted[95...]) }
-        var observer = Observer()
+        var observer = TableObserver()
         let (_, comparison) = try await observer.poll(try source(["page": 10]))
         #expect(comparison.new.count == 50)
     }
@@ -108,7 +90,7 @@ import Testing
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[10..<30]) }
         practice.simulation.faults.add(.uncounted, times: nil)
-        var observer = Observer()
+        var observer = TableObserver()
         let (_, comparison) = try await observer.poll(try source(["page": 10]))
         #expect(comparison.new.count == 15)
         #expect(practice.simulation.requests.count(path: "/api/now/v1/stats/incident") > 0)
@@ -117,7 +99,7 @@ import Testing
     @Test func `the filter is repeated in every group, and the window with it`() async throws {
         for number in 0..<30 { instance.addTask(title: "task \(number)", priority: number % 3 + 1) }
         let source = try source(["query": "priority=1^NQpriority=2^state=1", "page": 10])
-        var observer = Observer()
+        var observer = TableObserver()
         _ = try await observer.poll(source)
         #expect(observer.standing.known.count == 20)
         await practice.clock.advance(by: .seconds(300))
@@ -139,7 +121,7 @@ import Testing
         try await source.columns.examine()
         practice.simulation.faults.add(.transactionCancelled, path: "/api/now/v2/table/incident")
         practice.simulation.faults.add(.truncatedJSON, path: "/api/now/v2/table/incident")
-        var observer = Observer()
+        var observer = TableObserver()
         let (_, comparison) = try await observer.poll(source)
         #expect(comparison.new.count == 100)
         #expect(source.state.limit < 100)
@@ -151,7 +133,7 @@ import Testing
     @Test func `a quiet poll of a million rows is one small request`() async throws {
         instance.addTask(title: "A")
         let source = try source()
-        var observer = Observer()
+        var observer = TableObserver()
         _ = try await observer.poll(source)
         let known = (0..<1_000_000).map { number in
             let digits = String(number, radix: 16)
@@ -172,7 +154,7 @@ import Testing
 
     @Test func `the server's clock decides what a window holds, whatever ours says`() async throws {
         for number in 0..<1001 { instance.addTask(title: "task \(number)") }
-        var observer = Observer()
+        var observer = TableObserver()
         let first = try source()
         _ = try await observer.poll(first)
         _ = try await observer.poll(first)  // known to be many now: walked once more
@@ -187,7 +169,7 @@ import Testing
     @Test func `what left and what changed without a stamp shows when all rows are walked`() async throws {
         for number in 0..<60 { instance.addTask(title: "task \(number)") }
         let source = try source(["page": 50])
-        var observer = Observer()
+        var observer = TableObserver()
         _ = try await observer.poll(source)
         let ids = instance.tasks.map(\.id)
         await practice.clock.advance(by: .seconds(300))
@@ -225,11 +207,67 @@ import Testing
         let task = instance.addTask(title: "A", fields: ["sys_updated_on": ""])
         instance.addTask(title: "B")
         let (answer, comparison) = try await {
-            var observer = Observer(); return try await observer.poll(try source())
+            var observer = TableObserver(); return try await observer.poll(try source())
         }()
         #expect(comparison.new.count == 2)
         #expect(answer.notices.count == 1)
         #expect(answer.notices.first?.contains(task.id) == true)
+    }
+
+    @Test func `a row whose sys_id is none is set aside and told, and the others come`() async throws {
+        instance.addTask(title: "A")
+        instance.addTask(NewTask("incident", title: "odd", sysID: "zz-not-an-id"))
+        instance.addTask(title: "B")
+        var observer = TableObserver()
+        let source = try source(["page": 10])
+        let (answer, comparison) = try await observer.poll(source)
+        #expect(comparison.new.count == 2)
+        #expect(answer.notices.count == 1)
+        #expect(answer.notices.first?.contains("zz-not-an-id") == true)
+        let (again, nothing) = try await observer.poll(source)
+        #expect(nothing.isEmpty)
+        #expect(again.coverage != .part)
+    }
+
+    @Test func `the category of the query goes with every page`() async throws {
+        for number in 0..<15 { instance.addTask(title: "task \(number)") }
+        _ = try await source(["page": 10, "query_category": "report"]).list(from: Standing())
+        let pages = tableRequests.filter { $0.parameter("sysparm_limit") == "10" }
+        #expect(pages.count == 2)
+        #expect(pages.allSatisfy { $0.parameter("sysparm_query_category") == "report" })
+    }
+
+    @Test func `a batch that is left unserviced is no answer, and is sent again by the next poll`() async throws {
+        instance.settings.longestAddress = 2048
+        let numbers = (0..<300).map { "INC\(10_000_000 + $0)" } + [instance.addTask(title: "A").number]
+        let source = try source(["query": .string("numberIN" + numbers.joined(separator: ","))])
+        try await source.columns.examine()
+        practice.simulation.faults.add(.unserviced, path: "/api/now/v1/batch")
+        let failure = await failure { _ = try await source.list(from: Standing()) }
+        #expect(failure?.reason == .dropped)
+        #expect(try await source.list(from: Standing()).listing.entries.count == 1)
+    }
+
+    @Test func `rows that move to the end after each page, and links that lead in a circle, lose and double nothing`()
+        async throws
+    {
+        for number in 0..<45 { instance.addTask(title: "task \(number)") }
+        let source = try source(["page": 10])
+        var observer = TableObserver()
+        _ = try await observer.poll(source)
+        await practice.clock.advance(by: .seconds(300))
+        for task in instance.tasks { instance.updateTask(task.id, set: ["short_description": "again"]) }
+        await practice.clock.advance(by: .seconds(60))
+        practice.simulation.faults.add(.rowMoves, path: "/api/now/v2/table/incident", times: nil)
+        practice.simulation.faults.add(.sameLinks, path: "/api/now/v2/table/incident", times: nil)
+        let (answer, comparison) = try await observer.poll(source)
+        #expect(answer.coverage == .part)
+        #expect(comparison.changed.count == 45)
+        #expect(Set(comparison.changed.map { answer.listing.entries[$0].key }).count == 45)
+        practice.simulation.faults.removeAll()
+        await practice.clock.advance(by: .seconds(60))
+        // Those that moved are met once more, as they are now.
+        #expect(try await observer.told(source).count == 5)
     }
 
     // MARK: Queries that are not what they seem
@@ -245,6 +283,21 @@ import Testing
             #expect(failure?.message.contains("has no field `") == true)
         }
         #expect(await failure { _ = try await source().list(from: Standing()) } == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `such a field is found where the instance answers such queries with no rows, as soon as there is a row`(
+        _ hasDictionary: Bool
+    ) async throws {
+        instance.settings.invalidQueriesBringNothing = true
+        instance.changeUser("john.doe") { $0.dictionary = hasDictionary ? .allowed : .hidden }
+        let typo = try source(["query": "actve=true"])
+        #expect(try await typo.list(from: Standing()).listing.entries.isEmpty)  // nobody can tell
+        instance.addTask(title: "A")
+        let failure = await failure { _ = try await typo.list(from: Standing()) }
+        #expect(failure?.reason == .badArguments)
+        #expect(failure?.message.contains("has no field `actve`") == true)
+        #expect(try await source().list(from: Standing()).listing.entries.count == 1)
     }
 
     @Test func `rows that the query does not ask for make the whole answer worthless`() async throws {
@@ -273,6 +326,28 @@ import Testing
         let answer = try await source.list(from: Standing())
         #expect(answer.listing.entries.count == 3)
         #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") > 0)
+    }
+
+    @Test func `what a proxy finds too long goes in the body of a batch, and at once from then on`() async throws {
+        instance.settings.longestAddress = 700
+        for number in 0..<12 { instance.addTask(title: "task \(number)") }
+        let numbers = (0..<40).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
+        let source = try source(["query": .string("numberIN" + numbers.joined(separator: ",")), "page": 10])
+        #expect(try await source.list(from: Standing()).listing.entries.count == 12)
+        // Asked once by its address, and the next page not even once.
+        let long = tableRequests.filter { $0.path.utf8.count + $0.query.utf8.count >= 700 }
+        #expect(long.count == 1)
+        #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") >= 2)
+    }
+
+    @Test func `where batches are refused too, it says what to allow`() async throws {
+        instance.settings.longestAddress = 700
+        instance.settings.takesBatches = false
+        let numbers = (0..<40).map { "INC\(10_000_000 + $0)" }
+        let source = try source(["query": .string("numberIN" + numbers.joined(separator: ","))])
+        let failure = await failure { _ = try await source.list(from: Standing()) }
+        #expect(failure?.reason == .tooLarge)
+        #expect(failure?.message.contains("/api/now/v1/batch") == true)
     }
 
     @Test func `types come from the dictionary, and are remembered for when nobody can be asked`() async throws {

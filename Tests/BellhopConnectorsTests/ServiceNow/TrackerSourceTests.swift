@@ -118,13 +118,25 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
     }
 
-    @Test(arguments: [Fault.transactionCancelled, .status(414, body: "")])
-    func `a batch that is too much for the server is halved`(_ fault: Fault) async throws {
+    @Test func `what is too much for the server at once is halved`() async throws {
         for number in 1...20 { instance.addTask(title: "Task \(number)", assignedTo: "john.doe") }
-        practice.simulation.faults.add(fault, "GET", path: "/api/now/v2/table/task")
+        practice.simulation.faults.add(.transactionCancelled, "GET", path: "/api/now/v2/table/task")
         let (_, details) = try await poll()
         #expect(details.snapshots.values.allSatisfy { !$0.className.isEmpty })
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
+    }
+
+    @Test(arguments: [true, false])
+    func `an address that is too long goes in a batch, and where that is refused fewer are asked for at once`(
+        _ takesBatches: Bool
+    ) async throws {
+        instance.settings.longestAddress = 1200
+        instance.settings.takesBatches = takesBatches
+        for number in 1...60 { instance.addTask(title: "Task \(number)", assignedTo: "john.doe") }
+        let (_, details) = try await poll()
+        #expect(details.snapshots.count == 60)
+        #expect(details.snapshots.values.allSatisfy { !$0.className.isEmpty })
+        #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") >= 1)
     }
 
     @Test func `why a task left is read from its record`() async throws {

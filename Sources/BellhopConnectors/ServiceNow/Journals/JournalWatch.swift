@@ -97,7 +97,8 @@ struct JournalWatch: Sendable {
             return nil
         }
         if rows.pages.contains(where: { !$0.entries.isEmpty }) { access.set(.open) }
-        return rows.pages.flatMap { page in page.entries.compactMap { comment($0.key, page.record(of: $0)) } }
+        let us = await connection.reading.username
+        return rows.pages.flatMap { page in page.entries.compactMap { comment($0.key, page.record(of: $0), us) } }
     }
 
     private static let paths = ["sys_id", "element_id", "element", "value", "sys_created_by", "sys_created_on"]
@@ -119,7 +120,8 @@ struct JournalWatch: Sendable {
         return true
     }
 
-    private func comment(_ key: TaskKey, _ row: JSON) -> TaskComment? {
+    /// - Parameter us: our user name; nil where it is not known, so that any author may be us, and what was written tells.
+    private func comment(_ key: TaskKey, _ row: JSON, _ us: String?) -> TaskComment? {
         func text(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
         guard kinds.contains(text("element")), ServiceNowConnection.isSysID(text("element_id")),
             let time = Timestamp(serviceNow: text("sys_created_on"))
@@ -128,6 +130,6 @@ struct JournalWatch: Sendable {
         return TaskComment(
             id: key.text, task: TaskKey(text("element_id")), text: text("value"), author: author, kind: text("element"),
             time: time,
-            isByOurUser: ASCII.equalIgnoringCase(author, connection.username))
+            isByOurUser: us.map { ASCII.equalIgnoringCase(author, $0) } ?? true)
     }
 }

@@ -91,8 +91,11 @@ final class TableColumns: Sendable {
             doubtful += try await missing(shown)
         }
         var seen: Set<String> = []
+        var isCertain = true
         for path in doubtful where seen.insert(path).inserted {
-            guard try await !isThere(path) else { continue }
+            let isThere = try await isThere(path)
+            isCertain = isCertain && isThere != nil
+            guard isThere == false else { continue }
             let names = known?.names(of: settings.table) ?? TaskFields.standard
             let help = Suggestion.didYouMean(path, among: names).map { " (\($0))" } ?? ""
             let place =
@@ -103,7 +106,7 @@ final class TableColumns: Sendable {
                 "The table \(settings.table) of \(connection.base.place) has no field `\(path)`, which \(place) of source \(source) names\(help). "
                     + "Nothing is polled until that is mended.")
         }
-        learnt.withLock { $0.isExamined = true }
+        learnt.withLock { $0.isExamined = isCertain }
     }
 
     private func ask(_ paths: [String]) -> TableAsk {
@@ -118,15 +121,23 @@ final class TableColumns: Sendable {
         return paths.filter { row[$0] == nil }
     }
 
-    /// Whether a column is there: nothing is empty and not empty, unless the server drops both conditions.
-    private func isThere(_ path: String) async throws(Failure) -> Bool {
-        let reply: ServiceNowReply
+    /// Whether a column is there: nothing is empty and not empty, unless the server drops both conditions, and everything is the one or
+    /// the other, unless it answers conditions that it does not know with no rows. Nil where there is no row to tell by.
+    private func isThere(_ path: String) async throws(Failure) -> Bool? {
+        let (empty, full) = (EncodedQuery.Condition(path, .isEmpty), EncodedQuery.Condition(path, .isNotEmpty))
+        let either = EncodedQuery.Term(alternatives: [.condition(empty), .condition(full)])
         do throws(Failure) {
-            reply = try await ask(["sys_id"]).page(EncodedQuery(.init(path, .isEmpty), .init(path, .isNotEmpty)), limit: 1)
+            if try await hasRows(EncodedQuery(empty, full)) { return false }
+            if try await hasRows(EncodedQuery(groups: [.init(terms: [either])])) { return true }
+            return try await hasRows(.all) ? false : nil
         } catch  where error.reason == .refused {
             return false
         }
-        if let total = reply.total { return total == 0 }
-        return try reply.list.isEmpty
+    }
+
+    private func hasRows(_ query: EncodedQuery) async throws(Failure) -> Bool {
+        let reply = try await ask(["sys_id"]).page(query, limit: 1)
+        if let total = reply.total { return total > 0 }
+        return try !reply.list.isEmpty
     }
 }

@@ -75,7 +75,7 @@ public struct AttachAction: Action {
     ) async throws(Failure) -> (found: String?, isReadable: Bool) {
         do throws(Failure) {
             let reply = try await session.send(file.lookup(table: table))
-            let found = file.match(reply.rows, by: connection.username, since: since)
+            let found = file.match(reply.rows, by: await session.username, since: since)
             let total = reply.headers["X-Total-Count"].flatMap { Int($0) } ?? 0
             return (found, total <= reply.rows.count || reply.rows.count >= 100)
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {

@@ -82,7 +82,7 @@ struct Attachment: Sendable {
 
     /// The sys_id of a row that is this file: the same name and bytes, or, where the instance tells no hash that fits, the same name and
     /// size, by us, and not older than the delivery's first attempt.
-    func match(_ rows: [JSON], by username: String, since: Timestamp?) -> String? {
+    func match(_ rows: [JSON], by username: String?, since: Timestamp?) -> String? {
         let hash = hash
         return rows.first { row in
             guard row["table_sys_id"]?.asString == task.key.text, row["file_name"]?.asString == name,
@@ -92,7 +92,8 @@ struct Attachment: Sendable {
             guard let since, let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(serviceNow: $0) }) else {
                 return false
             }
-            return row["sys_created_by"]?.asString == username && time >= since
+            let author = row["sys_created_by"]?.asString ?? ""
+            return time >= since && username.map { ASCII.equalIgnoringCase(author, $0) } ?? true
         }?["sys_id"]?.asString
     }
 }

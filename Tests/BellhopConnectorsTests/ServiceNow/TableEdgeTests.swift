@@ -1,0 +1,199 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Synchronization
+import Testing
+
+@testable import BellhopConnectors
+
+/// What stands exactly where a window starts or ends, or where a page does.
+@Suite struct TableEdgeTests {
+    let practice = Practice()
+    let exchange: InProcess
+    var instance: SimulatedInstance { practice.instance }
+
+    private static let times = TableTimes(overlap: .seconds(120), lag: .seconds(5), reconcile: .seconds(900), few: 0)
+
+    init() { exchange = InProcess(practice.simulation) }
+
+    /// A source that walks all rows once, and from then on asks for windows.
+    private func source(page: Int = 1000) throws -> TableSource {
+        var settings = try TableSettings(Settings(["table": "incident", "query": "active=true"]), source: "incidents")
+        settings.times = Self.times
+        settings.page = page
+        return try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange))
+    }
+
+    /// Changes a row as a transaction does that commits only now and has its stamp from before.
+    private func commit(_ task: SimulatedTask, at stamp: Timestamp) {
+        let updates = instance.task(task.id)?.updates ?? 0
+        instance.setTask(
+            task.id,
+            to: [
+                "short_description": "committed at \(practice.clock.now.seconds)", "sys_updated_on": stamp.serviceNow,
+                "sys_mod_count": String(updates + 1),
+            ])
+    }
+
+    private func watermark(_ observer: TableObserver) throws -> Timestamp {
+        try #require(TableCursor(observer.standing.cursor)?.watermark)
+    }
+
+    // MARK: A window's edges
+
+    @Test func `a row at the very start of a window is told`() async throws {
+        let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
+        let source = try source()
+        var observer = TableObserver()
+        await practice.clock.advance(by: .seconds(600))
+        instance.touchTask(tasks[0].id)
+        await practice.clock.advance(by: .seconds(5))
+        _ = try await observer.poll(source)
+        let start = try watermark(observer) - Self.times.overlap
+        #expect(start == practice.clock.now - .seconds(125))
+        commit(tasks[1], at: start)
+        commit(tasks[2], at: start + .seconds(1))
+        let (answer, comparison) = try await observer.poll(source)
+        #expect(answer.coverage == .part)
+        #expect(comparison.changed.count == 2)
+        #expect(try await observer.told(source) == [])
+    }
+
+    @Test func `a row that commits later than the window reaches is told when all rows are walked`() async throws {
+        let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
+        let source = try source()
+        var observer = TableObserver()
+        await practice.clock.advance(by: .seconds(600))
+        _ = try await observer.poll(source)
+        commit(tasks[1], at: try watermark(observer) - Self.times.overlap - .seconds(1))
+        let (answer, comparison) = try await observer.poll(source)
+        #expect(answer.coverage == .part)
+        #expect(comparison.isEmpty)
+        await practice.clock.advance(by: .seconds(900))
+        #expect(try await observer.told(source) == [tasks[1].id])
+    }
+
+    @Test func `a row at the very end of a window is told, and one a second later by the next`() async throws {
+        let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
+        let source = try source()
+        var observer = TableObserver()
+        await practice.clock.advance(by: .seconds(600))
+        _ = try await observer.poll(source)
+        await practice.clock.advance(by: .seconds(60))
+        let end = practice.clock.now - Self.times.lag
+        commit(tasks[1], at: end)
+        commit(tasks[2], at: end + .seconds(1))
+        #expect(try await observer.told(source) == [tasks[1].id])
+        #expect(try watermark(observer) == end)
+        await practice.clock.advance(by: .seconds(1))
+        #expect(try await observer.told(source) == [tasks[2].id])
+    }
+
+    @Test func `a window never goes on before its own end, however late a row is stamped`() async throws {
+        let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
+        let source = try source()
+        var observer = TableObserver()
+        await practice.clock.advance(by: .seconds(600))
+        // The clock of one of the server's machines runs ahead.
+        commit(tasks[0], at: practice.clock.now + .seconds(300))
+        _ = try await observer.poll(source)
+        #expect(try watermark(observer) <= practice.clock.now - Self.times.lag)
+        await practice.clock.advance(by: .seconds(60))
+        instance.touchTask(tasks[1].id)
+        await practice.clock.advance(by: .seconds(5))
+        #expect(try await observer.told(source) == [tasks[1].id])
+        // It is told when its time has come.
+        await practice.clock.advance(by: .seconds(240))
+        commit(tasks[0], at: practice.clock.now)
+        await practice.clock.advance(by: .seconds(5))
+        #expect(try await observer.told(source) == [tasks[0].id])
+    }
+
+    // MARK: A page's edges
+
+    /// So many rows of one second and then so many of the next, in pages of so many.
+    @Test(arguments: [
+        (same: 5, next: 3, page: 5), (same: 10, next: 5, page: 5), (same: 5, next: 0, page: 5), (same: 4, next: 3, page: 5),
+        (same: 6, next: 4, page: 5), (same: 2, next: 2, page: 1), (same: 11, next: 9, page: 10),
+    ])
+    func `where a page ends, in a run of rows of one second or right behind it, no row is lost`(
+        _ course: (same: Int, next: Int, page: Int)
+    ) async throws {
+        for number in 0..<(course.same + course.next) { instance.addTask(title: "task \(number)") }
+        let source = try source(page: course.page)
+        var observer = TableObserver()
+        await practice.clock.advance(by: .seconds(600))
+        _ = try await observer.poll(source)
+        await practice.clock.advance(by: .seconds(60))
+        let tasks = instance.tasks
+        for task in tasks.prefix(course.same) { instance.touchTask(task.id) }
+        await practice.clock.advance(by: .seconds(1))
+        for task in tasks.dropFirst(course.same) { instance.touchTask(task.id) }
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.told(source) == tasks.map(\.id).sorted())
+        #expect(try await observer.told(source) == [])
+    }
+
+    @Test func `two rows of one second between which a page ends are both told, though the first moves on meanwhile`()
+        async throws
+    {
+        for number in 0..<4 { instance.addTask(title: "task \(number)") }
+        let source = try source(page: 1)
+        var observer = TableObserver()
+        await practice.clock.advance(by: .seconds(600))
+        _ = try await observer.poll(source)
+        await practice.clock.advance(by: .seconds(60))
+        let pair = Array(instance.tasks.map(\.id).sorted().prefix(2))
+        for id in pair { instance.touchTask(id) }
+        await practice.clock.advance(by: .seconds(10))
+        let instance = instance
+        let hasMoved = Mutex(false)
+        exchange.interrupt { request in
+            guard request.address.target.contains("sys_id%3E\(pair[0])") else { return }
+            let isFirst = hasMoved.withLock { hasMoved in
+                defer { hasMoved = true }
+                return !hasMoved
+            }
+            if isFirst { instance.updateTask(pair[0], set: ["short_description": "moved on"]) }
+        }
+        #expect(try await observer.told(source) == pair)
+        exchange.interrupt { _ in }
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.told(source) == [pair[0]])
+    }
+
+    @Test func `what leaves from among hidden rows while they are passed over makes no other row be passed over`()
+        async throws
+    {
+        for number in 0..<25 { instance.addTask(title: "task \(number)") }
+        let sorted = instance.tasks.map(\.id).sorted()
+        instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[..<10]) }
+        let source = try source(page: 10)
+        let instance = instance
+        let isGone = Mutex(false)
+        exchange.interrupt { request in
+            // The first ten rows showed nothing: before the next ten come, one of them is deleted and the others move up.
+            guard request.address.target.contains("sysparm_offset=10") else { return }
+            let isFirst = isGone.withLock { isGone in
+                defer { isGone = true }
+                return !isGone
+            }
+            if isFirst { instance.deleteTask(sorted[3]) }
+        }
+        var observer = TableObserver()
+        #expect(try await observer.told(source) == Array(sorted[10...]))
+    }
+
+    @Test func `a page that the server cuts is asked for anew, smaller, and counts only then`() async throws {
+        for number in 0..<100 { instance.addTask(title: "task \(number)") }
+        let source = try source(page: 40)
+        var observer = TableObserver()
+        _ = try await observer.poll(source)
+        await practice.clock.advance(by: .seconds(60))
+        for task in instance.tasks { instance.touchTask(task.id) }
+        await practice.clock.advance(by: .seconds(10))
+        practice.simulation.faults.add(.transactionCancelled, path: "/api/now/v2/table/incident", skip: 1)
+        #expect(try await observer.told(source).count == 100)
+        #expect(source.state.limit == 20)
+    }
+}

@@ -1,0 +1,27 @@
+import BellhopCore
+
+@testable import BellhopConnectors
+
+/// A poller's memory: what a source's answers add up to.
+struct TableObserver {
+    var standing = Standing()
+
+    mutating func poll(_ source: some Source) async throws -> (Answer, Comparison) {
+        let answer = try await source.list(from: standing)
+        let comparison = standing.known.compare(with: answer)
+        for place in comparison.new + comparison.changed {
+            let entry = answer.listing.entries[place]
+            standing.known.set(KnownTask(key: entry.key, listed: entry.fingerprint))
+        }
+        standing.known.remove(comparison.gone)
+        standing.cursor = answer.cursor
+        standing.answer = answer.fingerprint
+        return (answer, comparison)
+    }
+
+    /// Polls, and says which tasks are new or changed.
+    mutating func told(_ source: some Source) async throws -> [String] {
+        let (answer, comparison) = try await poll(source)
+        return (comparison.new + comparison.changed).map { answer.listing.entries[$0].key.text }.sorted()
+    }
+}

@@ -1,0 +1,306 @@
+import BellhopCore
+import BellhopEngine
+import BellhopStore
+import BellhopTesting
+import Logging
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Answers that are none, for each kind of source that can get them: a clear error, nothing told, nothing forgotten, and nothing lost
+/// once the other side is well again.
+@Suite struct TroubleTests {
+    enum Kind: String, CaseIterable, Sendable { case tracker, table, instancePage, webPage, rest }
+
+    /// What goes wrong, and as what each kind of source tells it; nil where the kind cannot meet it.
+    struct Trouble: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var fault: Fault
+        var told: @Sendable (Kind) -> Failure.Reason?
+    }
+
+    /// Stands for another machine in the faults below.
+    private static let elsewhere = "https://idp.example.com/login"
+
+    static let troubles = [
+        Trouble(testDescription: "200 with an error", fault: .transactionCancelled) { kind in
+            switch kind {
+            case .tracker, .table: .quota
+            case .rest: .serverError
+            case .instancePage, .webPage: nil
+            }
+        },
+        Trouble(testDescription: "202 without a body", fault: .accepted) { kind in
+            switch kind {
+            case .tracker, .table, .instancePage: .dropped
+            case .rest: .badAnswer
+            case .webPage: nil
+            }
+        },
+        Trouble(testDescription: "a page of a gateway", fault: .badGateway) { _ in .gateway },
+        Trouble(testDescription: "a hibernating instance's page", fault: .hibernating) { kind in
+            switch kind {
+            case .tracker, .table, .instancePage: .hibernating
+            case .rest: .unexpectedPage
+            case .webPage: nil
+            }
+        },
+        Trouble(testDescription: "a login page", fault: .loginPage) { kind in
+            switch kind {
+            case .tracker, .table, .instancePage: .sessionExpired
+            case .rest: .unexpectedPage
+            case .webPage: nil
+            }
+        },
+        Trouble(testDescription: "any other page", fault: .status(200, body: "<html><body>Welcome</body></html>")) { kind in
+            switch kind {
+            case .tracker, .table, .rest: .unexpectedPage
+            case .instancePage: .badAnswer  // nothing of what is watched
+            case .webPage: nil
+            }
+        },
+        Trouble(testDescription: "JSON that is cut", fault: .truncatedJSON) { kind in
+            switch kind {
+            case .tracker, .table, .rest: .badAnswer
+            case .instancePage, .webPage: nil
+            }
+        },
+        Trouble(testDescription: "a connection that is cut", fault: .cutBody) { _ in .cut },
+        Trouble(testDescription: "an empty answer", fault: .status(200, body: "")) { kind in
+            kind == .webPage ? nil : .badAnswer
+        },
+        Trouble(testDescription: "an answer of another form", fault: .status(200, body: "{\"result\": 3}")) { kind in
+            switch kind {
+            case .tracker, .table: .unexpectedPage  // it does not say that it is JSON
+            case .rest: .badAnswer
+            case .instancePage, .webPage: nil
+            }
+        },
+        Trouble(testDescription: "a redirect to another host", fault: .redirect(to: elsewhere)) { kind in
+            switch kind {
+            case .tracker, .table, .instancePage: .loginRequired
+            case .webPage, .rest: .refused
+            }
+        },
+        Trouble(testDescription: "a redirect in a circle", fault: .redirect(to: "")) { kind in
+            switch kind {
+            case .tracker, .table, .instancePage: .unexpectedPage
+            case .webPage, .rest: .badAnswer
+            }
+        },
+    ]
+
+    @Test(arguments: troubles, Kind.allCases)
+    func `an answer that is none is told as what it is, and nothing is done about it`(
+        _ trouble: Trouble, _ kind: Kind
+    ) async throws {
+        guard let reason = trouble.told(kind) else { return }
+        try await Stage(kind).play { stage in
+            guard case .baseline = try await stage.poll() else { throw Unexpected() }
+            let known = try await stage.known()
+            stage.change()
+            // Nowhere else than to where it was asked.
+            let fault = trouble.fault == .redirect(to: "") ? .redirect(to: stage.path) : trouble.fault
+            stage.practice.simulation.faults.add(fault, path: stage.path, times: nil)
+            for _ in 0..<2 {
+                guard case .failed(let failure) = try await stage.poll() else {
+                    Issue.record("the poll was taken for a good one")
+                    return
+                }
+                #expect(failure.reason == reason, "\(failure.message)")
+                #expect(failure.message.count > 30, "\(failure.message)")
+                #expect(!failure.message.contains("correct horse"))
+            }
+            #expect(try await stage.known() == known)
+            #expect(try await stage.events().isEmpty)
+            #expect(stage.practice.simulation.requests.all.allSatisfy { $0.path != "/login" })
+            stage.practice.simulation.faults.removeAll()
+            _ = try await stage.poll()
+            #expect(try await stage.events().count == 1)
+            _ = try await stage.poll()
+            #expect(try await stage.events().count == 1)
+        }
+    }
+
+    // MARK: Questions that ask for something else than is meant
+
+    @Test func `a field that nobody has is an error of every kind that names fields, and no list of everything`() async throws {
+        let slips: [(Kind, JSON.Object, Failure.Reason)] = [
+            (.table, ["query": "actve=true"], .badArguments), (.table, ["where": ["pririty": 1]], .badArguments),
+            (.table, ["updated": "sys_updatd_on"], .badArguments), (.table, ["fields": ["pririty"]], .badArguments),
+            (.rest, ["path": "page", "items": "itmes"], .badAnswer), (.rest, ["id": "key"], .badAnswer),
+            (.instancePage, ["select": "#bord"], .badAnswer), (.webPage, ["select": "#bord"], .badAnswer),
+        ]
+        for (kind, settings, reason) in slips {
+            try await Stage(kind).play(settings) { stage in
+                stage.practice.simulation.faults.add(.sloppyQueries, times: nil)
+                stage.practice.simulation.api.quirks = [.sloppyQueries]
+                guard case .failed(let failure) = try await stage.poll() else {
+                    Issue.record("\(kind) took \(settings) for good")
+                    return
+                }
+                #expect(failure.reason == reason, "\(failure.message)")
+                #expect(try await stage.known().isEmpty)
+                #expect(try await stage.events().isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: [[:], ["any": []], ["any": [["state": 1], [:]]], ["sort": ["number"]]] as [JSON])
+    func `a filter that would match all makes no source`(_ filter: JSON) async throws {
+        let practice = Practice()
+        let exchange = InProcess(practice.simulation)
+        #expect(throws: ConnectorError.self) {
+            let settings = Settings(["table": "incident", "where": filter])
+            _ = try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange))
+        }
+    }
+
+    // MARK: Links that lead elsewhere
+
+    @Test(arguments: [Kind.tracker, .table])
+    func `what links of an instance say is neither asked for nor shown`(_ kind: Kind) async throws {
+        let elsewhere = Simulation(seed: 2) { 0 }
+        try await elsewhere.serve { address in
+            try await Stage(kind).play { stage in
+                stage.practice.instance.settings.servletURI = address + "/"
+                guard case .baseline = try await stage.poll() else { throw Unexpected() }
+                stage.change()
+                _ = try await stage.poll()
+                let events = try await stage.events()
+                #expect(events.count == 1)
+                #expect(events.allSatisfy { !JSON.object($0.data).encodedText.contains(address) })
+            }
+        }
+        #expect(elsewhere.requests.total == 0)
+    }
+
+    @Test func `a link to the next page that leads elsewhere makes no list`() async throws {
+        try await Stage(.rest).play(["path": "link", "paging": ["by": "link", "size": 1, "size_parameter": "per_page"]]) {
+            stage in
+            stage.practice.simulation.api.add("second")
+            guard case .baseline = try await stage.poll() else { throw Unexpected() }
+            stage.change()
+            stage.practice.simulation.api.quirks = [.poisonedLink]
+            guard case .failed(let failure) = try await stage.poll() else { throw Unexpected() }
+            #expect(failure.message.contains("evil.example"))
+            #expect(try await stage.events().isEmpty)
+            #expect(try await stage.known().count == 2)
+        }
+    }
+}
+
+private struct Unexpected: Error {}
+
+extension JSON {
+    fileprivate var encodedText: String { String(decoding: encoded(), as: UTF8.self) }
+}
+
+/// One source of a kind with a simulated world that has one thing in it, a poller and a store.
+private final class Stage {
+    let practice = Practice()
+    let kind: TroubleTests.Kind
+    private let store: SQLiteStore
+    private var poller: Poller?
+    private var scope: Scope.ID?
+    private var task = ""
+
+    init(_ kind: TroubleTests.Kind) throws {
+        self.kind = kind
+        store = try SQLiteStore.inMemory()
+    }
+
+    /// Where the source asks.
+    var path: String {
+        switch kind {
+        case .tracker: "/api/x_snc_my_work/v1/tracker/task"
+        case .table: "/api/now/v2/table/incident"
+        case .instancePage: "/board.do"
+        case .webPage: "/rest/v1/list"
+        case .rest: "/rest/v1"
+        }
+    }
+
+    func play(_ settings: JSON.Object = [:], _ body: (Stage) async throws -> Void) async throws {
+        task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe").id
+        practice.instance.setPage("/board.do", Self.page("Ada"))
+        practice.simulation.api.add("Printer")
+        try await practice.simulation.serve { address in
+            let connection = try connection(to: address)
+            var values = self.settings
+            for (name, value) in settings { values[name] = value }
+            if settings["where"] != nil { values["query"] = nil }
+            let source = try connection.source("watched", kind: sourceKind, settings: Settings(values))
+            guard let source else { throw Unexpected() }
+            scope = source.scope.id
+            let signals = Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            poller = Poller(
+                source, plan: PollPlan(cadence: .every(.seconds(60))),
+                in: Surroundings(store: store, clock: practice.clock, signals: signals))
+            do {
+                try await body(self)
+                try await connection.shutdown()
+            } catch {
+                try await connection.shutdown()
+                throw error
+            }
+        }
+    }
+
+    private func connection(to address: String) throws -> any Connection {
+        switch kind {
+        case .tracker, .table, .instancePage: try practice.connection(address)
+        case .webPage, .rest:
+            try WebConnection(
+                name: "api", settings: Settings(["url": .string(address + "/rest/v1")]), in: practice.environment())
+        }
+    }
+
+    private var sourceKind: String {
+        switch kind {
+        case .tracker: "tracker"
+        case .table: "table"
+        case .instancePage, .webPage: "page"
+        case .rest: "rest"
+        }
+    }
+
+    private var settings: JSON.Object {
+        switch kind {
+        case .tracker: [:]
+        case .table: ["table": "incident", "query": "active=true"]
+        case .instancePage: ["path": "board.do", "select": "#board"]
+        case .webPage: ["path": "list", "ignore": []]
+        case .rest: ["path": "list", "id": "id", "title": "title"]
+        }
+    }
+
+    private static func page(_ name: String) -> String { "<title>Board</title><div id=\"board\">\(name)</div>" }
+
+    /// Something happens that a good poll tells as one event.
+    func change() {
+        practice.instance.updateTask(task, set: ["short_description": "Printer again"])
+        practice.instance.setPage("/board.do", Self.page("Grace"))
+        practice.simulation.api.change(1) { $0.title = "Printer again" }
+    }
+
+    func poll() async throws -> PollOutcome {
+        guard var poller else { throw Unexpected() }
+        await practice.clock.advance(by: .seconds(60))
+        let outcome = try await poller.pollOnce()
+        self.poller = poller
+        return outcome
+    }
+
+    /// What is known, as it is kept.
+    func known() async throws -> [Snapshot] {
+        guard let scope else { return [] }
+        return try await store.tasks(in: [scope])[scope] ?? []
+    }
+
+    /// What was told of tasks and pages.
+    func events() async throws -> [Event] {
+        try await store.events(EventQuery(limit: 1000)).map(\.event).filter { $0.type.hasTask || $0.type == .pageChanged }
+    }
+}
