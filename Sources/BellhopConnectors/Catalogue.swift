@@ -51,6 +51,11 @@ public enum Catalogue {
         }
     }
 
+    /// How a connection of this kind logs in.
+    public static func login(ofKind kind: String, _ settings: Settings) -> LoginWay {
+        kinds.first { $0.manifest.kind == kind }?.login(settings) ?? .none("nothing is known of its kind")
+    }
+
     /// The kinds of connection that a kind of action can go to.
     static func connections(taking action: String) -> [String] {
         connections.filter { $0.actions.contains(action) }.map(\.kind)

@@ -11,8 +11,13 @@ public protocol Connection: Sendable {
     /// Who performs a delivery of this kind of action on it; nil when it is none of its kinds.
     func action(_ kind: String) -> (any Action)?
 
-    /// Tries to log in and says whom the other side takes us for: `Ada Lovelace (ada)`.
-    func verifyLogin() async throws(Failure) -> String
+    /// Tries to log in, also with what was refused before, and says what that shows.
+    /// - Parameter needs: what the login is for, where that tells how it can be tried.
+    func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial
+
+    /// What a person must choose who logs in; nil when nothing is left to choose. Tries the login.
+    /// - Parameter chosen: the keys of what was chosen before, by the settings' names.
+    func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion?
 
     /// What gets its tokens, where it logs in by OAuth.
     var oauth: OAuthClient? { get }
@@ -38,22 +43,27 @@ extension Connection {
         [Finding("connection", .unknown, "connections of this kind cannot be looked at yet")]
     }
 
-    public func verifyLogin() async throws(Failure) -> String {
+    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         throw Failure(.badArguments, .giveUp, "This connection is of a kind that has no login.")
     }
+
+    public func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion? { nil }
 }
 
 /// A kind of connection: how it declares itself, and how one is made.
 public struct ConnectionKind: Sendable {
     public let manifest: ConnectionManifest
+    /// How one of these settings logs in.
+    public let login: @Sendable (Settings) -> LoginWay
     /// Makes one of its name and checked settings; paths in them are whole already. Asks nobody outside but the keychain.
     let make: @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
 
     init(
-        _ manifest: ConnectionManifest,
+        _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginWay,
         make: @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
     ) {
         self.manifest = manifest
+        self.login = login
         self.make = make
     }
 }

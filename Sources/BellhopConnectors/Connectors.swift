@@ -78,12 +78,18 @@ public struct Connectors: Sendable {
         return nil
     }
 
-    /// Tries a connection's login and says whom it takes us for: `Ada Lovelace (ada)`.
-    public func verifyLogin(connection: String) async throws(Failure) -> String {
+    /// Tries a connection's login, and says what that shows.
+    public func verifyLogin(connection: String, _ needs: ConnectionNeeds = ConnectionNeeds()) async throws(Failure) -> LoginTrial
+    {
         guard let connection = connections[connection] else {
             throw Failure(.missingReceiver, .giveUp, "There is no connection `\(connection)`.")
         }
-        return try await connection.verifyLogin()
+        return try await connection.verifyLogin(needs)
+    }
+
+    /// What a person must choose who logs in to a connection; nil when nothing is left to choose.
+    public func question(connection: String, after chosen: [String: String]) async throws(Failure) -> LoginQuestion? {
+        try await connections[connection]?.question(after: chosen)
     }
 
     /// The origin of the addresses that a connection's login goes to; nil where it has none.
@@ -91,9 +97,6 @@ public struct Connectors: Sendable {
 
     /// What gets a connection's tokens; nil where it does not log in by OAuth.
     public func oauth(connection: String) -> OAuthClient? { connections[connection]?.oauth }
-
-    /// A connection of its own type, for what only its kind can do; nil where it is of another.
-    public func connection<Kind: Connection>(_ name: String, as kind: Kind.Type) -> Kind? { connections[name] as? Kind }
 
     /// Looks at a connection as `bellhop doctor` does; nothing where there is none of the name.
     public func examine(connection: String, _ needs: ConnectionNeeds) async -> [Finding] {

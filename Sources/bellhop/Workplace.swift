@@ -56,26 +56,18 @@ struct Workplace {
     /// Connections whose login is not stored yet.
     static func missingLogins(_ configuration: Configuration, _ keychain: Keychain) throws(Trouble) -> [String] {
         var missing: [String] = []
-        for connection in configuration.connections where needsLogin(connection) {
+        for connection in configuration.connections {
+            let way = Catalogue.login(ofKind: connection.kind, connection.settings)
+            guard way.isStored else { continue }
             let isThere = try SecretCommand.change { () throws(SecretError) -> Bool in
                 let tokens = try keychain.storedTokens(connection.name)
-                if needsAgreement(connection) { return tokens != nil }
+                if way == .agreed { return tokens != nil }
                 let login = try keychain.login(connection.name)
                 return login != nil || tokens?.client != nil
             }
             if !isThere { missing.append(connection.name) }
         }
         return missing
-    }
-
-    private static func needsLogin(_ connection: Configuration.ConnectionEntry) -> Bool {
-        connection.settings.record("auth")?.boolean("keychain") == true || needsAgreement(connection)
-    }
-
-    /// Whether its tokens come from a person who agreed in a browser.
-    static func needsAgreement(_ connection: Configuration.ConnectionEntry) -> Bool {
-        let grant = connection.settings.record("auth")?.record("oauth")?.text("grant")
-        return grant == OAuthSettings.GrantName.authorizationCode.rawValue
     }
 }
 

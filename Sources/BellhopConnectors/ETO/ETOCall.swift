@@ -8,6 +8,8 @@ struct ETOCall: Sendable {
     var body: JSON?
     /// Which program must be the current one on the server; nil where it does not matter.
     var program: ETOProgram?
+    /// Whether the current program stays what it is: it is the account's, and an agent may be at work in it.
+    var leavesProgram = false
     /// Whether asking twice is not the same as asking once.
     var changesSomething = false
     /// Once this moment has passed it is not sent any more, a wait for its turn included.
@@ -25,6 +27,8 @@ struct ETOCall: Sendable {
             "TouchPoint.svc/ListTouchPointResponses",
             (subject.map { [("SubjectID", String($0))] } ?? []) + [("TouchPointID", String(touchPoint))])
     }
+
+    static func touchPoint(_ id: Int64) -> ETOCall { get("TouchPoint.svc/GetTouchPoint", [("TouchPointID", String(id))]) }
 
     static func response(_ id: String, of touchPoint: Int64) -> ETOCall {
         get(
@@ -65,12 +69,12 @@ struct ETOReply: Sendable {
 }
 
 /// Something to choose: an enterprise by its GUID, a site or program by its number.
-public struct ETOChoice: Sendable, Hashable {
+struct ETOChoice: Sendable, Hashable {
     /// What the services call it: a GUID for enterprises, a whole number for the rest.
-    public var key: String
-    public var name: String
+    var key: String
+    var name: String
 
-    public init(key: String, name: String) {
+    init(key: String, name: String) {
         self.key = key
         self.name = name
     }

@@ -35,9 +35,11 @@ extension ETOConnection {
                     ? Setting("max_body", .size, default: "50MB", setting.summary) : setting
             })
 
-    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
-        try await ETOConnection(name: name, settings: settings, in: environment)
-    }
+    static let kind = ConnectionKind(
+        manifest, login: { usesKeychain($0) ? .asked : .configured },
+        make: { name, settings, environment throws(ConnectorError) in
+            try await ETOConnection(name: name, settings: settings, in: environment)
+        })
 
     static func usesKeychain(_ settings: Settings) -> Bool { settings.record("auth")?.record("basic") == nil }
 
@@ -49,18 +51,8 @@ extension ETOConnection {
                 throw ConnectorError(connection: name, setting: "auth", "Choose one of basic and keychain.")
             }
             let origin = try Self.base(settings.text("address") ?? Self.address, connection: name).origin
-            let stored = try await Self.stored(name, at: origin, environment)
-            try self.init(
-                name: name, settings: settings, username: stored.username,
-                credentials: {
-                    guard let login = try await environment.login(of: name, at: origin) else {
-                        throw Failure(
-                            .unauthenticated, .pauseConnection,
-                            "The keychain holds no login for \(name) any more: run `bellhop login \(name)`.")
-                    }
-                    return Credentials(
-                        username: login.username, password: login.password, mark: try await environment.loginMark(name) ?? "")
-                }, environment: environment)
+            guard let account = try await environment.account(of: name, at: origin) else { throw .noLogin(of: name) }
+            try self.init(name: name, settings: settings, account: account, environment: environment)
             return
         }
         guard auth?.boolean("keychain") != true else {
@@ -70,25 +62,7 @@ extension ETOConnection {
             throw ConnectorError(connection: name, setting: "auth.basic", "The login needs a username and a password.")
         }
         let credentials = Credentials(username: username, password: password)
-        try self.init(
-            name: name, settings: settings, username: username, credentials: { credentials }, environment: environment)
-    }
-
-    private static func stored(
-        _ name: String, at origin: String, _ environment: ConnectorEnvironment
-    ) async throws(ConnectorError) -> (username: String, password: String) {
-        let stored: (username: String, password: String)?
-        do {
-            stored = try await environment.login(of: name, at: origin)
-        } catch {
-            let message = (error as? Failure)?.message ?? "The keychain cannot be read: \(error)"
-            throw ConnectorError(connection: name, setting: "auth.keychain", message)
-        }
-        guard let stored else {
-            throw ConnectorError(
-                connection: name, setting: "auth.keychain",
-                "The keychain holds no login for \(name): run `bellhop login \(name)`.")
-        }
-        return stored
+        let account = Account(connection: name, username: username) { credentials }
+        try self.init(name: name, settings: settings, account: account, environment: environment)
     }
 }

@@ -13,19 +13,22 @@ public struct ETOConnection: Connection {
     let clock: any AgentClock
     /// What writes responses, one after the other: who looks whether one is there must not meet another one's.
     let writing = FIFOGate()
+    /// Whether its requests are made in a program that the configuration names.
+    let hasProgram: Bool
+    /// What the services' answers say besides.
+    let watch: AnswerWatch
     private let http: HTTPConnection
 
     /// - Parameters:
     ///   - settings: checked against ``manifest``.
-    ///   - username: the e-mail address that logs in.
-    ///   - credentials: asked at each login, so that a changed password is seen.
+    ///   - account: the e-mail address that logs in, and its password.
     init(
-        name: String, settings: Settings, username: String, credentials: @escaping @Sendable () async throws -> Credentials,
-        environment: ConnectorEnvironment
+        name: String, settings: Settings, account: Account, environment: ConnectorEnvironment
     ) throws(ConnectorError) {
         let base = try Self.base(settings.text("address") ?? Self.address, connection: name)
         let configuration = try HTTPConnection.Configuration(name: name, settings)
         if let refusal = configuration.refusal(of: base) { throw ConnectorError(connection: name, setting: "address", refusal) }
+        let username = account.username
         guard !username.isEmpty, username.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
             throw ConnectorError(connection: name, setting: "auth", "This is no e-mail address that can log in.")
         }
@@ -35,6 +38,9 @@ public struct ETOConnection: Connection {
         let http = try HTTPConnection(configuration, clock: environment.clock)
         self.name = name
         self.http = http
+        let watch = AnswerWatch(base, http)
+        self.watch = watch
+        hasProgram = wanted.program != nil
         self.username = username
         // A GUID has no place in events and the store, so the enterprise's fingerprint stands for it.
         let part = wanted.enterprise.map { "/" + Fingerprint.of("eto", ASCII.lowercased($0)).hex.prefix(8) } ?? ""
@@ -47,17 +53,23 @@ public struct ETOConnection: Connection {
             connection: name, instance: base.origin, user: username, usesKeychain: Self.usesKeychain(settings),
             sink: environment.events)
         session = ETOSession(
-            base: base, exchange: http, wanted: wanted, username: username, credentials: credentials, memory: memory,
-            events: events, clock: environment.clock)
+            base: base, exchange: watch, wanted: wanted, account: account, memory: memory, events: events,
+            clock: environment.clock)
     }
 
-    public func verifyLogin() async throws(Failure) -> String { try await session.verify() }
+    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
+        LoginTrial(user: try await session.verify())
+    }
 
-    /// The account's enterprises, to choose one; tries the login.
-    public func enterprises() async throws(Failure) -> [ETOChoice] { try await session.enterprises() }
-
-    /// The sites of one of ``enterprises()``, to choose one.
-    public func sites(of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] { try await session.sites(of: enterprise) }
+    /// The enterprise, then one of its sites.
+    public func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion? {
+        guard let enterprise = chosen["enterprise"] else {
+            return LoginQuestion("enterprise", try await session.enterprises().map { .init(key: $0.key, name: $0.name) })
+        }
+        guard chosen["site"] == nil else { return nil }
+        let sites = try await session.sites(of: ETOChoice(key: enterprise, name: ""))
+        return LoginQuestion("site", sites.map { .init(key: $0.key, name: $0.name, showsKey: true) })
+    }
 
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
         kind == TouchPointsSource.manifest.kind ? try TouchPointsSource(name: name, settings: settings, connection: self) : nil
@@ -67,6 +79,12 @@ public struct ETOConnection: Connection {
 
     public func action(_ kind: String) -> (any Action)? {
         kind == TouchPointAction.manifest.kind ? TouchPointAction(connection: self) : nil
+    }
+
+    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+        let way = await NetworkExamination(configuration: http.configuration, address: session.base, clock: clock).findings()
+        guard way.allSatisfy({ $0.verdict != .missing }) else { return way }
+        return way + (await ETOExamination(connection: self, needs: needs).run())
     }
 
     public func shutdown() async throws { try await http.shutdown() }

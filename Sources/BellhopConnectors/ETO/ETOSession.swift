@@ -32,8 +32,7 @@ actor ETOSession {
     private let chain: ETOChain
     private let exchange: any HTTPExchange
     private let wanted: Place
-    private let credentials: @Sendable () async throws -> Credentials
-    private let username: String
+    private let account: Account
     private let memory: RefusalMemory
     private let events: LoginEvents
     private let clock: any AgentClock
@@ -45,19 +44,19 @@ actor ETOSession {
     /// The number of the last login that failed.
     private var loginsFailed = 0
     private var pauses = ETOPauses()
+    /// The steps of the last login that went well.
+    private var steps: [Finding] = []
     /// The token of a login that somebody is choosing a site for.
     private var visitor: ETOChain.Ticket?
 
     init(
-        base: HTTPAddress, exchange: any HTTPExchange, wanted: Place, username: String,
-        credentials: @escaping @Sendable () async throws -> Credentials, memory: RefusalMemory, events: LoginEvents,
-        clock: any AgentClock
+        base: HTTPAddress, exchange: any HTTPExchange, wanted: Place, account: Account, memory: RefusalMemory,
+        events: LoginEvents, clock: any AgentClock
     ) {
         self.base = base
         self.exchange = exchange
         self.wanted = wanted
-        self.username = username
-        self.credentials = credentials
+        self.account = account
         self.memory = memory
         self.events = events
         self.clock = clock
@@ -98,14 +97,40 @@ actor ETOSession {
             self.pauses.endAll()
             let login = try await self.logIn(force: true)
             try await self.enter(self.wanted.program)
-            return "\(self.username), \(login.enterprise.name), \(login.site.name)"
+            return "\(self.account.username), \(login.enterprise.name), \(login.site.name)"
+        }
+    }
+
+    /// Logs in anew, and says how each step of that went. The login then serves whoever asks next.
+    func examine() async -> [Finding] {
+        do throws(Failure) {
+            return try await gate.inTurn { () async throws(Failure) in
+                self.pauses.endAll()
+                do throws(Failure) {
+                    try await self.logIn(force: true)
+                    try await self.checkProgram()
+                    return self.steps
+                } catch {
+                    let names = ["login", "enterprise", "site", "site login"]
+                    return self.steps + [Finding(names.dropFirst(self.steps.count).first ?? "program", error)]
+                }
+            }
+        } catch {
+            return [Finding("login", error)]
         }
     }
 
     /// The enterprises of the account, for a person to choose one.
     func enterprises() async throws(Failure) -> [ETOChoice] {
         try await gate.inTurn { () async throws(Failure) in
-            let ticket = try await self.chain.authenticate(try await self.current())
+            let credentials = try await self.account.current()
+            let ticket: ETOChain.Ticket
+            do throws(Failure) {
+                ticket = try await self.chain.authenticate(credentials)
+            } catch {
+                try await self.remember(error, of: credentials)
+                throw error
+            }
             self.visitor = ticket
             return try await self.chain.enterprises(ticket)
         }
@@ -155,7 +180,7 @@ actor ETOSession {
 
     /// Sets the program where another is current, and asks.
     private func attempt(_ call: ETOCall, _ isSent: inout Bool) async throws(Failure) -> ETOAnswer {
-        if let program = call.program ?? wanted.program {
+        if !call.leavesProgram, let program = call.program ?? wanted.program {
             let answer = try await choose(program)
             guard case .ok = answer else { return answer }
         }
@@ -184,6 +209,22 @@ actor ETOSession {
             ETOCall(method: "POST", target: "Security.svc/UpdateCurrentProgram/", body: ["ProgramID": .string(String(id))]))
         if case .ok = answer { login?.program = id }
         return answer
+    }
+
+    /// Looks whether the connection's program is there for us, and leaves the current one as it is.
+    private func checkProgram() async throws(Failure) {
+        guard let program = wanted.program else { return }
+        let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))
+        if let failure = answer.failure(of: base.place, changesSomething: false) { throw failure }
+        guard case .ok(let reply) = answer else { return }
+        let programs = try ETOChoice.programs(reply, base.place)
+        let key: String
+        switch program {
+        case .id(let number): key = String(number)
+        case .name(let name): key = name
+        }
+        let choice = try chain.choose(key, from: programs, "program")
+        steps.append(Finding("program", .ok, "\(DisplayText.line(GUID.masked(choice.name))), of \(programs.count)"))
     }
 
     private func enter(_ program: ETOProgram?) async throws(Failure) {
@@ -219,8 +260,8 @@ actor ETOSession {
 
     @discardableResult
     private func logIn(force: Bool) async throws(Failure) -> Login {
-        let credentials = try await current()
-        if !force { try await checkRefusals(of: credentials) }
+        let credentials = try await account.current()
+        if !force { try await memory.check(credentials) }
         login = nil
         logins += 1
         let new: Login
@@ -229,9 +270,7 @@ actor ETOSession {
         } catch {
             loginsFailed = logins
             await events.loginEnded("services", logins, ok: false, reason: error.message, at: clock.now)
-            if error.reason == .unauthenticated, error.remedy == .pauseConnection {
-                try await RefusalMemory.noting { try await memory.remember(error.message, of: credentials) }
-            }
+            try await remember(error, of: credentials)
             throw error
         }
         login = new
@@ -242,35 +281,28 @@ actor ETOSession {
     }
 
     private func run(_ credentials: Credentials) async throws(Failure) -> Login {
+        func chosen(_ choice: ETOChoice, of count: Int) -> String {
+            let name = DisplayText.line(GUID.masked(choice.name))
+            return count == 1 ? "\(name), the only one" : "\(name), of \(count)"
+        }
+        steps = []
         let ticket = try await chain.authenticate(credentials)
-        let enterprise = try chain.choose(wanted.enterprise, from: try await chain.enterprises(ticket), "enterprise")
-        let site = try chain.choose(wanted.site, from: try await chain.sites(ticket, of: enterprise), "site")
+        steps.append(Finding("login", .ok, credentials.username))
+        let enterprises = try await chain.enterprises(ticket)
+        let enterprise = try chain.choose(wanted.enterprise, from: enterprises, "enterprise")
+        steps.append(Finding("enterprise", .ok, chosen(enterprise, of: enterprises.count)))
+        let sites = try await chain.sites(ticket, of: enterprise)
+        let site = try chain.choose(wanted.site, from: sites, "site")
+        steps.append(Finding("site", .ok, chosen(site, of: sites.count)))
         let security = try await chain.enter(site, of: enterprise, ticket, offset: wanted.timeZoneOffset)
+        steps.append(Finding("site login", .ok, "the site let us in"))
         return Login(
             enterprise: enterprise, site: site, token: security, secrets: ticket.secrets + [security, enterprise.key])
     }
 
-    private func current() async throws(Failure) -> Credentials {
-        let credentials: Credentials
-        do {
-            credentials = try await self.credentials()
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(
-                .unauthenticated, .pauseConnection,
-                "There is no login for connection \(events.connection): \(error). Run `bellhop login \(events.connection)`.")
-        }
-        guard credentials.username == username else {
-            throw Failure(
-                .unauthenticated, .pauseConnection,
-                "The login stored for connection \(events.connection) is of another user now (\(credentials.username), it was \(username)): "
-                    + "restart the agent.")
-        }
-        return credentials
-    }
-
-    private func checkRefusals(of credentials: Credentials) async throws(Failure) {
-        try await memory.check(credentials)
+    /// Keeps that a password was refused, where that is why a login failed.
+    private func remember(_ failure: Failure, of credentials: Credentials) async throws(Failure) {
+        guard failure.reason == .unauthenticated, failure.remedy == .pauseConnection else { return }
+        try await RefusalMemory.noting { try await memory.remember(failure.message, of: credentials) }
     }
 }

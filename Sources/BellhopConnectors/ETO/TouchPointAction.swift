@@ -54,28 +54,28 @@ public struct TouchPointAction: Action {
     }
 
     private func proceed(_ entry: TouchPointEntry, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
-        let isFirst = attempt.number == 1 && attempt.lastUncertain == nil
-        var note = isFirst ? TouchPointNote() : try await note(of: delivery)
+        let notebook = DeliveryNote(of: delivery, in: connection.notebook)
+        var note = attempt.isFirst ? TouchPointNote() : TouchPointNote(json: try await notebook.read())
         let finding = try await look(for: entry, note, claimed: attempt.claimed)
-        if !isFirst, note.isSent {
+        if !attempt.isFirst, note.isSent {
             if case .written(let id) = finding {
-                try await keep(nil, of: delivery)
+                try await notebook.keep(nil, or: .unknownOutcome)
                 return receipt("found written by an earlier attempt", id)
             }
-            try await check(finding, attempt, &note, of: delivery)
+            try await check(finding, attempt, &note, notebook)
         }
         if case .absent(let before) = finding, !note.isSent || note.before == nil { note.before = before }
         note.decided = false
         note.isSent = true
         // On disk before anything is sent, so that whoever looks for it knows what was there before.
-        try await keep(note, of: delivery, or: .retry(after: nil))
-        return try await write(entry, note, delivery, attempt)
+        try await notebook.keep(note.json)
+        return try await write(entry, note, notebook, delivery, attempt)
     }
 
     /// Returns when it may be sent again although it may have been sent before: nothing of ours is at work, and it is not there, or a
     /// person said so.
     private func check(
-        _ finding: Finding, _ attempt: Attempt, _ note: inout TouchPointNote, of delivery: Delivery
+        _ finding: Finding, _ attempt: Attempt, _ note: inout TouchPointNote, _ notebook: DeliveryNote
     ) async throws(Failure) {
         guard let uncertain = attempt.lastUncertain else { return }
         let left = (uncertain + times.quiet) - connection.clock.now
@@ -83,7 +83,7 @@ public struct TouchPointAction: Action {
         if left > .zero {
             if decided != note.decided {
                 note.decided = decided
-                try await keep(note, of: delivery, or: .retry(after: nil))
+                try await notebook.keep(note.json)
             }
             throw Failure(
                 .notWritten, .retry(after: left),
@@ -169,7 +169,7 @@ public struct TouchPointAction: Action {
     // MARK: Writing
 
     private func write(
-        _ entry: TouchPointEntry, _ note: TouchPointNote, _ delivery: Delivery, _ attempt: Attempt
+        _ entry: TouchPointEntry, _ note: TouchPointNote, _ notebook: DeliveryNote, _ delivery: Delivery, _ attempt: Attempt
     ) async throws(Failure) -> Receipt {
         let reply: ETOReply
         do throws(Failure) {
@@ -177,31 +177,32 @@ public struct TouchPointAction: Action {
             let notAfter = min(attempt.now + times.start, delivery.expires ?? .distantFuture)
             reply = try await session.send(entry.call(notAfter: notAfter, program: program))
         } catch  where error.remedy == .unknownOutcome {
-            return try await lookAfter(error, entry, note, delivery, attempt)
+            return try await lookAfter(error, entry, note, notebook, attempt)
         } catch {
             // Nothing was sent: what was known before is known still.
             var note = note
             note.isSent = attempt.lastUncertain != nil
-            do throws(Failure) { try await keep(error.remedy == .giveUp ? nil : note, of: delivery) } catch { throw error }
+            let kept: JSON? = error.remedy == .giveUp ? .none : .some(note.json)
+            try await notebook.keep(kept, or: .unknownOutcome)
             throw error
         }
         let result = try? reply.json(from: place)
         let record = result?["AddTouchPointResponseResult"] ?? result
         if let id = record.map(TouchPointResponse.init)?.id, (Int64(id) ?? 0) > 0 {
-            try await keep(nil, of: delivery)
+            try await notebook.keep(nil, or: .unknownOutcome)
             return receipt(String(reply.status), id)
         }
         let words = (record?["ErrorMessage"]?.asString).map { ETOAnswer.shown($0, []) } ?? ""
         let failure = Failure(
             words.isEmpty ? .notWritten : .refused, .unknownOutcome,
             "\(place) said \(reply.status), but not which response it added\(words.isEmpty ? "" : ": " + words).")
-        return try await lookAfter(failure, entry, note, delivery, attempt)
+        return try await lookAfter(failure, entry, note, notebook, attempt)
     }
 
     /// Looks at once after an outcome that nobody knows. A refusal in words, with nothing there, is a refusal; a look that fails tells
     /// nothing, and the next attempt looks again.
     private func lookAfter(
-        _ failure: Failure, _ entry: TouchPointEntry, _ note: TouchPointNote, _ delivery: Delivery, _ attempt: Attempt
+        _ failure: Failure, _ entry: TouchPointEntry, _ note: TouchPointNote, _ notebook: DeliveryNote, _ attempt: Attempt
     ) async throws(Failure) -> Receipt {
         let finding: Finding
         do throws(Failure) {
@@ -211,35 +212,14 @@ public struct TouchPointAction: Action {
         }
         switch finding {
         case .written(let id):
-            try await keep(nil, of: delivery)
+            try await notebook.keep(nil, or: .unknownOutcome)
             return receipt("found written (\(failure.reason.rawValue))", id)
         case .absent where failure.reason == .refused && note.before != nil:
-            try await keep(nil, of: delivery)
+            try await notebook.keep(nil, or: .unknownOutcome)
             throw Failure(.refused, .giveUp, failure.message)
         case .absent, .unlike, .unprovable: throw failure
         }
     }
 
     private func receipt(_ summary: String, _ id: String) -> Receipt { Receipt("\(summary), response \(id)", reference: id) }
-
-    // MARK: The notebook
-
-    private func note(of delivery: Delivery) async throws(Failure) -> TouchPointNote {
-        do {
-            return TouchPointNote(json: try await connection.notebook.note(TouchPointNote.key(delivery)))
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of the delivery cannot be read: \(error).")
-        }
-    }
-
-    /// After a write all that goes wrong here leaves its outcome unknown; what is kept before one says what to do.
-    private func keep(
-        _ note: TouchPointNote?, of delivery: Delivery, or remedy: Failure.Remedy = .unknownOutcome
-    ) async throws(Failure) {
-        do {
-            try await connection.notebook.setNote(TouchPointNote.key(delivery), to: note?.json)
-        } catch {
-            throw Failure(.fileSystem, remedy, "What is known of the delivery cannot be kept: \(error).")
-        }
-    }
 }

@@ -48,6 +48,4 @@ struct TouchPointNote: Sendable, Hashable {
         if isSent { members["sent"] = .bool(true) }
         return .object(members)
     }
-
-    static func key(_ delivery: Delivery) -> String { "unproved-response/\(delivery.id.text)" }
 }

@@ -106,6 +106,23 @@ public struct TouchPointsSource: Source {
         }
     }
 
+    /// What the responses of the first subject show, in words. The current program stays what it is.
+    func look() async throws(Failure) -> String {
+        var call = ETOCall.responses(of: touchPoint, subject: subjects[0])
+        call.leavesProgram = true
+        call.timeout = timeout
+        let count: Int
+        let reply = try await connection.session.send(call)
+        do throws(ListingError) {
+            count = reply.isNothing ? 0 : try Listing(reply.body, shape: Self.shape).entries.count
+        } catch {
+            throw unreadable(error)
+        }
+        let whose = subjects[0].map { " of subject \($0)" } ?? ""
+        let rest = subjects.count > 1 ? ", the first of \(subjects.count)" : ""
+        return "\(count) response\(count == 1 ? "" : "s") to TouchPoint \(touchPoint)\(whose)\(rest)"
+    }
+
     private func unreadable(_ error: ListingError) -> Failure {
         let words = ETOAnswer.shown(error.description, [])
         return Failure(

@@ -44,6 +44,15 @@ public struct AdapterSource: Source {
         return Answer(listing: listing, fingerprint: Fingerprint(content: reply.response.body))
     }
 
+    /// What the answer holds, in words; nil where asking may change something.
+    func look() async throws(Failure) -> String? {
+        guard request.method == "GET" else { return nil }
+        let reply = try await connection.send(request, mayRepeat: true)
+        let count = try reading.listing(reply.response.body, from: reply.place).entries.count
+        let scopes = connection.learntScopes(of: request).map { ", with the scope \($0.joined(separator: ", "))" } ?? ""
+        return "\(count) item\(count == 1 ? "" : "s")\(scopes)"
+    }
+
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         reading.details(of: keys, in: listing)
     }

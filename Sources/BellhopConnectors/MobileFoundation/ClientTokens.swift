@@ -69,7 +69,7 @@ actor ClientTokens {
     private static func key(_ scopes: Set<String>) -> String { scopes.sorted().joined(separator: " ") }
 
     private func get(_ key: String, force: Bool) async throws(Failure) -> Token {
-        if !force { try await checkRefusals() }
+        if !force { try await memory.check(credentials) }
         logins += 1
         let number = logins
         do throws(Failure) {
@@ -138,9 +138,5 @@ actor ClientTokens {
             return answer.failure(of: response, expecting: .success, at: clock.now)
                 ?? Failure(.unexpectedPage, .retry(after: nil), "\(address.place) answered with a page instead of a token.")
         }
-    }
-
-    private func checkRefusals() async throws(Failure) {
-        try await memory.check(credentials)
     }
 }

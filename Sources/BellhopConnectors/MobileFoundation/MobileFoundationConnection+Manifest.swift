@@ -22,7 +22,9 @@ extension MobileFoundationConnection {
             ),
         ] + HTTPConnection.Configuration.settings)
 
-    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
-        try MobileFoundationConnection(name: name, settings: settings, environment: environment)
-    }
+    static let kind = ConnectionKind(
+        manifest, login: { _ in .configured },
+        make: { name, settings, environment throws(ConnectorError) in
+            try MobileFoundationConnection(name: name, settings: settings, environment: environment)
+        })
 }

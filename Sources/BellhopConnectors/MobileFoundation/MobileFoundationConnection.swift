@@ -20,6 +20,8 @@ public struct MobileFoundationConnection: Connection {
     private let learnt = LearntScopes()
     private let configuration: HTTPConnection.Configuration
     private let http: HTTPConnection
+    /// What the server's answers say besides.
+    let watch: AnswerWatch
 
     init(name: String, settings: Settings, environment: ConnectorEnvironment) throws(ConnectorError) {
         func problem(_ setting: String, _ message: String) -> ConnectorError {
@@ -51,10 +53,11 @@ public struct MobileFoundationConnection: Connection {
         let scopes = settings.texts("scope").flatMap { $0.split(separator: " ").map(String.init) }
         defaultScopes = scopes.isEmpty ? ["RegisteredClient"] : Set(scopes)
         let http = try HTTPConnection(configuration, clock: environment.clock)
+        let watch = AnswerWatch(base, http)
         let instance = "\(base.origin)/\(runtime)"
         let credentials = Credentials(username: client, password: secret)
         tokens = ClientTokens(
-            address: base.with(target: "/\(runtime)/api/az/v1/token"), exchange: http, credentials: credentials,
+            address: base.with(target: "/\(runtime)/api/az/v1/token"), exchange: watch, credentials: credentials,
             memory: RefusalMemory(
                 connection: name, instance: instance, notebook: environment.notebook, salt: environment.random),
             events: LoginEvents(
@@ -67,6 +70,7 @@ public struct MobileFoundationConnection: Connection {
         self.base = base
         self.runtime = runtime
         self.http = http
+        self.watch = watch
         self.instance = instance
         servicePrefix = prefix
         clientID = client
@@ -78,9 +82,31 @@ public struct MobileFoundationConnection: Connection {
             && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "-_./".utf8.contains($0) }
     }
 
-    public func verifyLogin() async throws(Failure) -> String {
+    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         try await tokens.verify(defaultScopes)
-        return clientID
+        return LoginTrial(user: clientID)
+    }
+
+    /// The scopes of a first token, which is got anew.
+    func verifyToken() async throws(Failure) -> String {
+        try await tokens.verify(defaultScopes)
+        return defaultScopes.sorted().joined(separator: ", ")
+    }
+
+    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+        let way = await NetworkExamination(configuration: configuration, address: base, clock: clock).findings()
+        guard way.allSatisfy({ $0.verdict != .missing }) else { return way }
+        return way + (await MobileFoundationExamination(connection: self, needs: needs).run())
+    }
+
+    /// The scopes that a resource has asked for; nil where it took any, or nobody asked it yet.
+    func learntScopes(of request: AdapterRequest) -> [String]? {
+        guard let address = try? address(of: request) else { return nil }
+        return learnt[Self.resource(request, address)]?.sorted()
+    }
+
+    private static func resource(_ request: AdapterRequest, _ address: HTTPAddress) -> String {
+        "\(request.method) \(address.origin)\(address.path)"
     }
 
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
@@ -126,7 +152,7 @@ public struct MobileFoundationConnection: Connection {
     /// - Parameter mayRepeat: whether asking twice is the same as asking once.
     func send(_ request: AdapterRequest, mayRepeat: Bool, notAfter: Timestamp? = nil) async throws(Failure) -> AdapterReply {
         let address = try address(of: request)
-        let resource = "\(request.method) \(address.origin)\(address.path)"
+        let resource = Self.resource(request, address)
         var scopes = learnt[resource] ?? request.scopes
         var tried: Set<String> = []
         while true {
@@ -159,7 +185,7 @@ public struct MobileFoundationConnection: Connection {
         if headers["Accept"] == nil { headers["Accept"] = "application/json, */*;q=0.5" }
         if let token { headers["Authorization"] = "Bearer " + token.text }
         do throws(TransportError) {
-            return try await http.send(
+            return try await watch.send(
                 HTTPRequest(
                     request.method, address, headers: headers, body: request.body ?? (request.method == "GET" ? nil : []),
                     timeout: request.timeout, notAfter: notAfter))

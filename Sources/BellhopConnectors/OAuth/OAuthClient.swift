@@ -188,21 +188,17 @@ public actor OAuthClient {
     private func show(
         _ form: TokenForm, _ stale: OAuthToken?, _ kept: KeptTokens?, _ force: Bool
     ) async throws(Failure) -> OAuthToken {
-        if !force {
-            var known: RefusalMemory.Refusal?
-            try await note { known = try await memory.refusal(of: form.credentials) }
-            if let known { throw Failure(.unauthenticated, .pauseConnection, known.message) }
-        }
+        if !force { try await memory.check(form.credentials) }
         switch await ask(form) {
         case .granted(let grant):
             let token = try await take(grant, instead: stale, kept: kept, isLogin: false)
-            try await note { try await memory.forget() }
+            try await RefusalMemory.noting { try await memory.forget() }
             return token
         case .refused(let status, let reason):
             let message =
                 "\(settings.tokenAddress.place) gives connection \(connection) no token (\(Self.words(status, reason))): "
                 + Self.advice(settings.grant.name, connection)
-            try await note { try await memory.remember(message, of: form.credentials) }
+            try await RefusalMemory.noting { try await memory.remember(message, of: form.credentials) }
             throw Failure(.unauthenticated, .pauseConnection, message)
         case .failed(let failure): throw failure
         }
@@ -249,14 +245,6 @@ public actor OAuthClient {
             throw Failure(
                 .fileSystem, .retry(after: nil),
                 "The server replaced the refresh token of connection \(connection), and the new one cannot be kept: \(error).")
-        }
-    }
-
-    private func note(_ work: () async throws -> Void) async throws(Failure) {
-        do {
-            try await work()
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of refused tokens cannot be read or kept: \(error).")
         }
     }
 

@@ -33,6 +33,11 @@ extension OAuthSettings {
         Setting("audience", .text, "The assertion's `aud`; by default the client's id."),
     ]
 
+    /// Whether what stands under `auth` has its tokens from a person who agreed in a browser.
+    static func needsAgreement(_ auth: Settings?) -> Bool {
+        auth?.record("oauth")?.text("grant") == GrantName.authorizationCode.rawValue
+    }
+
     public static let defaultRedirect = "http://127.0.0.1:8912/callback"
 
     /// Where an instance has its endpoints, when bellhop.yaml does not say.

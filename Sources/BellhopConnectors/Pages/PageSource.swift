@@ -4,7 +4,7 @@ import Synchronization
 /// One page of an instance or a site as a source of kind `page`: what it says, and what of that changed.
 ///
 /// A page is one thing that is always there: where it cannot be read, the source fails, and nothing is told as changed.
-public struct PageSource: Source {
+public struct PageSource: ProbedSource {
     public let name: String
     public let scope: Scope
     public let schema = TaskSchema([])
@@ -85,6 +85,15 @@ public struct PageSource: Source {
             }
         for wanted in keys where wanted == key { details.snapshots[key] = known }
         return details
+    }
+
+    var probe: HTTPRequest? {
+        HTTPRequest(address, headers: ["Accept": "text/html, */*;q=0.5"], timeout: timeout)
+    }
+
+    func words(for response: HTTPResponse) throws(Failure) -> String {
+        let count = try snapshot(response).pageText.count
+        return "a page with \(count) character\(count == 1 ? "" : "s") of text"
     }
 
     private func snapshot(_ response: HTTPResponse) throws(Failure) -> Snapshot {

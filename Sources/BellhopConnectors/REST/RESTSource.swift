@@ -4,7 +4,7 @@ public import BellhopCore
 ///
 /// Its list says all there is to know of an item, so nothing is read one by one. An answer is taken whole or not at all: where an item has
 /// no identity, or pages do not fit together, nothing counts.
-public struct RESTSource: Source {
+public struct RESTSource: ProbedSource {
     public let name: String
     public let scope: Scope
     public var schema: TaskSchema { reading.schema }
@@ -116,6 +116,9 @@ public struct RESTSource: Source {
         reading.details(of: keys, in: listing)
     }
 
+    /// Asking by another method than `GET` is not known to change nothing.
+    var probe: HTTPRequest? { arguments.method == "GET" ? request(Pager(paging).first, adding: []) : nil }
+
     private func request(_ turn: Pager.Turn, adding more: [(String, String)]) -> HTTPRequest {
         var request: HTTPRequest
         switch turn {
@@ -138,6 +141,12 @@ public struct RESTSource: Source {
     }
 
     // MARK: Answers
+
+    /// How many items a first page has.
+    func words(for response: HTTPResponse) throws(Failure) -> String {
+        let count = try listing(response).entries.count
+        return "\(count) item\(count == 1 ? "" : "s")" + (paging == nil ? "" : " on the first page")
+    }
 
     /// The items of one page; an answer that is none fails and says why.
     private func listing(_ response: HTTPResponse) throws(Failure) -> Listing {

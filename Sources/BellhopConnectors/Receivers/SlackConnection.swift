@@ -12,9 +12,11 @@ public struct SlackConnection: MessageReceiver, Connection {
             )
         ] + HTTPConnection.Configuration.settings)
 
-    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
-        try SlackConnection(name: name, settings: settings, clock: environment.clock)
-    }
+    static let kind = ConnectionKind(
+        manifest, login: { _ in .none("its address is all that it needs, and only a message would show that it is good") },
+        make: { name, settings, environment throws(ConnectorError) in
+            try SlackConnection(name: name, settings: settings, clock: environment.clock)
+        })
 
     public let name: String
     private let hook: Hook

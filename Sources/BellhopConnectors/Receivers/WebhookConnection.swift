@@ -16,9 +16,16 @@ public struct WebhookConnection: MessageReceiver, Connection {
                 "Signs each request as Standard Webhooks has it: whsec_ and the Base64 of 24 to 64 random bytes."),
         ] + HTTPConnection.Configuration.settings)
 
-    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
-        try WebhookConnection(name: name, settings: settings, clock: environment.clock)
-    }
+    static let kind = ConnectionKind(
+        manifest,
+        login: { _ in
+            .none(
+                "its requests go to its address, signed where it has a `secret`, and only a message would show that they are taken"
+            )
+        },
+        make: { name, settings, environment throws(ConnectorError) in
+            try WebhookConnection(name: name, settings: settings, clock: environment.clock)
+        })
 
     public let name: String
     let hook: Hook

@@ -1,7 +1,7 @@
-public import BellhopCore
+import BellhopCore
 
 /// A comment that a delivery asks for.
-struct Comment: Sendable, Hashable {
+struct Comment: WriteOrder, Hashable {
     enum Visibility: String, Sendable, Hashable { case `internal`, customer }
 
     var reference: TaskReference
@@ -67,7 +67,7 @@ struct Comment: Sendable, Hashable {
 
 extension CommentAction {
     /// What a rule may say of a `comment`.
-    public static let manifest = ActionManifest(
+    static let manifest = ActionManifest(
         kind: "comment", summary: "Writes a work note, or a comment that the caller sees, on the task.",
         receiver: .taskConnection,
         shorthand: "text",

@@ -1,4 +1,4 @@
-public import BellhopCore
+import BellhopCore
 
 /// Writes a comment on a task, once: internal through the Task Tracker API where there is one that takes it, else, and for the customer to
 /// see, through the Table API.
@@ -6,31 +6,18 @@ public import BellhopCore
 /// The task is read first, for the tracker answers 201 to an unknown one. After an outcome that nobody knows the journal is read before
 /// anything is sent again, and not before the server's own time limit has passed, when a request of ours can no longer be at work. A 201
 /// alone is no proof either: access rules may have thrown the text away.
-public struct CommentAction: Action {
-    public typealias Times = WriteTimes
+struct CommentAction: RecordAction {
+    static let what = "comment"
+    let connection: ServiceNowConnection
+    let times: WriteTimes
 
-    private let connection: ServiceNowConnection
-    private let times: Times
-    private var session: ServiceNowSession { connection.writing }
-    private var place: String { connection.base.place }
-
-    public init(connection: ServiceNowConnection, times: Times = Times()) {
-        self.connection = connection
-        self.times = times
-    }
-
-    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        try await attempt.holding(delivery, "comment") { () async throws(Failure) in try await proceed(delivery, attempt) }
-    }
-
-    private func proceed(_ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
-        let comment = try Comment(delivery)
+    func proceed(_ comment: Comment, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        let notebook = note(of: delivery)
         // A person's retry counts from 1 again, and what was sent before may be there all the same.
-        let isFirst = attempt.number == 1 && attempt.lastUncertain == nil
-        var note = isFirst ? CommentNote() : try await note(of: delivery)
+        var note = attempt.isFirst ? CommentNote() : CommentNote(json: try await notebook.read())
         let work = try await prepare(comment, attempt, note)
-        if !isFirst, let receipt = try await earlier(work, for: delivery, attempt, &note) { return receipt }
-        return try await write(work, for: delivery, &note)
+        if !attempt.isFirst, let receipt = try await earlier(work, notebook, attempt, &note) { return receipt }
+        return try await write(work, notebook, &note)
     }
 
     /// What is to be written, where, and how it is found again.
@@ -91,11 +78,11 @@ public struct CommentAction: Action {
 
     /// What became of earlier attempts. Nil when it is certain that nothing was written, so that it may be sent.
     private func earlier(
-        _ work: Work, for delivery: Delivery, _ attempt: Attempt, _ note: inout CommentNote
+        _ work: Work, _ notebook: DeliveryNote, _ attempt: Attempt, _ note: inout CommentNote
     ) async throws(Failure) -> Receipt? {
         let finding = try await Journal(session: session).look(for: work.search)
         if case .written(let id) = finding {
-            try await keep(nil, of: delivery)
+            try await notebook.keep(nil, or: .unknownOutcome)
             return work.comment.receipt("found written by an earlier attempt", id)
         }
         guard let uncertain = attempt.lastUncertain else { return nil }
@@ -104,7 +91,7 @@ public struct CommentAction: Action {
         if left > .zero {
             if decided != note.decided {
                 note.decided = decided
-                try await keep(note, of: delivery, or: .retry(after: nil))
+                try await notebook.keep(note.json)
             }
             throw Failure(
                 .notWritten, .retry(after: left),
@@ -119,26 +106,25 @@ public struct CommentAction: Action {
 
     // MARK: Writing
 
-    private func write(_ work: Work, for delivery: Delivery, _ note: inout CommentNote) async throws(Failure) -> Receipt {
+    private func write(_ work: Work, _ notebook: DeliveryNote, _ note: inout CommentNote) async throws(Failure) -> Receipt {
         // On disk before anything is sent, so that whoever looks for it knows from when on. A person's word is good for one time.
         if note.since == nil || note.decided {
             note.since = work.since
             note.decided = false
-            try await keep(note, of: delivery, or: .retry(after: nil))
+            try await notebook.keep(note.json)
         }
         let reply: ServiceNowReply
         do {
             reply = try await send(work)
         } catch  where error.remedy == .unknownOutcome {
             guard let receipt = await lookAfter(error, work) else { throw error }
-            try await keep(nil, of: delivery)
+            try await notebook.keep(nil, or: .unknownOutcome)
             return receipt
         } catch  where error.remedy == .giveUp {
-            let refusal = error
-            do throws(Failure) { try await keep(nil, of: delivery) } catch { throw refusal }  // a note too many harms nobody
-            throw refusal
+            await notebook.forget()
+            throw error
         }
-        return try await confirm(work, reply, for: delivery, note)
+        return try await confirm(work, reply, notebook, note)
     }
 
     /// Where the Task Tracker API is not installed, or not for this account, nothing was written by it: the record takes the note itself.
@@ -162,7 +148,7 @@ public struct CommentAction: Action {
 
     /// Looks whether what the server says it has written is there.
     private func confirm(
-        _ work: Work, _ reply: ServiceNowReply, for delivery: Delivery, _ note: CommentNote
+        _ work: Work, _ reply: ServiceNowReply, _ notebook: DeliveryNote, _ note: CommentNote
     ) async throws(Failure) -> Receipt {
         let status = String(reply.status)
         for wait in [.zero] + times.looks {
@@ -176,10 +162,10 @@ public struct CommentAction: Action {
             }
             switch finding {
             case .written(let id):
-                try await keep(nil, of: delivery)
+                try await notebook.keep(nil, or: .unknownOutcome)
                 return work.comment.receipt(status, id)
             case .unprovable:
-                try await keep(nil, of: delivery)
+                try await notebook.keep(nil, or: .unknownOutcome)
                 return work.comment.receipt("\(status); this account cannot read the journal to confirm it", nil)
             case .absent: continue
             }
@@ -187,36 +173,15 @@ public struct CommentAction: Action {
         var note = note
         note.refusals += 1
         guard note.refusals < 2 else {
-            try await keep(nil, of: delivery)
+            try await notebook.keep(nil, or: .unknownOutcome)
             throw Failure(
                 .notWritten, .giveUp,
                 "\(place) said \(status) twice, but the comment is not in the journal of \(work.comment.number): "
                     + "the access rules probably do not let \(connection.username) write \(work.comment.element).")
         }
-        try await keep(note, of: delivery)
+        try await notebook.keep(note.json, or: .unknownOutcome)
         throw Failure(
             .notWritten, .unknownOutcome,
             "\(place) said \(status), but the comment is not in the journal of \(work.comment.number); it is looked for again.")
-    }
-
-    // MARK: The notebook
-
-    private func note(of delivery: Delivery) async throws(Failure) -> CommentNote {
-        do {
-            return CommentNote(json: try await connection.notebook.note(CommentNote.key(delivery)))
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of the delivery cannot be read: \(error).")
-        }
-    }
-
-    /// After a write all that goes wrong here leaves its outcome unknown; what is kept before one says what to do.
-    private func keep(
-        _ note: CommentNote?, of delivery: Delivery, or remedy: Failure.Remedy = .unknownOutcome
-    ) async throws(Failure) {
-        do {
-            try await connection.notebook.setNote(CommentNote.key(delivery), to: note?.json)
-        } catch {
-            throw Failure(.fileSystem, remedy, "What is known of the delivery cannot be kept: \(error).")
-        }
     }
 }

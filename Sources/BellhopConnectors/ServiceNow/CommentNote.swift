@@ -24,6 +24,4 @@ struct CommentNote: Sendable, Hashable {
         if decided { members["decided"] = .bool(true) }
         return .object(members)
     }
-
-    static func key(_ delivery: Delivery) -> String { Delivery.notePrefix + delivery.id.text }
 }

@@ -1,8 +1,14 @@
 import BellhopCore
 
 extension ServiceNowConnection {
-    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
-        try await open(name, settings, in: environment)
+    static let kind = ConnectionKind(
+        manifest, login: { settings in loginWay(settings) },
+        make: { name, settings, environment throws(ConnectorError) in try await open(name, settings, in: environment) })
+
+    private static func loginWay(_ settings: Settings) -> LoginWay {
+        let auth = settings.record("auth")
+        if auth?.boolean("keychain") == true { return .asked }
+        return OAuthSettings.needsAgreement(auth) ? .agreed : .configured
     }
 
     /// Makes it with the login that its settings name, which may be the one in the keychain.
@@ -10,7 +16,7 @@ extension ServiceNowConnection {
         _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> ServiceNowConnection {
         let auth = settings.record("auth")
-        if auth?.record("oauth")?.text("grant") == OAuthSettings.GrantName.authorizationCode.rawValue {
+        if OAuthSettings.needsAgreement(auth) {
             let user = try await Self.user(ofTokensOf: name, environment)
             return try ServiceNowConnection(name: name, settings: settings, username: user, in: environment)
         }
@@ -18,30 +24,12 @@ extension ServiceNowConnection {
             return try ServiceNowConnection(name: name, settings: settings, in: environment)
         }
         let origin = try Self.base(settings.text("instance") ?? "", connection: name).origin
-        let stored: (username: String, password: String)?
-        do {
-            stored = try await environment.login(of: name, at: origin)
-        } catch {
-            let message = (error as? Failure)?.message ?? "The keychain cannot be read: \(error)"
-            throw ConnectorError(connection: name, setting: "auth.keychain", message)
+        if let account = try await environment.account(of: name, at: origin) {
+            return try ServiceNowConnection(
+                name: name, settings: settings, username: account.username, credentials: account.credentials, in: environment)
         }
-        guard let stored else {
-            if let connection = try await Self.ofKeptTokens(name, settings, in: environment) { return connection }
-            throw ConnectorError(
-                connection: name, setting: "auth.keychain",
-                "The keychain holds no login for \(name): run `bellhop login \(name)`.")
-        }
-        return try ServiceNowConnection(
-            name: name, settings: settings, username: stored.username,
-            credentials: {
-                guard let login = try await environment.login(of: name, at: origin) else {
-                    throw Failure(
-                        .unauthenticated, .pauseConnection,
-                        "The keychain holds no login for \(name) any more: run `bellhop login \(name)`.")
-                }
-                return Credentials(
-                    username: login.username, password: login.password, mark: try await environment.loginMark(name) ?? "")
-            }, in: environment)
+        if let connection = try await Self.ofKeptTokens(name, settings, in: environment) { return connection }
+        throw .noLogin(of: name)
     }
 
     /// Made with the tokens that the keychain holds, and the client that renews them; nil when it holds none.

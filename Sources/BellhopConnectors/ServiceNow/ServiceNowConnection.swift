@@ -96,9 +96,10 @@ public struct ServiceNowConnection: Connection {
 
     public var origin: String? { instance }
 
-    public func verifyLogin() async throws(Failure) -> String {
+    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         let user = try await verifyUser()
-        return user.name.isEmpty || user.name == user.username ? user.username : "\(user.name) (\(user.username))"
+        let isNamed = !user.name.isEmpty && user.name != user.username
+        return LoginTrial(user: isNamed ? "\(user.name) (\(user.username))" : user.username)
     }
 
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {

@@ -4,11 +4,11 @@ import BellhopCore
 struct ServiceNowExamination {
     let connection: ServiceNowConnection
     let needs: ConnectionNeeds
-    private(set) var findings: [Finding] = []
+    var findings: [Finding] = []
     private var serverTime: Timestamp?
     private var rateLimit: String?
     /// A task to try things on: its table and sys_id.
-    private var sample: (table: String, id: String)?
+    private(set) var sample: (table: String, id: String)?
 
     init(_ connection: ServiceNowConnection, _ needs: ConnectionNeeds) {
         self.connection = connection
@@ -44,14 +44,14 @@ struct ServiceNowExamination {
         return findings
     }
 
-    private mutating func ask(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
+    mutating func ask(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
         let reply = try await connection.reading.send(call)
         serverTime = reply.serverTime ?? serverTime
         rateLimit = reply.headers["X-RateLimit-Limit"] ?? rateLimit
         return reply
     }
 
-    private mutating func rows(
+    mutating func rows(
         _ table: String, _ query: String, _ fields: [String], limit: Int = 1
     ) async throws(Failure) -> (rows: [JSON], total: Int) {
         let reply = try await ask(
@@ -66,15 +66,7 @@ struct ServiceNowExamination {
 
     // MARK: The user and the clock
 
-    private var clock: Finding {
-        guard let serverTime else { return Finding("clock", .unknown, "the instance does not tell its time") }
-        let skew = serverTime - connection.clock.now
-        let seconds = Int(abs(skew / .seconds(1)))
-        if seconds <= 60 { return Finding("clock", .ok, "the same here and there") }
-        return Finding(
-            "clock", .note, "this machine's clock is \(seconds) s \(skew > .zero ? "behind" : "ahead of") the instance's",
-            remedy: "set it by a time server")
-    }
+    private var clock: Finding { .clock(serverTime, here: connection.clock.now, whose: "the instance") }
 
     private mutating func examineUser(_ user: ServiceNowUser) async {
         let name = user.username.replacing("^", with: "^^")
@@ -119,6 +111,7 @@ struct ServiceNowExamination {
 
     private mutating func examine(_ source: ConnectionNeeds.SourceNeed) async {
         let isTracker = source.kind == TrackerSource.manifest.kind
+        if source.kind == PageSource.manifest.kind { return await examinePage(source) }
         guard let table = isTracker ? "task" : source.settings.text("table"), FieldWrite.isName(table) else { return }
         let query = isTracker ? "assigned_to=javascript:gs.getUserID()^active=true" : ""
         let subject = "read \(table)"
@@ -157,6 +150,19 @@ struct ServiceNowExamination {
         }
     }
 
+    private mutating func examinePage(_ need: ConnectionNeeds.SourceNeed) async {
+        let subject = "read \(need.name)"
+        guard let source = try? connection.source(need.name, kind: need.kind, settings: need.settings) as? PageSource,
+            let probe = source.probe
+        else { return }
+        do throws(Failure) {
+            let response = try await connection.page(probe.address, headers: [:], timeout: probe.timeout)
+            findings.append(Finding(subject, .ok, try source.words(for: response)))
+        } catch {
+            findings.append(Finding(subject, error, remedy: "see that `path` is right, and that the account may open the page"))
+        }
+    }
+
     private mutating func examineJournal() async {
         let subject = "read journal"
         let remedy = "let the account read sys_journal_field"
@@ -173,100 +179,6 @@ struct ServiceNowExamination {
             findings.append(
                 error.reason == .forbidden
                     ? Finding(subject, .note, "this account may not read it; \(less)", remedy: remedy) : Finding(subject, error))
-        }
-    }
-
-    // MARK: Writing
-
-    private mutating func examineActions(_ user: ServiceNowUser) async {
-        var subjects: [String] = []
-        for need in needs.actions {
-            switch need.action {
-            case CommentAction.manifest.kind:
-                subjects.append(need.constants["visibility"] == "customer" ? "write comments" : "write work_notes")
-            case UpdateAction.manifest.kind:
-                subjects.append("update")
-                await examineFields(need)
-            case CreateAction.manifest.kind:
-                let table = need.constants["table"]?.asString ?? "record"
-                subjects.append("create \(table)")
-                await examineTable(table, need)
-            case AttachAction.manifest.kind:
-                subjects.append("attach")
-                await examineAttachments()
-            default: continue
-            }
-        }
-        var seen: Set<String> = []
-        let written = subjects.filter { seen.insert($0).inserted }
-        guard !written.isEmpty else { return }
-        let right = await right(of: user)
-        for subject in written {
-            var finding = right
-            finding.subject = subject
-            findings.append(finding)
-        }
-    }
-
-    /// Whether the account may write, as far as its roles say: only writing shows it for sure.
-    private mutating func right(of user: ServiceNowUser) async -> Finding {
-        let cannot = "it cannot be checked without writing"
-        guard ServiceNowConnection.isSysID(user.sysID),
-            let found = try? await rows("sys_user_has_role", "user=\(user.sysID)", ["role.name"], limit: 500)
-        else { return Finding("", .unknown, "\(cannot), and the account may not read its own roles") }
-        let roles = Set(found.rows.compactMap { FieldValue($0["role.name"])?.raw })
-        if let role = ["admin", "itil"].first(where: roles.contains) {
-            return Finding("", .ok, "to be expected: the account has the role \(role) (\(cannot))")
-        }
-        return Finding(
-            "", .note, "\(cannot), and the account has neither of the roles itil and admin",
-            remedy: "where writing is refused, ask for the role itil")
-    }
-
-    private mutating func examineFields(_ need: ConnectionNeeds.ActionNeed) async {
-        guard let sample, !need.fields.isEmpty else { return }
-        let task = TaskReference(
-            source: "", key: TaskKey(sample.id), number: "", title: "", className: sample.table, url: "", subject: "")
-        do throws(Failure) {
-            let record = try await TaskRecord.read(task, fields: need.fields, connection.reading)
-            let absent = need.fields.filter { record[$0] == nil }.map { "`\($0)`" }
-            guard !absent.isEmpty else { return }
-            findings.append(
-                Finding(
-                    "fields", .missing, "rule \(need.rule): the table \(record.table) shows no \(absent.joined(separator: ", "))",
-                    remedy: "see how it is spelt, or let the account read it", reason: .badArguments))
-        } catch {
-            findings.append(Finding("fields", error))
-        }
-    }
-
-    private mutating func examineTable(_ table: String, _ need: ConnectionNeeds.ActionNeed) async {
-        guard FieldWrite.isName(table) else { return }
-        let key = need.constants["correlation_field"]?.asString ?? "correlation_id"
-        do throws(Failure) {
-            let fields = need.fields.filter { !["comments", "work_notes"].contains($0) } + [key]
-            guard let row = try await rows(table, "", fields).rows.first else { return }
-            let absent = fields.filter { row[$0] == nil }.map { "`\($0)`" }
-            guard !absent.isEmpty else { return }
-            findings.append(
-                Finding(
-                    "fields", .missing, "rule \(need.rule): the table \(table) shows no \(absent.joined(separator: ", "))",
-                    remedy: "see how it is spelt, or let the account read it", reason: .badArguments))
-        } catch {
-            var finding = Finding("read \(table)", error)
-            finding.text = "rule \(need.rule) looks there before it makes a record: \(finding.text)"
-            if error.reason == .forbidden { finding.remedy = "a role that may read \(table), such as itil" }
-            findings.append(finding)
-        }
-    }
-
-    private mutating func examineAttachments() async {
-        do throws(Failure) {
-            _ = try await ask(
-                ServiceNowCall(
-                    target: ServiceNowCall.target("/api/now/attachment", [("sysparm_limit", "1")]), expecting: .rows))
-        } catch {
-            findings.append(Finding("read files", error, remedy: "let the account read sys_attachment"))
         }
     }
 }

@@ -20,15 +20,14 @@ extension ServiceNowLogin {
         func named(or standIn: String) -> Identity { username.map(Identity.user) ?? .standIn(standIn) }
         switch auth {
         case .basic(let credentials):
-            way = .password(kept.credentials ?? { credentials })
+            way = .password(
+                Account(connection: connection, username: credentials.username, credentials: kept.credentials ?? { credentials }))
             identity = .user(credentials.username)
         case .keychain:
             guard let user = kept.username, let credentials = kept.credentials else {
-                throw ConnectorError(
-                    connection: connection, setting: "auth.keychain",
-                    "The keychain holds no login for \(connection): run `bellhop login \(connection)`.")
+                throw .noLogin(of: connection)
             }
-            way = .password(credentials)
+            way = .password(Account(connection: connection, username: user, credentials: credentials))
             identity = .user(user)
         case .oauth(let settings):
             way = .oauth(

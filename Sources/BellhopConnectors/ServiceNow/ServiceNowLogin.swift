@@ -3,8 +3,7 @@ import BellhopCore
 /// How a connection shows an instance who it is.
 struct ServiceNowLogin: Sendable {
     enum Way: Sendable {
-        /// Asked at each login, so that a changed password is seen.
-        case password(@Sendable () async throws -> Credentials)
+        case password(Account)
         case oauth(OAuthClient)
         case bearer(String)
         case apiKey(String)
@@ -67,8 +66,8 @@ struct ServiceNowLogin: Sendable {
     ///   - force: ask the token endpoint even with what it has refused.
     func pass(renewing stale: OAuthToken? = nil, force: Bool = false) async throws(Failure) -> Pass {
         switch way {
-        case .password(let credentials):
-            let current = try await self.current(credentials)
+        case .password(let account):
+            let current = try await account.current()
             return Pass(headers: ["Authorization": current.authorization], credentials: current)
         case .oauth(let client):
             let token = try await client.authorization(renewing: stale, force: force)
@@ -85,25 +84,5 @@ struct ServiceNowLogin: Sendable {
         case .certificate(let fingerprint):
             return Pass(credentials: Credentials(username: "certificate", password: fingerprint, mark: identity.text))
         }
-    }
-
-    private func current(_ credentials: @Sendable () async throws -> Credentials) async throws(Failure) -> Credentials {
-        let current: Credentials
-        do {
-            current = try await credentials()
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(
-                .unauthenticated, .pauseConnection,
-                "There is no login for connection \(connection): \(error). Run `bellhop login \(connection)`.")
-        }
-        guard current.username == identity.text else {
-            throw Failure(
-                .unauthenticated, .pauseConnection,
-                "The login stored for connection \(connection) is of another user now (\(current.username), it was \(identity.text)): restart the agent."
-            )
-        }
-        return current
     }
 }

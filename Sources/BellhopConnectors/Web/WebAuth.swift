@@ -62,6 +62,14 @@ enum WebAuth: Sendable {
         self = .field(field)
     }
 
+    /// Whether anything is shown at all.
+    var isSaid: Bool {
+        switch self {
+        case .none: false
+        case .field, .oauth: true
+        }
+    }
+
     /// What must not be read in messages.
     var secrets: [String] {
         switch self {

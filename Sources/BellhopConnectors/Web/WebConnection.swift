@@ -12,15 +12,22 @@ public struct WebConnection: Connection {
             Setting("auth", .record(WebAuth.settings), "How to be known there; without it nobody is."),
         ] + HTTPConnection.Configuration.settings)
 
-    static let kind = ConnectionKind(manifest) { name, settings, environment throws(ConnectorError) in
-        try WebConnection(name: name, settings: settings, in: environment)
-    }
+    static let kind = ConnectionKind(
+        manifest, login: { loginWay($0) },
+        make: { name, settings, environment throws(ConnectorError) in
+            try WebConnection(name: name, settings: settings, in: environment)
+        })
 
     public let name: String
     let base: HTTPAddress
     /// The account's name, where the configuration says it.
     let username: String
+    let auth: WebAuth
     let session: WebSession
+    /// The same origin, asked as nobody: what it refuses to strangers shows that a login is taken.
+    let stranger: WebSession
+    /// What the origin's answers say besides.
+    let watch: AnswerWatch
     /// What must not be read in messages.
     let secrets: [String]
     let clock: any AgentClock
@@ -57,10 +64,18 @@ public struct WebConnection: Connection {
         self.tokens = tokens
         clock = environment.clock
         username = WebAuth.user(settings)
-        secrets = auth.secrets + configuration.headers.fields.map(\.value)
-        session = WebSession(
-            name: name, base: base, exchange: http, auth: auth, secrets: secrets,
-            notebook: environment.notebook, clock: environment.clock)
+        self.auth = auth
+        let secrets = auth.secrets + configuration.headers.fields.map(\.value)
+        self.secrets = secrets
+        let watch = AnswerWatch(base, http)
+        self.watch = watch
+        func session(_ auth: WebAuth) -> WebSession {
+            WebSession(
+                name: name, base: base, exchange: watch, auth: auth, secrets: secrets, notebook: environment.notebook,
+                clock: environment.clock)
+        }
+        self.session = session(auth)
+        stranger = session(.none)
     }
 
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
@@ -77,6 +92,13 @@ public struct WebConnection: Connection {
         case RESTAction.manifest.kind: RESTAction(connection: self)
         default: nil
         }
+    }
+
+    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+        let way = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
+        guard way.allSatisfy({ $0.verdict != .missing }) else { return way }
+        var examination = WebExamination(self, needs)
+        return way + (await examination.run())
     }
 
     public func shutdown() async throws {

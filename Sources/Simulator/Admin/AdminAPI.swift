@@ -48,7 +48,7 @@ struct AdminAPI: Sendable {
         GET    /simulator/requests            all requests but these; credentials and cookies left out
         DELETE /simulator/requests
 
-        """
+        """ + helpOnETO + helpOnNeighbours
 
     func answer(_ request: ReceivedRequest) -> Reply {
         do throws(AdminProblem) {
@@ -72,6 +72,11 @@ struct AdminAPI: Sendable {
         case ("PATCH", "settings", 1): return try settings(request)
         case (_, "clients", 1), (_, "api_keys", 1), (_, "tokens", 1): return try clients(path, request)
         case (_, "received", 1), (_, "receivers", 2): return try receivers(path, request)
+        case ("PUT", "access_rules", 1): return try accessRules(request)
+        case (_, "eto", 1...3): return try eto(path, request)
+        case (_, "mfp", 1...2): return try mobileFoundation(path, request)
+        case (_, "api", 1...3): return try api(path, request)
+        case (_, "pages", 2...): return try pages(path, request)
         case ("GET", "requests", 1): return .json(200, .array(simulation.requests.all.map { $0.json(withBody: true) }))
         case ("DELETE", "requests", 1):
             simulation.requests.clear()
@@ -99,7 +104,8 @@ struct AdminAPI: Sendable {
                 "received": .int(simulation.receivers.received.count),
             ],
             "users": .array(instance.users.map(\.json)), "tasks": .array(instance.tasks.map(\.json)),
-            "journal": .array(instance.journal.map(\.json)), "faults": .array(simulation.faults.rules.map(\.json)),
+            "journal": .array(instance.journal.map(\.json)), "eto": simulation.eto.json, "mfp": simulation.mobileFoundation.json,
+            "api": simulation.api.json, "faults": .array(simulation.faults.rules.map(\.json)),
         ]
     }
 

@@ -36,6 +36,9 @@ struct AdminForm {
     mutating func double(_ name: String) throws(AdminProblem) -> Double? { try take(name, "number", \.double) }
     mutating func bool(_ name: String) throws(AdminProblem) -> Bool? { try take(name, "true or false", \.bool) }
 
+    /// Any value.
+    mutating func value(_ name: String) throws(AdminProblem) -> JSON? { try take(name, "value") { $0 } }
+
     mutating func texts(_ name: String) throws(AdminProblem) -> [String]? {
         try take(name, "list of texts") { value in
             guard let elements = value.array else { return nil }

@@ -19,6 +19,7 @@ extension SimulatedETO.State {
         case ("GET", "Form.svc"?, "Forms"?): return programs(path, session)
         case ("GET", "TouchPoint.svc"?, "ListTouchPointResponses"?): return list(request)
         case ("GET", "TouchPoint.svc"?, "GetTouchPointResponse"?): return single(request)
+        case ("GET", "TouchPoint.svc"?, "GetTouchPoint"?): return form(request)
         case ("POST", "TouchPoint.svc"?, "TouchPointResponseAdd"?): return add(request, session)
         default: return .html(404, "<html><body>Endpoint not found.</body></html>")
         }
@@ -63,7 +64,7 @@ extension SimulatedETO.State {
             let password = security["Password"]?.string
         else { return .detail(400, "Simulator: no Email or Password in security") }
         let isRight = accounts[email] == password
-        var token = "00000000-0000-0000-0000-000000000000"
+        var token = SimulatedETO.zeros
         if isRight {
             counts.logins += 1
             token = guid()
@@ -75,7 +76,7 @@ extension SimulatedETO.State {
             200,
             [
                 "SSOAuthenticateResult": [
-                    "AccessKey": "00000000-0000-0000-0000-000000000000", "AuthStatusCode": isRight ? 0 : 1,
+                    "AccessKey": .string(SimulatedETO.zeros), "AuthStatusCode": isRight ? 0 : 1,
                     "Email": .string(email),
                     "MarketplaceId": 0, "Password": .string(password), "SSOAuthToken": .string(token), "TimeZoneOffset": .null,
                 ]
@@ -129,6 +130,15 @@ extension SimulatedETO.State {
         let found = responses.filter { $0.touchPoint == touchPoint && (asked["SubjectID"] ?? $0.subject) == $0.subject }
         if found.isEmpty, habits.sendsNothing { return Reply(200, type: "application/json;charset=UTF-8") }
         return .json(200, .array(found.map { record($0, withElements: habits.listsElements) }))
+    }
+
+    /// Nothing at all where there is no such form.
+    private func form(_ request: ReceivedRequest) -> Reply {
+        guard let asked = numbers(request, ["TouchPointID"]), let id = asked["TouchPointID"] else {
+            return .detail(400, "Simulator: TouchPointID is a number")
+        }
+        guard let name = touchPoints[id] else { return Reply(200, type: "application/json;charset=UTF-8") }
+        return .json(200, ["TouchPointID": .int(id), "TouchPointName": .string(name)])
     }
 
     private func single(_ request: ReceivedRequest) -> Reply {

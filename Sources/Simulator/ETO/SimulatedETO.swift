@@ -92,6 +92,8 @@ public final class SimulatedETO: Sendable {
     struct State: Sendable {
         var accounts: [String: String] = [:]
         var enterprises: [Enterprise] = []
+        /// The forms, by their numbers.
+        var touchPoints: [Int: String] = [:]
         var responses: [Response] = []
         var lastResponse = 5000
         var habits = Habits()
@@ -119,6 +121,7 @@ public final class SimulatedETO: Sendable {
     func change<Value>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
 
     public func addAccount(_ email: String, password: String) { change { $0.accounts[email] = password } }
+    public func addTouchPoint(_ id: Int, _ name: String) { change { $0.touchPoints[id] = name } }
     public func addEnterprise(_ enterprise: Enterprise) { change { $0.enterprises.append(enterprise) } }
 
     public var habits: Habits {
@@ -154,8 +157,19 @@ public final class SimulatedETO: Sendable {
     public func deleteResponse(_ id: Int) { change { $0.responses.removeAll { $0.id == id } } }
 
     /// The account logs in to the web pages: its sessions with the services end.
-    public func logInToWebPages(_ email: String) {
-        change { state in state.sessions = state.sessions.filter { $0.value.account != email } }
+    public func logInToWebPages(_ email: String) { endSessions(of: email) }
+
+    /// Ends an account's sessions, or all.
+    func endSessions(of email: String?) {
+        change { state in state.sessions = state.sessions.filter { email != nil && $0.value.account != email } }
+    }
+
+    static let zeros = "00000000-0000-0000-0000-000000000000"
+
+    /// Whether a text is of the form `8-4-4-4-12` hexadecimal digits.
+    static func isGUID(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.map(\.count) == [8, 4, 4, 4, 12] && parts.allSatisfy { $0.allSatisfy(\.isHexDigit) }
     }
 
     /// Every token that was ever handed out and still works, and the enterprises' GUIDs: what nobody may read anywhere.

@@ -1,11 +1,14 @@
 extension Fault {
     /// The faults that need nothing more than their name.
-    private static let plain: [Fault] = [
-        .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin, .cutBody, .truncatedJSON,
-        .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries, .rowMoves,
-        .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID,
-        .nothingWritten, .commentRefused, .dataPolicy,
-    ]
+    private static let plain: [Fault] =
+        [
+            .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin, .cutBody,
+            .truncatedJSON,
+            .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries,
+            .rowMoves, .sameLinks, .unserviced, .uncounted,
+            .blankTaskOnBadID,
+            .nothingWritten, .commentRefused, .dataPolicy,
+        ] + NeighbourFault.allCases.map(Fault.neighbour)
 
     /// All names that the admin endpoint knows.
     static let names = ["too_many_requests", "slow", "redirect", "status", "business_rule"] + plain.map(\.name)
@@ -41,6 +44,7 @@ extension Fault {
         case .commentRefused: "comment_refused"
         case .dataPolicy: "data_policy"
         case .businessRule: "business_rule"
+        case .neighbour(let fault): fault.rawValue
         }
     }
 
@@ -60,7 +64,7 @@ extension Fault {
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken,
             .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused,
-            .dataPolicy:
+            .dataPolicy, .neighbour:
             []
         }
     }

@@ -20,6 +20,7 @@ extension Fault {
         case .redirectToLogin: return Reply(302).with("Location", "/login.do")
         case .redirect(let address): return Reply(302).with("Location", address)
         case .status(let status, let body): return .text(status, body)
+        case .neighbour(let fault): return fault.reply
         case .slow, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost,
             .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten,
             .commentRefused, .dataPolicy,
@@ -39,7 +40,7 @@ extension Fault {
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
             .redirect, .status, .slow, .cutBody, .resetBefore, .resetAfter, .emptyList, .sessionLost, .sameToken, .sloppyQueries,
             .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy,
-            .businessRule:
+            .businessRule, .neighbour:
             return reply
         }
     }

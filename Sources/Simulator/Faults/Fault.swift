@@ -73,6 +73,9 @@ public enum Fault: Sendable, Hashable {
     /// A rule of the instance puts another value in a field that a write sets.
     case businessRule(field: String, value: String)
 
+    /// What ETO's services or Mobile Foundation say in the place of an answer.
+    case neighbour(NeighbourFault)
+
     /// When in a request's life the fault acts.
     enum Role { case delay, quirk, ending }
 
@@ -84,7 +87,7 @@ public enum Fault: Sendable, Hashable {
             .commentRefused, .dataPolicy, .businessRule:
             .quirk
         case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
-            .redirect, .status, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled:
+            .redirect, .status, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .neighbour:
             .ending
         }
     }

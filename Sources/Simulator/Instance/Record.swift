@@ -34,9 +34,11 @@ extension World {
                 }
             }
         case "sys_user_role":
-            return Set(users.values.flatMap(\.roles)).sorted().map {
+            return Set(users.values.flatMap(\.roles) + (accessRules ?? []).flatMap(\.roles)).sorted().map {
                 Record(table: table, id: $0, values: ["sys_id": $0, "name": $0])
             }
+        case "sys_security_acl", "sys_security_acl_role", "sys_security_operation", "sys_security_type":
+            return accessRecords(of: table)
         case "sys_dictionary": return World.dictionary
         case "sys_choice": return World.choices
         case "sys_db_object": return World.objects

@@ -11,6 +11,9 @@ extension SimulatedInstance {
         change { state, _ in state.pages[path] = html.map { Page(html: $0) } }
     }
 
+    /// Whether there is a page at a path.
+    public func hasPage(_ path: String) -> Bool { change { state, _ in state.pages[path] != nil } }
+
     /// A page that sends whoever asks to another address.
     public func setRedirect(_ path: String, to address: String) {
         change { state, _ in state.pages[path] = Page(html: "", redirect: address) }

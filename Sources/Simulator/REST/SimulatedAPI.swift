@@ -24,21 +24,21 @@ public final class SimulatedAPI: Sendable {
     }
 
     /// What it does wrongly, on demand.
-    public enum Quirk: Sendable, Hashable, CaseIterable {
+    public enum Quirk: String, Sendable, Hashable, CaseIterable {
         /// The link to the next page leads to another host.
-        case poisonedLink
+        case poisonedLink = "poisoned_link"
         /// The link to the next page leads to the page itself.
-        case circularLink
+        case circularLink = "circular_link"
         /// The next cursor is always the same.
-        case sameCursor
+        case sameCursor = "same_cursor"
         /// Whichever page is asked for, the first one comes.
-        case ignoresPaging
+        case ignoresPaging = "ignores_paging"
         /// The last issue has no id.
-        case missingID
+        case missingID = "missing_id"
         /// An issue is deleted each time a page was read.
         case shrinking
         /// An unknown parameter is ignored, as most servers do, instead of refused.
-        case sloppyQueries
+        case sloppyQueries = "sloppy_queries"
     }
 
     /// Who is let in.
@@ -52,6 +52,7 @@ public final class SimulatedAPI: Sendable {
         var issues: [Issue] = []
         var lastID = 0
         var door = Door.open
+        var rateLimit: Int?
         var quirks: Set<Quirk> = []
         var writes = 0
         var revision = 0
@@ -73,6 +74,12 @@ public final class SimulatedAPI: Sendable {
     public var door: Door {
         get { state.withLock { $0.door } }
         set { state.withLock { $0.door = newValue } }
+    }
+
+    /// What `X-RateLimit-Limit` says; nil for nothing.
+    public var rateLimit: Int? {
+        get { state.withLock { $0.rateLimit } }
+        set { state.withLock { $0.rateLimit = newValue } }
     }
 
     public var quirks: Set<Quirk> {
@@ -116,6 +123,10 @@ public final class SimulatedAPI: Sendable {
         let now = now()
         var reply = state.withLock { $0.answer(request, at: now) }
         reply.set("Date", CivilTime.http(now))
+        if let limit = rateLimit {
+            reply.set("X-RateLimit-Limit", String(limit))
+            reply.set("X-RateLimit-Remaining", String(limit - 1))
+        }
         return reply
     }
 }

@@ -67,6 +67,19 @@ enum Schema {
             Field("role", .reference("sys_user_role"), "Role"), Field("state", .string, "State"),
         ],
         "sys_user_role": [Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name")],
+        "sys_security_acl": [
+            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name"),
+            Field("operation", .reference("sys_security_operation"), "Operation"),
+            Field("type", .reference("sys_security_type"), "Type"), Field("active", .boolean, "Active"),
+            Field("admin_overrides", .boolean, "Admin overrides"), Field("advanced", .boolean, "Advanced"),
+            Field("condition", .string, "Condition"), Field("script", .string, "Script"),
+        ],
+        "sys_security_acl_role": [
+            Field("sys_id", .identifier, "Sys ID"), Field("sys_security_acl", .reference("sys_security_acl"), "Access Control"),
+            Field("sys_user_role", .reference("sys_user_role"), "Role"),
+        ],
+        "sys_security_operation": [Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name")],
+        "sys_security_type": [Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name")],
         "sys_attachment": bookkeeping + [
             Field("file_name", .string, "File name"), Field("table_name", .string, "Table name"),
             Field("table_sys_id", .string, "Table sys ID"), Field("content_type", .string, "Content type"),

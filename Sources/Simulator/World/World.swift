@@ -9,6 +9,8 @@ struct World: Sendable {
     private(set) var groups: [String: String] = [:]
     private(set) var journal: [JournalEntry] = []
     private(set) var attachments: [SimulatedAttachment] = []
+    /// What `sys_security_acl` shows; nil where nobody may read it.
+    var accessRules: [SimulatedAccessRule]?
     /// Places in `journal` by task.
     private var journalOfTask: [String: [Int]] = [:]
     private var taskOfNumber: [String: String] = [:]

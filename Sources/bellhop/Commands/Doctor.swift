@@ -33,7 +33,8 @@ struct Doctor: AsyncParsableCommand {
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
                 configuration, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in },
-                login: { connection in try keychain.login(connection) ?? .init(username: "nobody", password: "none") })
+                login: { connection in try keychain.login(connection) ?? .init(username: "nobody", password: "none") },
+                tokens: keychain)
         } catch {
             throw Trouble(error)
         }

@@ -9,7 +9,7 @@ extension LogIn {
             "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),
             "redirect_url": .string(OAuthSettings.defaultRedirect),
         ]
-        if let secret = Console.askSecret("The client's secret (empty when it has none): "), !secret.isEmpty {
+        if let secret = Console.askSecretLine("The client's secret (empty when it has none): "), !secret.isEmpty {
             client["client_secret"] = .string(secret)
         }
         var configuration = configuration
@@ -28,9 +28,9 @@ extension LogIn {
     func agree(_ configuration: Configuration, client: Settings? = nil) async throws(Trouble) {
         let draft = DraftTokens()
         let connectors = try await connectors(configuration, notebook: Deaf(), login: nil, tokens: draft)
-        let name: String
+        let trial: LoginTrial
         do throws(Trouble) {
-            name = try await agree(connectors)
+            trial = try await agree(connectors, configuration)
         } catch {
             await connectors.shutdown()
             throw error
@@ -46,23 +46,27 @@ extension LogIn {
         } catch {
             throw Trouble(error)
         }
-        Console.note("Logged in as \(name.singleLine); stored in \(config.keychain.path).")
+        if let user = trial.user, trial.doubt == nil {
+            Console.note("Logged in as \(user.singleLine); stored in \(config.keychain.path).")
+        } else {
+            Console.note(Self.words(trial, "the tokens") + " They are stored in \(config.keychain.path).")
+        }
         if tokens.refresh == nil {
             Console.note("The server gave no refresh token: when this token ends, somebody has to log in again.")
         }
     }
 
-    private func agree(_ connectors: Connectors) async throws(Trouble) -> String {
+    private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(Trouble) -> LoginTrial {
         guard let client = connectors.oauth(connection: connection), let request = await client.askPerson() else {
             throw Trouble(.usage, "The connection `\(connection)` needs nobody's agreement.")
         }
         let code = try await code(of: request)
         do throws(Failure) {
             try await client.redeem(code, of: request)
-            return try await connectors.verifyLogin(connection: connection)
         } catch {
             throw Trouble(error)
         }
+        return try await verify(connectors, configuration)
     }
 
     private func code(of request: AuthorizationRequest) async throws(Trouble) -> String {
@@ -95,7 +99,7 @@ extension LogIn {
     private func pasted(_ request: AuthorizationRequest) throws(Trouble) -> String {
         Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
         Console.note("The browser is then led to \(request.redirect), where it may find nothing; that does no harm.")
-        guard let answer = Console.askSecret("The whole address it was led to, or the code in it: "), !answer.isEmpty else {
+        guard let answer = Console.askSecretLine("The whole address it was led to, or the code in it: "), !answer.isEmpty else {
             throw Trouble(.usage, "Nothing was pasted, so nothing was stored.")
         }
         do throws(AuthorizationRequest.Problem) {

@@ -9,10 +9,10 @@ struct LogIn: AsyncParsableCommand {
         commandName: "login", abstract: "Ask for a connection's login, try it, and store it in the keychain.",
         discussion: """
             For connections with `auth: {keychain: true}`, and for `oauth` with the grant authorization_code, where a person agrees in a
-            browser; any other login in bellhop.yaml is only tried. The password is asked for without being shown; where standard input is no
-            terminal, its lines are the user name (unless --user gives it) and the password. A login that is refused is not stored,
-            and what was stored before stays. One that works
-            is tried by the agent again, also when the server refused it before.
+            browser; any other login in bellhop.yaml is only tried. The password is asked for without being shown. An account with several
+            enterprises or sites (kind eto) has them listed, to choose one. Where standard input is no terminal, its lines are the user name
+            (unless --user gives it), the password, and what is chosen. A login that is refused is not stored, and what was stored before
+            stays. One that works is tried by the agent again, also when the server refused it before.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -30,30 +30,41 @@ struct LogIn: AsyncParsableCommand {
     var connection: String
 
     func run() async throws {
-        var configuration = try await config.load(focus: .connection(connection))
+        let configuration = try await config.load(focus: .connection(connection))
         let names = configuration.connections.map(\.name)
         guard let entry = configuration.connection(connection) else {
             let help = Suggestion.didYouMean(connection, among: names) ?? "there is \(names.joined(separator: ", "))"
             throw Trouble(.usage, "There is no connection `\(connection)`: \(help)")
         }
-        var eto = ETOLogIn(entry)
-        guard let auth = entry.settings.record("auth") ?? (["eto", "mobilefirst"].contains(entry.kind) ? Settings() : nil) else {
-            throw Trouble(.usage, "The connection `\(connection)` is of a kind that has no login.")
+        switch Catalogue.login(ofKind: entry.kind, entry.settings) {
+        case .none(let why):
+            throw Trouble(.usage, "The connection `\(connection)` has no login to try or to store: \(why).")
+        case .agreed: try await agree(configuration)
+        case .configured: try await tryConfigured(configuration, entry)
+        case .asked:
+            if let clientId {
+                guard Self.canAgree(entry) else {
+                    throw Trouble(
+                        .usage, "A connection of kind \(entry.kind) logs in with a name and a password, without a client.")
+                }
+                return try await agree(configuration, asClient: clientId)
+            }
+            try await askAndStore(configuration, entry)
         }
-        if Workplace.needsAgreement(entry) { return try await agree(configuration) }
-        guard auth.boolean("keychain") == true || eto?.usesKeychain == true else {
-            try await eto?.choose(nil, folder: configuration.folder)
-            try await tryConfigured(configuration.with(eto?.entry))
-            eto?.report()
-            return
-        }
-        if let clientId { return try await agree(configuration, asClient: clientId) }
+    }
+
+    /// Whether a login by tokens can take the place of a password.
+    private static func canAgree(_ entry: Configuration.ConnectionEntry) -> Bool {
+        let agreement: JSON = ["oauth": ["grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue)]]
+        return Catalogue.login(ofKind: entry.kind, Settings(["auth": agreement])) == .agreed
+    }
+
+    private func askAndStore(_ configuration: Configuration, _ entry: Configuration.ConnectionEntry) async throws(Trouble) {
         guard let user = user ?? Console.ask("User name: "), !user.isEmpty,
-            let password = Console.askSecret("Password: "), !password.isEmpty
+            let password = Console.askSecretLine("Password: "), !password.isEmpty
         else { throw Trouble(.usage, "No user name or no password was given, so nothing was stored.") }
-        try await eto?.choose((user, password), folder: configuration.folder)
-        configuration = configuration.with(eto?.entry)
-        let (name, place) = try await attempt((user, password), configuration, notebook: Deaf())
+        var choices = LoginChoices(entry)
+        let (trial, place) = try await attempt((user, password), configuration, &choices, notebook: Deaf())
         let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
         var before: Keychain.Login?
         do throws(SecretError) {
@@ -64,20 +75,22 @@ struct LogIn: AsyncParsableCommand {
         } catch {
             throw Trouble(error)
         }
-        Console.note("Logged in as \(name.singleLine); stored in \(config.keychain.path).")
+        Console.note("Logged in as \((trial.user ?? user).singleLine); stored in \(config.keychain.path).")
         if let before, before.username != user || before.place != place {
             let whose = before.place.map { "\(before.username) at \($0)" } ?? before.username
             Console.note("It takes the place of the login of \(whose.singleLine).")
         }
-        eto?.report()
+        choices.report()
     }
 
     /// Tries the login that bellhop.yaml has. The store learns how it went, so that an agent does not go by an earlier refusal.
-    private func tryConfigured(_ configuration: Configuration) async throws(Trouble) {
-        guard user == nil else {
-            throw Trouble(
-                .usage,
-                "The connection `\(connection)` has its login in bellhop.yaml; write `auth: {keychain: true}` to store one here.")
+    private func tryConfigured(
+        _ configuration: Configuration, _ entry: Configuration.ConnectionEntry
+    ) async throws(Trouble) {
+        guard user == nil, clientId == nil else {
+            let isStorable = Catalogue.login(ofKind: entry.kind, Settings(["auth": ["keychain": true]])) == .asked
+            let way = isStorable ? "write `auth: {keychain: true}` to store one here" : "none of its kind is stored here"
+            throw Trouble(.usage, "The connection `\(connection)` has its login in bellhop.yaml; \(way).")
         }
         var store: SQLiteStore?
         var agentRuns = false
@@ -87,15 +100,17 @@ struct LogIn: AsyncParsableCommand {
             guard error.kind == .busy else { throw Trouble(error) }
             agentRuns = true
         }
-        let name: String
+        var choices = LoginChoices(entry)
+        let trial: LoginTrial
         do throws(Trouble) {
-            name = try await attempt(nil, configuration, notebook: store ?? Deaf()).name
+            trial = try await attempt(nil, configuration, &choices, notebook: store ?? Deaf()).trial
         } catch {
             try await close(store)
             throw error
         }
         try await close(store)
-        Console.note("Logged in as \(name.singleLine) with the login in bellhop.yaml; nothing was stored.")
+        Console.note(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
+        choices.report()
         if agentRuns {
             throw Trouble(
                 .tryLater,
@@ -112,17 +127,46 @@ struct LogIn: AsyncParsableCommand {
         }
     }
 
-    /// Tries a login that is not stored yet, or the one of the configuration. The name of the user.
+    /// What trying a login showed, as a sentence.
+    static func words(_ trial: LoginTrial, _ what: String) -> String {
+        let user = trial.user.map { " as \($0.singleLine)" } ?? ""
+        if let doubt = trial.doubt {
+            let end = doubt.hasSuffix(".") ? "" : "."
+            return "Nothing refuses \(what)\(user), and nothing proves it. \(doubt.visible)\(end)"
+        }
+        return trial.user == nil ? "It is taken: \(what)." : "Logged in\(user) with \(what)."
+    }
+
+    /// Tries a login that is not stored yet, or the one of the configuration, once a person has chosen what is to be chosen.
     private func attempt(
-        _ login: (username: String, password: String)?, _ configuration: Configuration, notebook: any Notebook
-    ) async throws(Trouble) -> (name: String, place: String?) {
-        let connectors = try await connectors(configuration, notebook: notebook, login: login, tokens: config.keychain)
-        do throws(Failure) {
-            let name = try await connectors.verifyLogin(connection: connection)
+        _ login: (username: String, password: String)?, _ configuration: Configuration, _ choices: inout LoginChoices,
+        notebook: any Notebook
+    ) async throws(Trouble) -> (trial: LoginTrial, place: String?) {
+        var connectors = try await connectors(configuration, notebook: notebook, login: login, tokens: config.keychain)
+        do throws(Trouble) {
+            try await choices.ask(connectors)
+            if !choices.lines.isEmpty {
+                await connectors.shutdown()
+                connectors = try await self.connectors(
+                    configuration.with(choices.entry), notebook: notebook, login: login, tokens: config.keychain)
+            }
+            let trial = try await verify(connectors, configuration)
+            let place = connectors.origin(connection: connection)
             await connectors.shutdown()
-            return (name, connectors.origin(connection: connection))
+            return (trial, place)
         } catch {
             await connectors.shutdown()
+            throw error
+        }
+    }
+
+    func verify(_ connectors: Connectors, _ configuration: Configuration) async throws(Trouble) -> LoginTrial {
+        let sources = configuration.sources.filter { $0.connection == connection }.map {
+            ConnectionNeeds.SourceNeed(name: $0.name, kind: $0.kind, settings: $0.settings, schema: TaskSchema([]))
+        }
+        do throws(Failure) {
+            return try await connectors.verifyLogin(connection: connection, ConnectionNeeds(sources: sources))
+        } catch {
             throw Trouble(error)
         }
     }
@@ -147,9 +191,9 @@ struct LogIn: AsyncParsableCommand {
 
 extension Configuration {
     /// The same with another entry for a connection.
-    fileprivate func with(_ entry: ConnectionEntry?) -> Configuration {
+    fileprivate func with(_ entry: ConnectionEntry) -> Configuration {
         var copy = self
-        if let entry, let place = connections.firstIndex(where: { $0.name == entry.name }) { copy.connections[place] = entry }
+        if let place = connections.firstIndex(where: { $0.name == entry.name }) { copy.connections[place] = entry }
         return copy
     }
 }

@@ -71,7 +71,7 @@ struct Query: AsyncParsableCommand {
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
                 configuration, clock: SystemClock(), events: Deaf(), notebook: notebook, output: { _ in },
-                login: { connection in try keychain.login(connection) })
+                login: { connection in try keychain.login(connection) }, tokens: keychain)
         } catch {
             throw Trouble(error)
         }

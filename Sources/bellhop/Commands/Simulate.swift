@@ -5,10 +5,12 @@ import Simulator
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a ServiceNow to practise on, on this machine.",
+        abstract: "Run a ServiceNow to practise on, and its neighbours, on this machine.",
         discussion: """
-            A simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go, and chat and webhook
-            receivers that keep what they get, on 127.0.0.1. Its state and faults on demand are under /simulator/.
+            On 127.0.0.1: a simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go; ETO's services
+            under /API, with the account john.doe@example.com (the same password); a Mobile Foundation runtime under /mfp, with the client
+            `bellhop` (its secret is the same, too); a JSON API with issues under /rest/v1; and chat and webhook receivers that keep what
+            they get. What is there, what was asked and what goes wrong on demand, for all of them, is under /simulator/.
             """)
 
     @Option(help: "The port; 0 takes a free one.")
@@ -43,6 +45,7 @@ struct Simulate: AsyncParsableCommand {
         let seed = seed ?? .random(in: .min ... .max)
         let simulation = Simulation(seed: seed, now: { clock.now.microseconds })
         _ = simulation.instance.addUser(user, password: password)
+        simulation.addNeighbours(account: "\(user)@example.com", password: password, secret: password)
         let server = SimulatorServer(simulation, port: port)
         let people = simulation.instance.addPeople()
         let (user, password, still, officeHours, port) = (user, password, still, officeHours, port)
@@ -50,7 +53,9 @@ struct Simulate: AsyncParsableCommand {
             do {
                 try await server.serve { address in
                     Console.data(address)
-                    Console.note("A simulated instance answers there: user \(user), password \(password). Stop it with Ctrl-C.")
+                    Console.note(
+                        "A simulated instance answers there: user \(user), password \(password); ETO, Mobile Foundation and a JSON API, too. "
+                            + "Stop it with Ctrl-C.")
                     if !still {
                         let start = simulation.now()
                         let scenario =

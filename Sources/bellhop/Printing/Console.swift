@@ -58,6 +58,12 @@ enum Console {
         return readLine()
     }
 
+    /// The same for what is one line: of other input it takes the next, so that answers can follow it.
+    static func askSecretLine(_ question: String) -> String? { isAsked ? askSecret(question) : readLine() }
+
+    /// Whether somebody sits there who can be asked again.
+    static var isAsked: Bool { isatty(STDIN_FILENO) == 1 }
+
     /// All that standard input holds, without the newline at its end; nil when it holds nothing.
     private static func allInput() -> String? {
         var lines: [String] = []

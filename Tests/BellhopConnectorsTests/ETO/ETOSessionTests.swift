@@ -33,7 +33,7 @@ import Testing
     func `enterprise and site are chosen by key or by name, or because there is one only`(
         _ more: JSON.Object, _ site: String
     ) async throws {
-        let name = try await practice.open(more) { try await $0.verifyLogin() }
+        let name = try #require(try await practice.open(more) { try await $0.verifyLogin(ConnectionNeeds()).user })
         #expect(name.hasPrefix("ada@example.com, "))
         #expect(name.hasSuffix(", \(site)"))
         if let offset = more["time_zone_offset"]?.asInt {
@@ -137,6 +137,34 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
+    @Test func `a site that lets nobody in is told as that, and refuses no password`() async throws {
+        practice.simulation.faults.add(
+            .status(200, body: "\"00000000-0000-0000-0000-000000000000\""), path: "/API/Security.svc/SSOSiteLogin", times: nil)
+        let met = await failure { try await practice.open { try await list($0) } }
+        #expect(met?.reason == .forbidden)
+        #expect(met?.message.contains("does not let this account into the site North (77)") == true)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a token that is no JSON text is no token`() async throws {
+        for body in [#"{"Token": "x"}"#, "plain", "\"\"", "\"a\\nb\""] {
+            let practice = ETOPractice()
+            practice.simulation.faults.add(.status(200, body: body), path: "/API/Security.svc/SSOSiteLogin", times: nil)
+            #expect(await failure { try await practice.open { try await list($0) } }?.reason == .badAnswer, "\(body)")
+        }
+    }
+
+    @Test func `an answer is read up to 50 MB, unless the connection says otherwise`() async throws {
+        #expect(ETOConnection.manifest.settings.first { $0.name == "max_body" }?.fallback == "50MB")
+        let met = await failure {
+            try await practice.open(["max_body": 1000]) { connection in
+                for _ in 1...40 { practice.eto.addResponse(touchPoint: 14, subject: 501, elements: []) }
+                try await list(connection)
+            }
+        }
+        #expect(met?.reason == .tooLarge)
+    }
+
     @Test func `a redirect is followed nowhere`() async throws {
         practice.simulation.faults.add(.redirect(to: "https://evil.example.com/x"), path: "/API/Security.svc/GetSSOEnterprises")
         let failure = await failure { try await practice.open { try await list($0) } }
@@ -179,12 +207,33 @@ import Testing
     }
 
     @Test func `enterprises and sites are listed to choose from`() async throws {
-        let (enterprises, sites) = try await practice.open(["enterprise": .null, "site": .null]) { connection in
-            let enterprises = try await connection.enterprises()
-            return (enterprises, try await connection.sites(of: enterprises[0]))
+        let (enterprise, site, end) = try await practice.open(["enterprise": .null, "site": .null]) { connection in
+            let enterprise = try await connection.question(after: [:])
+            let chosen = ["enterprise": try #require(enterprise?.choices.first?.key)]
+            let site = try await connection.question(after: chosen)
+            return (enterprise, site, try await connection.question(after: chosen.merging(["site": "77"]) { old, _ in old }))
         }
-        #expect(enterprises.map(\.name) == ["Shelter Network", "Other House"])
-        #expect(sites == [ETOChoice(key: "77", name: "North"), ETOChoice(key: "78", name: "South")])
+        #expect(enterprise?.setting == "enterprise")
+        #expect(enterprise?.choices.map(\.name) == ["Shelter Network", "Other House"])
+        #expect(
+            site
+                == LoginQuestion(
+                    "site", [.init(key: "77", name: "North", showsKey: true), .init(key: "78", name: "South", showsKey: true)]))
+        #expect(end == nil)
+        #expect(practice.eto.counts.logins == 1)
+    }
+
+    @Test func `a password that is refused while somebody chooses is remembered, and not tried again by an agent`() async throws {
+        let met = try await practice.simulation.serve { address in
+            let connection = try await ETOConnection(
+                name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
+            let met = await failure { _ = try await connection.question(after: [:]) }
+            _ = await failure { try await list(connection) }
+            try await connection.shutdown()
+            return met
+        }
+        #expect(met?.reason == .unauthenticated)
+        #expect(practice.eto.counts.failedLogins == 1)
     }
 
     @Test func `no secret is in any failure, event or note, whatever the services say`() async throws {

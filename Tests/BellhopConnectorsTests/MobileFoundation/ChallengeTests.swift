@@ -108,10 +108,47 @@ import Testing
             }
             #expect(practice.runtime.counts.refusedClients == 1)
             #expect(practice.events.summary == ["login_event failed"])
-            return try await practice.open(at: address) { connection, _ in try await connection.verifyLogin() }
+            return try await practice.open(at: address) { connection, _ in
+                try await connection.verifyLogin(ConnectionNeeds()).user
+            }
         }
         #expect(name == "bellhop")
         #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            (400, #"{"errorCode": "invalid_client"}"#, Failure.Reason.unauthenticated), (401, "", .unauthenticated),
+            (400, #"{"error": "invalid_scope"}"#, .forbidden), (403, "{}", .forbidden), (500, "{}", .serverError),
+            (502, "<html>bad gateway</html>", .gateway), (200, "<html>login</html>", .unexpectedPage), (200, "{}", .badAnswer),
+        ])
+    func `what the token endpoint says is told as what it is, and only a refused client is remembered`(
+        _ status: Int, _ body: String, _ reason: Failure.Reason
+    ) async throws {
+        practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
+        practice.simulation.faults.add(.status(status, body: body), path: "/mfp/api/az/v1/token", times: nil)
+        try await practice.open { connection, _ in
+            for _ in 1...2 { #expect(await failure { _ = try await practice.call(connection, orders) }?.reason == reason) }
+        }
+        #expect(practice.simulation.requests.count(path: "/mfp/api/az") == (reason == .unauthenticated ? 1 : 2))
+        #expect(practice.notebook.all.isEmpty == (reason != .unauthenticated))
+    }
+
+    @Test func `what goes wrong by name is met as the server says it`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        try await practice.open { connection, _ in
+            func call() async -> Failure? { await failure { _ = try await practice.call(connection, orders) } }
+            practice.simulation.faults.add(.neighbour(.mfpNoToken), path: "/mfp/api/adapters")
+            #expect(await call() == nil)
+            practice.simulation.faults.add(.neighbour(.mfpInvalidToken), path: "/mfp/api/adapters")
+            #expect(await call() == nil)
+            practice.simulation.faults.add(.neighbour(.mfpInsufficientScope), path: "/mfp/api/adapters")
+            let scopes = await call()
+            #expect(scopes?.reason == .forbidden)
+            #expect(scopes?.message.contains("RegisteredClient scopeA scopeB") == true)
+            practice.simulation.faults.add(.neighbour(.mfpUnsuccessful), path: "/mfp/api/adapters")
+            #expect(await call()?.message.contains("Runtime: HTTP request failed") == true)
+        }
     }
 
     @Test func `many who want the same token ask for it once`() async throws {

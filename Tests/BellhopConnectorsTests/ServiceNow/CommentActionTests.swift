@@ -12,7 +12,7 @@ import Testing
     let start = Timestamp(seconds: 1_767_603_600)
     let post = "/api/x_snc_my_work"
     /// Never waits between looks.
-    let times = CommentAction.Times(looks: [])
+    let times = WriteTimes(looks: [])
 
     init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
 

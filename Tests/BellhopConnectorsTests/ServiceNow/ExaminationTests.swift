@@ -22,6 +22,11 @@ import Testing
             .init(rule: "r", action: "create", fields: ["short_description"], constants: ["table": "problem"]),
         ])
 
+    static let rules: [SimulatedAccessRule] = [
+        .init("incident", .write, roles: ["itil", "sn_incident_write"]), .init("incident", .read, roles: ["nobody"]),
+        .init("task.*", .write, roles: ["itil"]), .init("*", .create, roles: ["itil"]),
+    ]
+
     init() {
         let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
         practice.instance.addNote("A note", .workNotes, on: task.id, by: "john.doe")
@@ -33,6 +38,7 @@ import Testing
     }
 
     @Test func `where everything is there, every line is ok, and nothing is written`() async throws {
+        instance.accessRules = Self.rules
         let before = instance.revision
         #expect(
             try await look() == [
@@ -72,9 +78,54 @@ import Testing
         }
         let lines = try await look()
         for line in [
-            "note read task", "note read journal", "missing read files", "missing read problem", "note write work_notes",
-            "note update",
+            "note read task", "note read journal", "missing read files", "missing read problem", "unknown write work_notes",
+            "unknown update",
         ] { #expect(lines.contains(line), "\(line)") }
+    }
+
+    private func lines(_ rules: [SimulatedAccessRule]?, roles: [String] = ["itil"]) async throws -> [String: Finding] {
+        instance.accessRules = rules
+        instance.changeUser("john.doe") { $0.roles = roles }
+        let findings = try await practice.open { connection in await connection.examine(Self.needs) }
+        return Dictionary(findings.map { ($0.subject, $0) }) { first, _ in first }
+    }
+
+    @Test func `access rules that nobody shows leave writing unknown, whatever the roles, and say whom to ask`() async throws {
+        for roles in [["itil"], ["admin"], []] {
+            let lines = try await lines(nil, roles: roles)
+            let note = try #require(lines["write work_notes"])
+            #expect(note.verdict == .unknown)
+            #expect(note.remedy?.contains("may write `work_notes` of incident (sys_security_acl)") == true)
+            #expect(note.text.contains(roles.first ?? "neither of the roles"))
+        }
+    }
+
+    @Test func `the most particular access rule decides, of the table and of the field`() async throws {
+        let rules = Self.rules + [.init("incident.work_notes", .write, roles: ["note_writer"])]
+        let lines = try await lines(rules)
+        #expect(lines["write work_notes"]?.verdict == .missing)
+        #expect(lines["write work_notes"]?.remedy == "ask for the role note_writer")
+        #expect(lines["write work_notes"]?.reason == .forbidden)
+        #expect(lines["write comments"]?.verdict == .ok)
+        let table = try await self.lines([.init("incident", .write, roles: ["boss"]), .init("incident.*", .write)])
+        #expect(table["write comments"]?.text == "the access rule incident wants the role boss")
+        #expect(table["attach"]?.verdict == .missing)
+        #expect(table["create problem"]?.verdict == .unknown)
+    }
+
+    @Test func `a condition or a script of an access rule is not judged, and admin passes`() async throws {
+        let rules: [SimulatedAccessRule] = [
+            .init("task", .write, condition: "active=true"), .init("*", .create, roles: ["itil"], script: "answer = false"),
+        ]
+        let lines = try await lines(rules)
+        #expect(lines["update"]?.verdict == .unknown)
+        #expect(lines["update"]?.text.contains("the access rule task decides by a condition or a script") == true)
+        #expect(lines["create problem"]?.verdict == .unknown)
+        let admin = try await self.lines(rules, roles: ["admin"])
+        #expect(admin["update"]?.verdict == .ok)
+        // Of several rules of one name it is enough to pass one.
+        let two = try await self.lines(rules + [.init("task", .write, roles: ["itil"])])
+        #expect(two["update"]?.verdict == .ok)
     }
 
     @Test func `fields that a source or a rule names wrongly are told`() async throws {

@@ -208,7 +208,10 @@ import Testing
 
     private func login(_ username: String) -> ServiceNowLogin {
         ServiceNowLogin(
-            connection: "snow", way: .password { Credentials(username: username, password: "secret") }, identity: .user(username))
+            connection: "snow",
+            way: .password(
+                Account(connection: "snow", username: username) { Credentials(username: username, password: "secret") }),
+            identity: .user(username))
     }
 
     private func scripted(_ answers: [HTTPResponse]) throws -> (ServiceNowSession, ScriptedExchange) {

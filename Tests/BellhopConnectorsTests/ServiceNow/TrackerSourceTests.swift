@@ -191,7 +191,9 @@ import Testing
         let session = ServiceNowSession(
             "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: ScriptedExchange([rows]),
             login: ServiceNowLogin(
-                connection: "snow", way: .password { Credentials(username: "john.doe", password: "x") },
+                connection: "snow",
+                way: .password(
+                    Account(connection: "snow", username: "john.doe") { Credentials(username: "john.doe", password: "x") }),
                 identity: .user("john.doe")),
             memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
             users: UserMemory(connection: "snow", instance: "x", notebook: practice.notebook),

@@ -26,6 +26,8 @@ enum Method: String { case GET, HEAD, POST, PUT, PATCH, DELETE }
 struct Client {
     let base: String
     var authorization: String?
+    /// Sent with every request.
+    var headers: [String: String] = [:]
     var cookies: [String: String] = [:]
     var setCookies: [String] = []
 
@@ -47,6 +49,7 @@ struct Client {
             request.headers.replaceOrAdd(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(string: body))
         }
+        for (name, value) in self.headers { request.headers.replaceOrAdd(name: name, value: value) }
         for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
         let response = try await Client.http.execute(request, timeout: .seconds(20))
         let buffer = try await response.body.collect(upTo: 64 * 1024 * 1024)

@@ -1,27 +1,15 @@
-public import BellhopCore
+import BellhopCore
 
 /// Puts a file at a task, once: the task's files are looked at before anything is sent.
 ///
 /// After an outcome that nobody knows they are looked at again, and nothing is sent before the server's own time limit has passed.
-public struct AttachAction: Action {
-    private let connection: ServiceNowConnection
-    private let times: WriteTimes
-    private var session: ServiceNowSession { connection.writing }
-    private var place: String { connection.base.place }
+struct AttachAction: RecordAction {
+    static let what = "file"
+    let connection: ServiceNowConnection
+    let times: WriteTimes
 
-    public init(connection: ServiceNowConnection, times: WriteTimes = WriteTimes()) {
-        self.connection = connection
-        self.times = times
-    }
-
-    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        try await attempt.holding(delivery, "file") { () async throws(Failure) in
-            try await proceed(try Attachment(delivery), delivery, attempt)
-        }
-    }
-
-    private func proceed(_ file: Attachment, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
-        let notebook = DeliveryNote("attachment", of: delivery, on: connection)
+    func proceed(_ file: Attachment, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        let notebook = note(of: delivery)
         var since: Timestamp?
         if !attempt.isFirst { since = (try await notebook.read()?["since"]?.asInt).map { Timestamp(microseconds: $0) } }
         let record = try await TaskRecord.read(file.task, fields: [], session)

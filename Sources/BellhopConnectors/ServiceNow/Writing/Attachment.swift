@@ -1,8 +1,8 @@
-public import BellhopCore
+import BellhopCore
 import Crypto
 
 /// A file that a delivery wants at a task.
-struct Attachment: Sendable {
+struct Attachment: WriteOrder {
     var task: TaskReference
     var name: String
     var type: String
@@ -100,7 +100,7 @@ struct Attachment: Sendable {
 
 extension AttachAction {
     /// What a rule may say of an `attach`.
-    public static let manifest = ActionManifest(
+    static let manifest = ActionManifest(
         kind: "attach", summary: "Puts a file of at most 5 MiB at the task; the same file of the same name once.",
         receiver: .taskConnection,
         arguments: [

@@ -1,27 +1,15 @@
-public import BellhopCore
+import BellhopCore
 
 /// Makes a record, once: each carries a key of its delivery, which is looked for before anything is sent.
 ///
 /// After an outcome that nobody knows it is looked for again, and not sent before the server's own time limit has passed, when a request of
 /// ours can no longer be at work.
-public struct CreateAction: Action {
-    private let connection: ServiceNowConnection
-    private let times: WriteTimes
-    private var session: ServiceNowSession { connection.writing }
-    private var place: String { connection.base.place }
+struct CreateAction: RecordAction {
+    static let what = "record"
+    let connection: ServiceNowConnection
+    let times: WriteTimes
 
-    public init(connection: ServiceNowConnection, times: WriteTimes = WriteTimes()) {
-        self.connection = connection
-        self.times = times
-    }
-
-    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        try await attempt.holding(delivery, "record") { () async throws(Failure) in
-            try await proceed(try Creation(delivery), attempt)
-        }
-    }
-
-    private func proceed(_ creation: Creation, _ attempt: Attempt) async throws(Failure) -> Receipt {
+    func proceed(_ creation: Creation, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         switch try await look(creation) {
         case .there(let id, let number):
             return receipt(attempt.isFirst ? "there already" : "found made by an earlier attempt", id, number)

@@ -1,7 +1,7 @@
-public import BellhopCore
+import BellhopCore
 
 /// A record that a delivery asks for.
-struct Creation: Sendable {
+struct Creation: WriteOrder {
     var table: String
     var writes: [FieldWrite]
     /// What it is found by: a text that no other record has, and the field that holds it.
@@ -83,7 +83,7 @@ extension FieldWrite {
 
 extension CreateAction {
     /// What a rule may say of a `create`.
-    public static let manifest = ActionManifest(
+    static let manifest = ActionManifest(
         kind: "create", summary: "Makes a record, once, on the connection that `to` names.", receiver: .named,
         arguments: [
             Setting("to", .name, required: true, "The connection of kind servicenow where it is made."),

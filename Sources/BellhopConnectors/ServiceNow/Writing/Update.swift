@@ -1,7 +1,7 @@
-public import BellhopCore
+import BellhopCore
 
 /// A change of a task's fields that a delivery asks for.
-struct Update: Sendable {
+struct Update: WriteOrder {
     var task: TaskReference
     var writes: [FieldWrite]
     /// Values that the task must have: one of each list.
@@ -66,7 +66,7 @@ struct Update: Sendable {
 
 extension UpdateAction {
     /// What a rule may say of an `update`.
-    public static let manifest = ActionManifest(
+    static let manifest = ActionManifest(
         kind: "update", summary: "Sets fields of the task.", receiver: .taskConnection, shorthand: "fields",
         arguments: [
             Setting(

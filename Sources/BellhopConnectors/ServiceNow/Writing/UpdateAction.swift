@@ -1,28 +1,16 @@
-public import BellhopCore
+import BellhopCore
 
 /// Sets fields of a task, once: the task is read first, and what the server answers is held against what was sent.
 ///
 /// Doing it twice would do nothing twice, were it not for others: an attempt whose end nobody knows is followed by a look, and a field
 /// that somebody has changed since is left as it is.
-public struct UpdateAction: Action {
-    private let connection: ServiceNowConnection
-    private let times: WriteTimes
-    private var session: ServiceNowSession { connection.writing }
-    private var place: String { connection.base.place }
+struct UpdateAction: RecordAction {
+    static let what = "update"
+    let connection: ServiceNowConnection
+    let times: WriteTimes
 
-    public init(connection: ServiceNowConnection, times: WriteTimes = WriteTimes()) {
-        self.connection = connection
-        self.times = times
-    }
-
-    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        try await attempt.holding(delivery, "update") { () async throws(Failure) in
-            try await proceed(try Update(delivery), delivery, attempt)
-        }
-    }
-
-    private func proceed(_ update: Update, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
-        let notebook = DeliveryNote("update", of: delivery, on: connection)
+    func proceed(_ update: Update, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        let notebook = note(of: delivery)
         let earlier = attempt.isFirst ? nil : Before(try await notebook.read())
         let record = try await TaskRecord.read(update.task, fields: update.fields, session)
         if update.isMet(by: record) {

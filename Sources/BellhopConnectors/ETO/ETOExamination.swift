@@ -1,0 +1,78 @@
+import BellhopCore
+
+/// Looks at what ETO's services let this account do of all that the configured sources and the loaded rules need: each step of the login, and
+/// the responses that are watched. Nothing is written, and the current program stays what it is: an agent may be at work in it.
+struct ETOExamination {
+    let connection: ETOConnection
+    let needs: ConnectionNeeds
+
+    private var place: String { connection.session.base.place }
+
+    func run() async -> [Finding] {
+        var findings = await connection.session.examine()
+        let isIn = findings.allSatisfy { $0.verdict != .missing }
+        let said = connection.watch.said
+        findings.append(.clock(said.time, here: connection.clock.now, whose: "ETO"))
+        guard isIn else { return findings }
+        for source in needs.sources { findings.append(await read(source)) }
+        var seen: Set<String> = []
+        for need in needs.actions where need.action == TouchPointAction.manifest.kind {
+            let number = ItemValue.text(need.constants["touchpoint"])
+            if seen.insert(number).inserted { findings.append(await add(number, need)) }
+        }
+        if let limit = Finding.limit(connection.watch.said.limit, whose: "the server") { findings.append(limit) }
+        return findings
+    }
+
+    private func read(_ need: ConnectionNeeds.SourceNeed) async -> Finding {
+        let subject = "read \(need.name)"
+        do {
+            guard let source = try connection.source(need.name, kind: need.kind, settings: need.settings) as? TouchPointsSource
+            else { return Finding(subject, .unknown, "this source cannot be looked at") }
+            return Finding(subject, .ok, try await source.look())
+        } catch let failure as Failure {
+            var finding = Finding(subject, failure, remedy: remedy(failure.reason))
+            if connection.hasProgram || need.settings.text("program") != nil {
+                // In its program it may go well.
+                (finding.verdict, finding.reason) = (.unknown, nil)
+                finding.text += " The program was not changed for this look; in its own it may be read."
+            }
+            return finding
+        } catch {
+            return Finding(subject, .missing, "\(error)", reason: .badArguments)
+        }
+    }
+
+    private func remedy(_ reason: Failure.Reason) -> String? {
+        switch reason {
+        case .forbidden, .goneOrHidden, .refused, .serverError, .unauthenticated:
+            "see that the TouchPoint and the subject are right, and that the account's role may read its responses in this site and program"
+        default: nil
+        }
+    }
+
+    private func add(_ number: String, _ need: ConnectionNeeds.ActionNeed) async -> Finding {
+        let onlyWhenDone = "whether the account may add to it shows only when it does"
+        guard let id = Int64(number) else {
+            return Finding("add responses", .unknown, "rule \(need.rule): \(onlyWhenDone)")
+        }
+        let subject = "add to \(id)"
+        do throws(Failure) {
+            var call = ETOCall.touchPoint(id)
+            call.leavesProgram = true
+            let reply = try await connection.session.send(call)
+            guard !reply.isNothing else {
+                return Finding(
+                    subject, .missing, "rule \(need.rule): there is no TouchPoint \(id) for this account",
+                    remedy: "see that the number is right, and that the account's role may use it", reason: .goneOrHidden)
+            }
+            return Finding(
+                subject, .unknown, "rule \(need.rule): the TouchPoint \(id) is there; \(onlyWhenDone)",
+                remedy: "see that the account's role may add responses to it")
+        } catch {
+            return Finding(
+                subject, .unknown, "rule \(need.rule): \(onlyWhenDone), and the TouchPoint cannot be read: \(error.message)",
+                remedy: "see that the number is right, and that the account's role may use it")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import BellhopCore
+import Synchronization
+
+/// Sends requests, and keeps what their answers say besides: the server's time, and how many requests it takes.
+///
+/// A class over a lock, because whoever asks on a connection passes through the same one.
+final class AnswerWatch: HTTPExchange {
+    /// What the last answers of the origin said.
+    struct Said: Sendable, Hashable {
+        var time: Timestamp?
+        var limit: RateLimit?
+    }
+
+    private let origin: HTTPAddress
+    private let exchange: any HTTPExchange
+    private let state = Mutex(Said())
+
+    /// - Parameter origin: whose answers count.
+    init(_ origin: HTTPAddress, _ exchange: any HTTPExchange) {
+        self.origin = origin
+        self.exchange = exchange
+    }
+
+    var said: Said { state.withLock { $0 } }
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        let response = try await exchange.send(request)
+        guard request.address.hasOrigin(of: origin) else { return response }
+        let time = response.headers["Date"].flatMap { Timestamp(httpDate: $0) }
+        let limit = RateLimit(response.headers)
+        state.withLock { said in
+            said.time = time ?? said.time
+            said.limit = limit ?? said.limit
+        }
+        return response
+    }
+}
+
+/// How many requests a server says that it takes, in whatever window it counts.
+struct RateLimit: Sendable, Hashable {
+    var limit: Int
+    /// How many were left; nil where it does not say.
+    var left: Int?
+
+    init(_ limit: Int, left: Int? = nil) {
+        self.limit = limit
+        self.left = left
+    }
+
+    /// Reads the fields that are in use; nil where there are none.
+    init?(_ headers: HeaderFields) {
+        for prefix in ["X-RateLimit-", "RateLimit-", "X-Rate-Limit-"] {
+            guard let limit = headers[prefix + "Limit"].flatMap(Self.number) else { continue }
+            self.init(limit, left: headers[prefix + "Remaining"].flatMap(Self.number))
+            return
+        }
+        // What became of them: `RateLimit-Policy: "default";q=100;w=60` and `RateLimit: "default";r=50;t=30`.
+        guard let limit = headers["RateLimit-Policy"].flatMap({ Self.parameter("q", of: $0) }) else { return nil }
+        self.init(limit, left: headers["RateLimit"].flatMap { Self.parameter("r", of: $0) })
+    }
+
+    private static func number(_ text: String) -> Int? { Int(text.drop { $0 == " " }.prefix { $0.isNumber }) }
+
+    private static func parameter(_ name: String, of text: String) -> Int? {
+        let first = text.prefix { $0 != "," }
+        for part in first.split(separator: ";").map({ ASCII.trimmed($0) }) where part.hasPrefix(name + "=") {
+            return number(String(part.dropFirst(name.count + 1)))
+        }
+        return nil
+    }
+}
+
+extension Finding {
+    /// What the difference of two clocks means.
+    static func clock(_ serverTime: Timestamp?, here now: Timestamp, whose: String) -> Finding {
+        guard let serverTime else { return Finding("clock", .unknown, "\(whose) does not tell its time") }
+        let skew = serverTime - now
+        let seconds = Int(abs(skew / .seconds(1)))
+        if seconds <= 60 { return Finding("clock", .ok, "the same here and there") }
+        return Finding(
+            "clock", .note, "this machine's clock is \(seconds) s \(skew > .zero ? "behind" : "ahead of") \(whose)'s",
+            remedy: "set it by a time server")
+    }
+
+    /// What a server says of how many requests it takes; nil where it says nothing.
+    static func limit(_ limit: RateLimit?, whose: String) -> Finding? {
+        guard let limit else { return nil }
+        let left = limit.left.map { ", of which \($0) were left" } ?? ""
+        return Finding(
+            "rate limit", .note, "\(whose) takes \(limit.limit) requests in the time by which it counts\(left)",
+            remedy: "a longer `every`, or `rate:` on the connection, keeps below it")
+    }
+}

@@ -1,0 +1,62 @@
+import BellhopCore
+
+/// The user of a connection, and what brings their password: asked at each login, so that a changed one is seen.
+struct Account: Sendable {
+    /// The connection's name.
+    var connection: String
+    var username: String
+    var credentials: @Sendable () async throws -> Credentials
+
+    /// What logs in now. A login that is another user's since is refused: what sources remember belongs to the one it was.
+    func current() async throws(Failure) -> Credentials {
+        let current: Credentials
+        do {
+            current = try await credentials()
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(
+                .unauthenticated, .pauseConnection,
+                "There is no login for connection \(connection): \(error). Run `bellhop login \(connection)`.")
+        }
+        guard current.username == username else {
+            throw Failure(
+                .unauthenticated, .pauseConnection,
+                "The login stored for connection \(connection) is of another user now (\(current.username), it was \(username)): "
+                    + "restart the agent.")
+        }
+        return current
+    }
+}
+
+extension ConnectorEnvironment {
+    /// The account whose login the keychain holds for a connection that leads here; nil when it holds none.
+    func account(of connection: String, at origin: String) async throws(ConnectorError) -> Account? {
+        let stored: (username: String, password: String)?
+        do {
+            stored = try await login(of: connection, at: origin)
+        } catch {
+            let message = (error as? Failure)?.message ?? "The keychain cannot be read: \(error)"
+            throw ConnectorError(connection: connection, setting: "auth.keychain", message)
+        }
+        guard let stored else { return nil }
+        return Account(connection: connection, username: stored.username) {
+            guard let login = try await self.login(of: connection, at: origin) else {
+                throw Failure(
+                    .unauthenticated, .pauseConnection,
+                    "The keychain holds no login for \(connection) any more: run `bellhop login \(connection)`.")
+            }
+            return Credentials(
+                username: login.username, password: login.password, mark: try await self.loginMark(connection) ?? "")
+        }
+    }
+}
+
+extension ConnectorError {
+    /// That the keychain holds nothing that logs in.
+    static func noLogin(of connection: String) -> ConnectorError {
+        ConnectorError(
+            connection: connection, setting: "auth.keychain",
+            "The keychain holds no login for \(connection): run `bellhop login \(connection)`.")
+    }
+}

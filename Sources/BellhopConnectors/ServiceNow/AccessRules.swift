@@ -1,0 +1,130 @@
+import BellhopCore
+
+/// The access rules of an instance (`sys_security_acl`) for making and changing records, where this account may read them.
+///
+/// Most accounts may not. A rule wants one of its roles, and where it has them a condition and a script, which nobody but the instance can
+/// judge. A write must pass the rules of its table and those of its field; of each the most particular name decides, and one rule of it
+/// that lets through is enough.
+struct AccessRules: Sendable, Hashable {
+    enum Operation: String, Sendable, Hashable, CaseIterable { case create, write }
+
+    struct Rule: Sendable, Hashable {
+        /// `incident`, `incident.state`, `*.state`, `incident.*`, …
+        var name: String
+        var operation: Operation
+        var roles: Set<String> = []
+        /// Whether it has a condition or a script besides.
+        var hasMore = false
+        /// Whether the role admin passes it whatever it says.
+        var letsAdmin = true
+    }
+
+    enum Verdict: Sendable, Hashable {
+        /// The name of the rule that lets through.
+        case allowed(String)
+        /// The rule, and the roles it wants one of.
+        case refused(String, roles: [String])
+        /// A rule whose condition or script decides.
+        case depends(String)
+        /// No rule of these names is shown.
+        case unsaid
+
+        fileprivate var rank: Int {
+            switch self {
+            case .allowed: 0
+            case .unsaid: 1
+            case .depends: 2
+            case .refused: 3
+            }
+        }
+    }
+
+    var rules: [Rule]
+
+    /// The names of rules that can decide, for reading them.
+    static func names(tables: [String], fields: [String]) -> [String] {
+        let own = tables + ["*"]
+        return own + own.flatMap { table in (fields + ["*"]).map { "\(table).\($0)" } }
+    }
+
+    /// What they say of a write by somebody with these roles.
+    /// - Parameter tables: the record's table and those it extends, itself first.
+    func verdict(_ operation: Operation, tables: [String], field: String? = nil, roles: Set<String>) -> Verdict {
+        let ofTable = decide(operation, (tables + ["*"]).map { [$0] }, roles)
+        guard let field else { return ofTable }
+        let levels = (tables + ["*"]).map { ["\($0).\(field)"] } + (tables + ["*"]).map { ["\($0).*"] }
+        let ofField = decide(operation, levels, roles)
+        // Where nothing is said of the field, the table's rule stands.
+        if ofField == .unsaid { return ofTable }
+        return ofTable.rank > ofField.rank ? ofTable : ofField
+    }
+
+    private func decide(_ operation: Operation, _ levels: [[String]], _ roles: Set<String>) -> Verdict {
+        for names in levels {
+            let here = rules.filter { $0.operation == operation && names.contains($0.name) }
+            guard let first = here.first else { continue }
+            let verdicts = here.map { Self.judge($0, roles) }
+            if let allowed = verdicts.first(where: { $0.rank == 0 }) { return allowed }
+            if let open = verdicts.first(where: { $0.rank == 2 }) { return open }
+            return .refused(first.name, roles: Set(here.flatMap(\.roles)).sorted())
+        }
+        return .unsaid
+    }
+
+    private static func judge(_ rule: Rule, _ roles: Set<String>) -> Verdict {
+        if rule.letsAdmin, roles.contains("admin") { return .allowed(rule.name) }
+        guard rule.roles.isEmpty || !rule.roles.isDisjoint(with: roles) else {
+            return .refused(rule.name, roles: rule.roles.sorted())
+        }
+        return rule.hasMore ? .depends(rule.name) : .allowed(rule.name)
+    }
+}
+
+extension AccessRules {
+    /// Reads the rules of these names; nil where the account may not read them, or is shown none.
+    static func read(_ names: [String], _ session: ServiceNowSession) async -> AccessRules? {
+        let fields = ["sys_id", "name", "operation.name", "admin_overrides", "condition", "script", "advanced"]
+        let query = "active=true^type.name=record^operation.nameINcreate,write^nameIN" + names.joined(separator: ",")
+        guard let found = await rows("sys_security_acl", query, fields, session), !found.isEmpty else { return nil }
+        var rules: [(id: String, rule: Rule)] = []
+        for row in found {
+            // The server ignores what it does not know of a query, so each row is looked at.
+            guard let id = text(row["sys_id"]), let name = text(row["name"]), names.contains(name),
+                let operation = text(row["operation.name"]).flatMap(Operation.init)
+            else { continue }
+            let isScripted = text(row["advanced"]) == "true" && text(row["script"]) != ""
+            let hasMore = isScripted || (text(row["condition"]) ?? "") != ""
+            let letsAdmin = text(row["admin_overrides"]) != "false"
+            rules.append((id, Rule(name: name, operation: operation, hasMore: hasMore, letsAdmin: letsAdmin)))
+        }
+        guard !rules.isEmpty,
+            let roles = await rows(
+                "sys_security_acl_role", "sys_security_aclIN" + rules.map(\.id).joined(separator: ","),
+                ["sys_security_acl", "sys_user_role.name"], session)
+        else { return nil }
+        for row in roles {
+            guard let id = text(row["sys_security_acl"]), let role = text(row["sys_user_role.name"]), !role.isEmpty else {
+                continue
+            }
+            for place in rules.indices where rules[place].id == id { rules[place].rule.roles.insert(role) }
+        }
+        return AccessRules(rules: rules.map(\.rule))
+    }
+
+    private static func text(_ value: JSON?) -> String? { FieldValue(value)?.raw }
+
+    /// Nil where the account may not read them, or not all of them.
+    private static func rows(
+        _ table: String, _ query: String, _ fields: [String], _ session: ServiceNowSession
+    ) async -> [JSON]? {
+        let call = ServiceNowCall.table(
+            table,
+            [
+                ("sysparm_query", query), ("sysparm_fields", fields.joined(separator: ",")), ("sysparm_limit", "1000"),
+                ("sysparm_exclude_reference_link", "true"), ("sysparm_suppress_pagination_header", "true"),
+            ], expecting: .rows)
+        guard let reply = try? await session.send(call) else { return nil }
+        let total = reply.headers["X-Total-Count"].flatMap { Int($0) } ?? reply.rows.count
+        return total == reply.rows.count ? reply.rows : nil
+    }
+}

@@ -1,0 +1,174 @@
+import BellhopCore
+
+/// What writes: the access rules say what is to be expected where this account may read them; elsewhere only writing shows it.
+extension ServiceNowExamination {
+    /// A write that some rule wants.
+    private struct Write: Hashable {
+        /// What its line is called: `write work_notes`.
+        var subject: String
+        var operation: AccessRules.Operation
+        /// Nil for the table of whatever task it is.
+        var table: String?
+        var field: String?
+    }
+
+    mutating func examineActions(_ user: ServiceNowUser) async {
+        var writes: [Write] = []
+        for need in needs.actions {
+            switch need.action {
+            case CommentAction.manifest.kind:
+                let field = need.constants["visibility"] == "customer" ? "comments" : "work_notes"
+                writes.append(Write(subject: "write \(field)", operation: .write, field: field))
+            case UpdateAction.manifest.kind:
+                let fields = need.fields.isEmpty ? [nil] : need.fields.map(Optional.some)
+                writes += fields.map { Write(subject: "update", operation: .write, field: $0) }
+                await examineFields(need)
+            case CreateAction.manifest.kind:
+                let table = need.constants["table"]?.asString ?? "record"
+                writes.append(Write(subject: "create \(table)", operation: .create, table: table))
+                await examineTable(table, need)
+            case AttachAction.manifest.kind:
+                writes.append(Write(subject: "attach", operation: .write))
+                await examineAttachments()
+            default: continue
+            }
+        }
+        await examine(writes, user)
+    }
+
+    private mutating func examine(_ writes: [Write], _ user: ServiceNowUser) async {
+        if writes.isEmpty { return }
+        let roles = await roles(of: user)
+        var chains: [String: [String]] = [:]
+        for write in writes where chains[table(of: write)] == nil { chains[table(of: write)] = await chain(of: table(of: write)) }
+        let names = AccessRules.names(
+            tables: Set(chains.values.joined()).sorted(), fields: Set(writes.compactMap(\.field)).sorted())
+        let rules = roles == nil ? nil : await AccessRules.read(names, connection.reading)
+        var lines: [(subject: String, finding: Finding)] = []
+        for write in writes {
+            let verdict = rules?.verdict(
+                write.operation, tables: chains[table(of: write)] ?? [], field: write.field, roles: roles ?? [])
+            let finding = Self.finding(write, verdict ?? .unsaid, roles, on: table(of: write))
+            guard let place = lines.firstIndex(where: { $0.subject == write.subject }) else {
+                lines.append((write.subject, finding))
+                continue
+            }
+            // Of several fields the line tells the worst.
+            if Self.rank(finding) > Self.rank(lines[place].finding) { lines[place].finding = finding }
+        }
+        findings += lines.map(\.finding)
+    }
+
+    private static func rank(_ finding: Finding) -> Int {
+        switch finding.verdict {
+        case .ok: 0
+        case .note: 1
+        case .unknown: 2
+        case .missing: 3
+        }
+    }
+
+    private func table(of write: Write) -> String { write.table ?? sample?.table ?? "task" }
+
+    private static func finding(
+        _ write: Write, _ verdict: AccessRules.Verdict, _ roles: Set<String>?, on table: String
+    ) -> Finding {
+        let what = write.field.map { "`\($0)` of \(table)" } ?? table
+        switch verdict {
+        case .allowed(let rule):
+            return Finding(
+                write.subject, .ok, "the access rule \(rule) lets this account; a rule of the instance may still refuse it")
+        case .refused(let rule, let wanted):
+            let names = wanted.joined(separator: " or ")
+            return Finding(
+                write.subject, .missing, "the access rule \(rule) wants the role \(names)", remedy: "ask for the role \(names)",
+                reason: .forbidden)
+        case .depends(let rule):
+            return Finding(
+                write.subject, .unknown,
+                "the access rule \(rule) decides by a condition or a script: it shows only when it is done",
+                remedy: "see the rule in sys_security_acl")
+        case .unsaid:
+            let known =
+                if let roles {
+                    ["admin", "itil"].first(where: roles.contains).map {
+                        "the account has the role \($0), which is mostly enough"
+                    }
+                        ?? "the account has neither of the roles itil and admin"
+                } else {
+                    "the account may not read its own roles"
+                }
+            return Finding(
+                write.subject, .unknown, "it shows only when it is done, for the access rules are not shown; \(known)",
+                remedy:
+                    "ask who administers the instance whether this account may \(write.operation.rawValue) \(what) (sys_security_acl)"
+            )
+        }
+    }
+
+    /// The names of the account's roles; nil where it may not read them.
+    private mutating func roles(of user: ServiceNowUser) async -> Set<String>? {
+        guard ServiceNowConnection.isSysID(user.sysID),
+            let found = try? await rows("sys_user_has_role", "user=\(user.sysID)", ["role.name"], limit: 500)
+        else { return nil }
+        return Set(found.rows.compactMap { FieldValue($0["role.name"])?.raw })
+    }
+
+    /// A table and those it extends, itself first; where nobody says, a task's table extends `task`.
+    private mutating func chain(of table: String) async -> [String] {
+        if table == "task" { return [table] }
+        let paths = ["name", "super_class.name", "super_class.super_class.name", "super_class.super_class.super_class.name"]
+        guard FieldWrite.isName(table), let row = try? await rows("sys_db_object", "name=\(table)", paths).rows.first else {
+            return [table, "task"]
+        }
+        let chain = paths.compactMap { FieldValue(row[$0])?.raw }.filter { !$0.isEmpty }
+        return chain.first == table ? chain : [table, "task"]
+    }
+
+    private mutating func examineFields(_ need: ConnectionNeeds.ActionNeed) async {
+        guard let sample, !need.fields.isEmpty else { return }
+        let task = TaskReference(
+            source: "", key: TaskKey(sample.id), number: "", title: "", className: sample.table, url: "", subject: "")
+        do throws(Failure) {
+            let record = try await TaskRecord.read(task, fields: need.fields, connection.reading)
+            let absent = need.fields.filter { record[$0] == nil }.map { "`\($0)`" }
+            guard !absent.isEmpty else { return }
+            findings.append(
+                Finding(
+                    "fields", .missing, "rule \(need.rule): the table \(record.table) shows no \(absent.joined(separator: ", "))",
+                    remedy: "see how it is spelt, or let the account read it", reason: .badArguments))
+        } catch {
+            findings.append(Finding("fields", error))
+        }
+    }
+
+    private mutating func examineTable(_ table: String, _ need: ConnectionNeeds.ActionNeed) async {
+        guard FieldWrite.isName(table) else { return }
+        let key = need.constants["correlation_field"]?.asString ?? "correlation_id"
+        do throws(Failure) {
+            let fields = need.fields.filter { !["comments", "work_notes"].contains($0) } + [key]
+            guard let row = try await rows(table, "", fields).rows.first else { return }
+            let absent = fields.filter { row[$0] == nil }.map { "`\($0)`" }
+            guard !absent.isEmpty else { return }
+            findings.append(
+                Finding(
+                    "fields", .missing, "rule \(need.rule): the table \(table) shows no \(absent.joined(separator: ", "))",
+                    remedy: "see how it is spelt, or let the account read it", reason: .badArguments))
+        } catch {
+            var finding = Finding("read \(table)", error)
+            finding.text = "rule \(need.rule) looks there before it makes a record: \(finding.text)"
+            if error.reason == .forbidden { finding.remedy = "a role that may read \(table), such as itil" }
+            findings.append(finding)
+        }
+    }
+
+    private mutating func examineAttachments() async {
+        do throws(Failure) {
+            _ = try await ask(
+                ServiceNowCall(
+                    target: ServiceNowCall.target("/api/now/attachment", [("sysparm_limit", "1")]), expecting: .rows))
+        } catch {
+            findings.append(Finding("read files", error, remedy: "let the account read sys_attachment"))
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import BellhopCore
+
+/// What a delivery asks to be written, read from it: what no attempt can ever write is given up at once.
+protocol WriteOrder: Sendable {
+    init(_ delivery: Delivery) throws(Failure)
+}
+
+/// An action that writes to an instance, once, in the session that writes.
+protocol RecordAction: Action {
+    associatedtype Order: WriteOrder
+
+    /// What it writes, for messages: `file`.
+    static var what: String { get }
+    var connection: ServiceNowConnection { get }
+    var times: WriteTimes { get }
+
+    init(connection: ServiceNowConnection, times: WriteTimes)
+
+    func proceed(_ order: Order, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt
+}
+
+extension RecordAction {
+    init(connection: ServiceNowConnection) { self.init(connection: connection, times: WriteTimes()) }
+
+    var session: ServiceNowSession { connection.writing }
+    var place: String { connection.base.place }
+
+    func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        try await attempt.holding(delivery, Self.what) { () async throws(Failure) in
+            try await proceed(try Order(delivery), delivery, attempt)
+        }
+    }
+
+    func note(of delivery: Delivery) -> DeliveryNote { DeliveryNote(of: delivery, in: connection.notebook) }
+}

@@ -1,0 +1,117 @@
+import BellhopCore
+
+/// Looks at what an API lets us do of all that the configured sources and the loaded rules need. Nothing is written: only what `GET` asks
+/// for is asked.
+struct WebExamination {
+    let connection: WebConnection
+    let needs: ConnectionNeeds
+    private var reading: [Finding] = []
+    private var login: Finding?
+
+    init(_ connection: WebConnection, _ needs: ConnectionNeeds) {
+        self.connection = connection
+        self.needs = needs
+    }
+
+    mutating func run() async -> [Finding] {
+        var findings: [Finding] = []
+        if let oauth = connection.oauth {
+            do throws(Failure) {
+                _ = try await oauth.authorization(force: true)
+                findings.append(Finding("token", .ok, "\(oauth.settings.tokenAddress.place) gives one"))
+            } catch {
+                return [Finding("token", error)]
+            }
+        }
+        for source in needs.sources {
+            await examine(source)
+            if login?.verdict == .missing { break }
+        }
+        if login == nil { await tryBase() }
+        if let login { findings.append(login) }
+        let said = connection.watch.said
+        if login?.verdict != .missing || said.time != nil {
+            findings.append(.clock(said.time, here: connection.clock.now, whose: "the server"))
+        }
+        if login?.verdict == .missing { return findings }
+        findings += reading + actions
+        if let limit = Finding.limit(said.limit, whose: "the server") { findings.append(limit) }
+        return findings
+    }
+
+    private var hasLogin: Bool { connection.auth.isSaid }
+
+    private mutating func examine(_ need: ConnectionNeeds.SourceNeed) async {
+        let subject = "read \(need.name)"
+        guard let source = connection.probed(need) else { return }
+        guard let probe = source.probe else {
+            let text = "it is not asked by GET, so asking is not tried"
+            return reading.append(
+                Finding(subject, .unknown, text, remedy: "`bellhop query \(need.name)` asks, where that changes nothing"))
+        }
+        do throws(Failure) {
+            let response: HTTPResponse
+            if hasLogin, login == nil {
+                let (proof, answer) = try await connection.proof(by: probe)
+                response = answer
+                judge(proof, at: "the address of source \(need.name)")
+            } else {
+                response = try await connection.session.read(probe).response
+            }
+            reading.append(Finding(subject, .ok, try source.words(for: response)))
+        } catch {
+            if error.reason == .unauthenticated, hasLogin {
+                login = refused(error)
+            } else {
+                reading.append(Finding(subject, error, remedy: Self.remedy(error.reason)))
+            }
+        }
+    }
+
+    private static func remedy(_ reason: Failure.Reason) -> String? {
+        switch reason {
+        case .goneOrHidden: "see that `path` is right, and that the account may read it"
+        case .forbidden: "let the account read it"
+        case .unauthenticated: "it wants a login: say `auth` on the connection"
+        case .badAnswer: "see `items` and `id`"
+        default: nil
+        }
+    }
+
+    /// Where no source could show it, the base address may.
+    private mutating func tryBase() async {
+        guard hasLogin else {
+            login = Finding("login", .ok, "none: bellhop.yaml says no `auth`")
+            return
+        }
+        do throws(Failure) {
+            let request = HTTPRequest(connection.base, headers: ["Accept": "application/json, */*;q=0.5"])
+            judge(try await connection.proof(by: request).proof, at: "the base address")
+        } catch {
+            login =
+                error.reason == .unauthenticated
+                ? refused(error) : Finding("login", .unknown, "no answer shows whether it is taken: \(error.message)")
+        }
+    }
+
+    private mutating func judge(_ proof: WebProof, at place: String) {
+        switch proof {
+        case .known: login = Finding("login", .ok, "taken: without it \(place) is refused")
+        case .anybody:
+            login = Finding("login", .unknown, "\(place) is open to everybody, so nothing shows that the login is taken")
+        case .unclear(let failure):
+            login = Finding("login", .unknown, "nothing shows that it is taken: \(failure.message)")
+        }
+    }
+
+    private func refused(_ failure: Failure) -> Finding {
+        Finding("login", failure, remedy: "see `auth` of the connection; `bellhop login \(connection.name)` tries it again")
+    }
+
+    private var actions: [Finding] {
+        needs.actions.map { need in
+            let method = need.constants["method"]?.asString ?? "POST"
+            return Finding("send \(method)", .unknown, "rule \(need.rule): whether it is taken shows only when it is sent")
+        }
+    }
+}

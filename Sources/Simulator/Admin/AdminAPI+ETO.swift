@@ -1,0 +1,170 @@
+extension AdminAPI {
+    static let helpOnETO = """
+        GET    /simulator/eto                 accounts, enterprises, TouchPoints, responses, counts; never passwords or tokens
+        PATCH  /simulator/eto                 dead_session (500, 401, 400 or 200), sends_nothing, lists_elements, rewrites_values
+        POST   /simulator/eto/accounts        {"email": "…", "password": "…"}
+        POST   /simulator/eto/enterprises     {"guid": "…", "name": "…", "sites": [{"id": 77, "name": "…",
+                                               "programs": [{"id": 1, "name": "…", "disabled": false}]}]}
+        POST   /simulator/eto/touchpoints     {"id": 14, "name": "…"}
+        POST   /simulator/eto/responses       {"touchpoint": 14, "subject": 501, "program": 1, "elements": {"1006": "…"}}
+        PATCH  /simulator/eto/responses/{id}  {"elements": {"1006": "…"}}
+        DELETE /simulator/eto/responses/{id}
+        DELETE /simulator/eto/sessions        as somebody's login to the web pages does; ?account= for one
+
+        """
+
+    func eto(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {
+        let eto = simulation.eto
+        switch (request.method, path.dropFirst().first, path.count) {
+        case ("GET", nil, 1): return .json(200, eto.json)
+        case ("PATCH", nil, 1):
+            var form = try AdminForm(request)
+            var habits = eto.habits
+            if let value = try form.int("dead_session") { habits.deadSession = value }
+            if let value = try form.bool("sends_nothing") { habits.sendsNothing = value }
+            if let value = try form.bool("lists_elements") { habits.listsElements = value }
+            if let value = try form.bool("rewrites_values") { habits.rewritesValues = value }
+            try form.end()
+            eto.habits = habits
+            return Reply(204)
+        case ("POST", "accounts", 2):
+            var form = try AdminForm(request)
+            let email = try form.required("email", try form.text("email"))
+            let password = try form.required("password", try form.text("password"))
+            try form.end()
+            eto.addAccount(email, password: password)
+            return Reply(204)
+        case ("POST", "enterprises", 2):
+            eto.addEnterprise(try enterprise(request))
+            return Reply(204)
+        case ("POST", "touchpoints", 2):
+            var form = try AdminForm(request)
+            let id = try form.required("id", try form.int("id"))
+            let name = try form.text("name") ?? ""
+            try form.end()
+            eto.addTouchPoint(id, name)
+            return Reply(204)
+        case ("DELETE", "sessions", 2):
+            eto.endSessions(of: request.parameter("account"))
+            return Reply(204)
+        case (_, "responses", 2...3): return try responses(Array(path.dropFirst(2)), request)
+        default: throw AdminAPI.unknown(request)
+        }
+    }
+
+    private func responses(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {
+        let eto = simulation.eto
+        if request.method == "POST", path.isEmpty {
+            var form = try AdminForm(request)
+            let touchPoint = try form.required("touchpoint", try form.int("touchpoint"))
+            let subject = try form.required("subject", try form.int("subject"))
+            let program = try form.int("program")
+            let elements = try elements(&form)
+            try form.end()
+            let made = eto.addResponse(touchPoint: touchPoint, subject: subject, program: program, elements: elements ?? [])
+            return .json(201, made.json)
+        }
+        guard let text = path.first, let id = Int(text), eto.responses.contains(where: { $0.id == id }) else {
+            throw AdminProblem(status: 404, message: "no response '\(path.first ?? "")'")
+        }
+        switch request.method {
+        case "PATCH":
+            var form = try AdminForm(request)
+            let elements = try elements(&form) ?? []
+            try form.end()
+            eto.changeResponse(id) { response in
+                for element in elements {
+                    response.elements.removeAll { $0.id == element.id }
+                    response.elements.append(element)
+                }
+            }
+        case "DELETE": eto.deleteResponse(id)
+        default: throw AdminAPI.unknown(request)
+        }
+        return Reply(204)
+    }
+
+    private func elements(_ form: inout AdminForm) throws(AdminProblem) -> [(id: Int, json: String)]? {
+        guard let members = try form.value("elements")?.members else { return nil }
+        var elements: [(id: Int, json: String)] = []
+        for member in members {
+            guard let id = Int(member.name) else { throw AdminProblem(message: "'\(member.name)' is no number of an element") }
+            elements.append((id, member.value.text))
+        }
+        return elements
+    }
+
+    private func enterprise(_ request: ReceivedRequest) throws(AdminProblem) -> SimulatedETO.Enterprise {
+        var form = try AdminForm(request)
+        let guid = try form.required("guid", try form.text("guid"))
+        let name = try form.required("name", try form.text("name"))
+        var sites: [SimulatedETO.Site] = []
+        for value in try form.value("sites")?.array ?? [] {
+            var site = AdminForm(value)
+            let id = try site.required("id", try site.int("id"))
+            let name = try site.required("name", try site.text("name"))
+            var programs: [SimulatedETO.Program] = []
+            for value in try site.value("programs")?.array ?? [] {
+                var program = AdminForm(value)
+                let number = try program.required("id", try program.int("id"))
+                let title = try program.required("name", try program.text("name"))
+                let isDisabled = try program.bool("disabled") ?? false
+                try program.end()
+                programs.append(.init(number, title, isDisabled: isDisabled))
+            }
+            try site.end()
+            sites.append(.init(id, name, programs: programs))
+        }
+        try form.end()
+        return .init(guid, name, sites: sites)
+    }
+}
+
+extension SimulatedETO {
+    /// Without passwords and tokens.
+    var json: JSON {
+        change { state in
+            let counts = state.counts
+            return [
+                "accounts": .array(state.accounts.keys.sorted().map(JSON.string)),
+                "enterprises": .array(state.enterprises.map(\.json)),
+                "touchpoints": .object(
+                    state.touchPoints.sorted { $0.key < $1.key }.map { .init(name: String($0.key), value: .string($0.value)) }),
+                "responses": .array(state.responses.map(\.json)), "open_sessions": .int(state.sessions.count),
+                "counts": [
+                    "logins": .int(counts.logins), "failed_logins": .int(counts.failedLogins),
+                    "site_logins": .int(counts.siteLogins), "program_changes": .int(counts.programChanges),
+                    "added": .int(counts.added),
+                ],
+            ]
+        }
+    }
+}
+
+extension SimulatedETO.Enterprise {
+    fileprivate var json: JSON {
+        [
+            "guid": .string(guid), "name": .string(name),
+            "sites": .array(
+                sites.map { site in
+                    [
+                        "id": .int(site.id), "name": .string(site.name),
+                        "programs": .array(
+                            site.programs.map { ["id": .int($0.id), "name": .string($0.name), "disabled": .bool($0.isDisabled)] }),
+                    ]
+                }),
+        ]
+    }
+}
+
+extension SimulatedETO.Response {
+    fileprivate var json: JSON {
+        let values = elements.map {
+            JSON.Member(name: String($0.id), value: (try? JSONReader.read(Array($0.json.utf8))) ?? .null)
+        }
+        return [
+            "id": .int(id), "touchpoint": .int(touchPoint), "subject": .int(subject),
+            "program": program.map { .int($0) } ?? .null, "created": .int(created), "elements": .object(values),
+        ]
+    }
+}

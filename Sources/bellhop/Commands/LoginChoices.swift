@@ -1,0 +1,89 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+
+/// What a person chooses while they log in, such as the enterprise and the site of an account at ETO: it lists what there is, lets one choose,
+/// and says what to write in bellhop.yaml.
+struct LoginChoices {
+    /// The connection's entry; its settings get what is chosen.
+    private(set) var entry: Configuration.ConnectionEntry
+    /// What is to be written under the connection.
+    private(set) var lines: [String] = []
+
+    init(_ entry: Configuration.ConnectionEntry) { self.entry = entry }
+
+    /// Asks for what bellhop.yaml does not say, on a connection that logs in with what is to be tried.
+    mutating func ask(_ connectors: Connectors) async throws(Trouble) {
+        var chosen: [String: String] = [:]
+        while let question = try await question(connectors, after: chosen) {
+            chosen[question.setting] = try pick(question).key
+        }
+    }
+
+    private func question(_ connectors: Connectors, after chosen: [String: String]) async throws(Trouble) -> LoginQuestion? {
+        do throws(Failure) {
+            return try await connectors.question(connection: entry.name, after: chosen)
+        } catch {
+            throw Trouble(error)
+        }
+    }
+
+    /// What to write, for whoever had to choose.
+    func report() {
+        guard !lines.isEmpty else { return }
+        Console.note("Write this under `\(entry.name)` in bellhop.yaml:")
+        for line in lines { Console.data(line) }
+    }
+
+    private mutating func pick(_ question: LoginQuestion) throws(Trouble) -> LoginQuestion.Choice {
+        let (setting, choices) = (question.setting, question.choices)
+        if let wanted = entry.settings.text(setting) {
+            if let choice = Self.named(wanted, among: choices) { return choice }
+            throw Trouble(
+                .problem,
+                "This account has no such `\(setting)` as bellhop.yaml says; there is \(choices.map(\.name.singleLine).joined(separator: ", "))."
+            )
+        }
+        guard var choice = choices.first else { throw Trouble(.problem, "This account has no \(setting) to choose.") }
+        if choices.count > 1 {
+            Self.list(choices)
+            choice = try Self.answer(question)
+        }
+        // A name that is there twice, or could be read as something else, needs the key.
+        let isPlain = choices.count { $0.name == choice.name } == 1 && Int64(choice.name) == nil && !choice.name.isEmpty
+        let value = choice.showsKey || !isPlain ? choice.key : choice.name
+        lines.append("    \(setting): \(JSON.string(value).text)" + (value == choice.name ? "" : "  # \(choice.name.singleLine)"))
+        entry.settings.values[setting] = .string(value)
+        return choice
+    }
+
+    private static func named(_ wanted: String, among choices: [LoginQuestion.Choice]) -> LoginQuestion.Choice? {
+        let wanted = wanted.lowercased()
+        return choices.first { $0.key.lowercased() == wanted } ?? choices.first { $0.name.lowercased() == wanted }
+    }
+
+    private static func list(_ choices: [LoginQuestion.Choice]) {
+        let width = String(choices.count).count
+        for (number, choice) in choices.enumerated() {
+            let place = String(number + 1)
+            let key = choice.showsKey ? " (\(choice.key.singleLine))" : ""
+            Console.note(String(repeating: " ", count: width - place.count) + "\(place)  \(choice.name.singleLine)\(key)")
+        }
+    }
+
+    /// A number of the list, or a name in it. Somebody at a terminal is asked again; the next line of other input decides.
+    private static func answer(_ question: LoginQuestion) throws(Trouble) -> LoginQuestion.Choice {
+        let (setting, choices) = (question.setting, question.choices)
+        while let answer = Console.ask("Which \(setting) (1 to \(choices.count))? "), !answer.isEmpty {
+            if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1] }
+            if Int(answer) == nil, let choice = named(answer, among: choices) { return choice }
+            let wrong = "There is no \(setting) `\(answer.singleLine)` in the list"
+            guard Console.isAsked else { throw Trouble(.usage, "\(wrong), so nothing was stored.") }
+            Console.note("\(wrong).")
+        }
+        throw Trouble(
+            .usage,
+            "There are several, and none was chosen, so nothing was stored: give its number, or write one as `\(setting)` in bellhop.yaml."
+        )
+    }
+}

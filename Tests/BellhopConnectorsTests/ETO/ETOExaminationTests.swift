@@ -1,0 +1,86 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct ETOExaminationTests {
+    let practice = ETOPractice()
+
+    static let needs = ConnectionNeeds(
+        sources: [
+            .init(
+                name: "visits", kind: "touchpoints", settings: Settings(["touchpoint": "14", "subject": ["501"]]),
+                schema: TaskSchema([]))
+        ],
+        actions: [.init(rule: "r", action: "touchpoint", constants: ["touchpoint": "14", "subject": "501"])])
+
+    init() {
+        practice.eto.addTouchPoint(14, "Visit")
+        practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [])
+    }
+
+    private func look(password: String = ETOPractice.password, _ more: JSON.Object = [:]) async throws -> [String] {
+        try await practice.open(password: password, more) { connection in await connection.examine(Self.needs) }
+            .map { "\($0.verdict.rawValue) \($0.subject)" }
+    }
+
+    @Test func `where everything is there each step is ok, one login is made, and nothing is written`() async throws {
+        #expect(
+            try await look(["program": "Housing"]) == [
+                "ok connection", "ok login", "ok enterprise", "ok site", "ok site login", "ok program", "ok clock",
+                "ok read visits", "unknown add to 14",
+            ])
+        #expect(practice.eto.counts.logins == 1)
+        #expect(
+            practice.simulation.requests.all.filter { $0.method != "GET" }.map(\.path) == ["/API/Security.svc/SSOAuthenticate/"])
+    }
+
+    @Test(
+        arguments: [
+            ("login", ["x": .null]), ("enterprise", ["enterprise": "Nowhere"]), ("site", ["site": "99"]),
+            ("program", ["program": "Old"]),
+        ] as [(String, JSON.Object)])
+    func `the step that is missing is named, and nothing after it is asked`(_ step: String, _ more: JSON.Object) async throws {
+        let lines = try await look(password: step == "login" ? "wrong" : ETOPractice.password, more)
+        #expect(lines.suffix(2) == ["missing \(step)", "ok clock"])
+        #expect(!practice.asked.contains("ListTouchPointResponses"))
+        #expect(practice.eto.counts.failedLogins == (step == "login" ? 1 : 0))
+    }
+
+    @Test(arguments: ["GetSSOEnterprises", "GetSSOSites", "SSOSiteLogin"])
+    func `a step that fails at the services is told as that step, without a token`(_ step: String) async throws {
+        practice.simulation.faults.add(.neighbour(.etoDetail), path: "/API/Security.svc/\(step)", times: nil)
+        let findings = try await practice.open { connection in await connection.examine(Self.needs) }
+        let names = ["GetSSOEnterprises": "enterprise", "GetSSOSites": "site", "SSOSiteLogin": "site login"]
+        #expect(findings.first { $0.verdict == .missing }?.subject == names[step])
+        for secret in practice.eto.secrets { #expect(!"\(findings)".contains(secret)) }
+    }
+
+    @Test func `responses that may not be read, and a TouchPoint that is not there, are told`() async throws {
+        practice.simulation.faults.add(.status(403, body: ""), path: "/API/TouchPoint.svc/ListTouchPointResponses", times: nil)
+        #expect(try await look().contains("missing read visits"))
+        // In its own program it may be readable, and the program is not changed for a look.
+        #expect(try await look(["program": "Housing"]).contains("unknown read visits"))
+        #expect(practice.eto.counts.programChanges == 0)
+        var needs = Self.needs
+        needs.actions[0].constants["touchpoint"] = 99
+        let missing = needs
+        let findings = try await practice.open { connection in await connection.examine(missing) }
+        #expect(findings.contains { $0.subject == "add to 99" && $0.verdict == .missing })
+    }
+
+    @Test func `a clock that is off is told`() async throws {
+        let clock = TestClock(at: practice.clock.now - .seconds(600))
+        let findings = try await practice.simulation.serve { address in
+            var environment = practice.environment
+            environment.clock = clock
+            let connection = try await ETOConnection(name: "eto", settings: practice.settings(address), in: environment)
+            let findings = await connection.examine(Self.needs)
+            try await connection.shutdown()
+            return findings
+        }
+        #expect(findings.contains { $0.text == "this machine's clock is 600 s behind ETO's" })
+    }
+}

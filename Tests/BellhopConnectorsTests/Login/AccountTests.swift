@@ -1,0 +1,122 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Synchronization
+import Testing
+
+@testable import BellhopConnectors
+
+/// The logins that the keychain holds, as every kind of connection uses them.
+@Suite struct AccountTests {
+    /// A keychain with one login, which can be changed.
+    private final class Chest: Sendable {
+        struct Login: Sendable {
+            var username = "ada@example.com"
+            var password = ETOPractice.password
+            var mark = "1"
+            var place: String?
+        }
+
+        struct Broken: Error {}
+
+        let login = Mutex<Login?>(Login())
+        let isBroken = Mutex(false)
+
+        func environment(_ practice: ETOPractice) -> ConnectorEnvironment {
+            ConnectorEnvironment(
+                clock: practice.clock, events: practice.events, notebook: practice.notebook,
+                login: { _ in
+                    if self.isBroken.withLock({ $0 }) { throw Broken() }
+                    return self.login.withLock { $0.map { ($0.username, $0.password) } }
+                }, loginMark: { _ in self.login.withLock { $0?.mark } }, loginPlace: { _ in self.login.withLock { $0?.place } },
+                baseFolder: "", output: { _ in }, random: { 42 })
+        }
+    }
+
+    private let practice = ETOPractice()
+    private let chest = Chest()
+
+    /// Runs the body against the services with a connection whose login the keychain holds.
+    private func open(_ body: (ETOConnection) async throws -> Void) async throws {
+        try await practice.simulation.serve { address in
+            let settings = practice.settings(address, ["auth": .null])
+            let connection = try await ETOConnection(name: "eto", settings: settings, in: chest.environment(practice))
+            do {
+                try await body(connection)
+                try await connection.shutdown()
+            } catch {
+                try await connection.shutdown()
+                throw error
+            }
+        }
+    }
+
+    private func list(_ connection: ETOConnection) async throws {
+        _ = try await connection.session.send(.responses(of: 14, subject: 501))
+    }
+
+    @Test func `a login of the keychain has events of its own, and a changed password is seen at the next login`() async throws {
+        try await open { connection in
+            try await list(connection)
+            practice.eto.addAccount("ada@example.com", password: "another")
+            chest.login.withLock { $0?.password = "another" }
+            practice.eto.logInToWebPages("ada@example.com")
+            try await list(connection)
+        }
+        #expect(practice.events.summary == ["ks_login_event ok", "session_expired", "ks_login_event ok"])
+    }
+
+    @Test func `a refused password that is stored again is tried again, though it is the same`() async throws {
+        chest.login.withLock { $0?.password = "wrong" }
+        try await open { connection in
+            for _ in 1...3 { #expect(await failure { try await list(connection) }?.reason == .unauthenticated) }
+            #expect(practice.eto.counts.failedLogins == 1)
+            practice.eto.addAccount("ada@example.com", password: "wrong")
+            chest.login.withLock { $0?.mark = "2" }
+            // The pause after a refusal is the connection's; a person's word or time ends it.
+            await practice.clock.advance(by: .seconds(900))
+            try await list(connection)
+        }
+    }
+
+    @Test func `a login that is another user's since is refused until the agent begins anew`() async throws {
+        try await open { connection in
+            chest.login.withLock { $0?.username = "eve@example.com" }
+            let met = await failure { try await list(connection) }
+            #expect(met?.remedy == .pauseConnection)
+            #expect(met?.message.contains("is of another user now (eve@example.com, it was ada@example.com)") == true)
+            #expect(practice.simulation.requests.count() == 0)
+        }
+    }
+
+    @Test func `a login that is gone, and a keychain that cannot be read, are told each with what to do`() async throws {
+        try await open { connection in
+            chest.login.withLock { $0 = nil }
+            let gone = await failure { try await list(connection) }
+            #expect(gone?.message == "The keychain holds no login for eto any more: run `bellhop login eto`.")
+            await practice.clock.advance(by: .seconds(900))
+            chest.isBroken.withLock { $0 = true }
+            let broken = await failure { try await list(connection) }
+            #expect(broken?.message.contains("There is no login for connection eto: Broken().") == true)
+        }
+    }
+
+    @Test(arguments: ["servicenow", "eto"])
+    func `a password goes to whom it was typed for, and nobody else`(_ kind: String) async throws {
+        chest.login.withLock { $0?.place = "https://elsewhere.example.com" }
+        let address: JSON.Object =
+            kind == "eto" ? ["address": "http://127.0.0.1:9"] : ["instance": "http://127.0.0.1:9", "auth": ["keychain": true]]
+        await #expect(throws: ConnectorErrors.self) {
+            _ = try await Connectors(
+                connections: [("x", kind, Settings(address))], sources: [], environment: chest.environment(practice))
+        }
+    }
+
+    @Test func `a note of every kind of write has a name that the store forgets with the delivery`() async throws {
+        let delivery = Delivery(
+            id: .init(occasion: Occasion.ID("event/1"), rule: "r", step: StepPath(index: 0), receiver: "x"), revision: "1",
+            action: "update", arguments: .values([:]), task: nil, lane: "r", createdAt: practice.clock.now)
+        try await DeliveryNote(of: delivery, in: practice.notebook).keep(["sent": true])
+        #expect(Array(practice.notebook.all.keys) == [Delivery.notePrefix + delivery.id.text])
+    }
+}

@@ -1,0 +1,62 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct MobileFoundationExaminationTests {
+    let practice = MobileFoundationPractice()
+
+    private static func source(_ name: String, _ settings: JSON.Object) -> ConnectionNeeds.SourceNeed {
+        .init(name: name, kind: "adapter", settings: Settings(settings), schema: TaskSchema([]))
+    }
+
+    private func look(
+        _ sources: [ConnectionNeeds.SourceNeed], actions: [ConnectionNeeds.ActionNeed] = [], secret: String = "s3cret & more",
+        _ more: JSON.Object = [:]
+    ) async throws -> [String] {
+        let needs = ConnectionNeeds(sources: sources, actions: actions)
+        return try await practice.open(secret: secret, more) { connection, _ in await connection.examine(needs) }
+            .map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
+    }
+
+    @Test func `token, clock and adapters are told, with the scopes they ask for, and nothing but GET is asked`() async throws {
+        practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: #"[{"id": 1}, {"id": 2}]"#) })
+        let lines = try await look(
+            [
+                Self.source("orders", ["adapter": "orders", "id": "id"]),
+                Self.source("sent", ["adapter": "orders", "method": "POST", "id": "id"]),
+            ], actions: [.init(rule: "r", action: "adapter", constants: ["adapter": "orders"])])
+        #expect(
+            lines.dropFirst() == [
+                "ok token: bellhop has one for RegisteredClient", "ok clock: the same here and there",
+                "ok read orders: 2 items, with the scope RegisteredClient, orders",
+                "unknown read sent: it is not asked by GET, so asking is not tried",
+                "unknown call orders: rule r: whether it answers, and with which scope, shows only when it is called",
+            ])
+        let asked = practice.simulation.requests.all.filter { !$0.path.hasSuffix("/az/v1/token") }
+        #expect(asked.allSatisfy { $0.method == "GET" })
+    }
+
+    @Test func `a wrong secret is one line, and is tried once`() async throws {
+        let lines = try await look([Self.source("orders", ["adapter": "orders", "id": "id"])], secret: "wrong")
+        #expect(lines.map { $0.prefix(7) } == ["ok conn", "missing", "ok cloc"])
+        #expect(practice.runtime.counts.refusedClients == 1)
+    }
+
+    @Test func `a scope that the client has not, an adapter that is not there, and a back end that fails are told`() async throws
+    {
+        practice.runtime.addAdapter("vault", .init(scopes: ["admin"]) { _ in .init(body: "[]") })
+        practice.runtime.addAdapter("broken", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": false}"#) })
+        let lines = try await look([
+            Self.source("vault", ["adapter": "vault", "id": "id"]), Self.source("none", ["adapter": "none", "id": "id"]),
+            Self.source("broken", ["adapter": "broken", "procedure": "get", "id": "id"]),
+        ])
+        #expect(lines.suffix(3).allSatisfy { $0.hasPrefix("missing read") })
+        #expect(lines.contains { $0.contains("gives the client bellhop no token for the scope") })
+        #expect(lines.contains { $0.contains("The back end behind") })
+        let scope = try await look([], ["scope": ["admin"]])
+        #expect(scope.contains { $0.hasPrefix("missing token") && $0.contains("admin") })
+    }
+}

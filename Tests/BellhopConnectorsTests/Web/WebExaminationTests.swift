@@ -1,0 +1,107 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct WebExaminationTests {
+    let practice = WebPractice()
+    static let auth: JSON.Object = ["auth": ["bearer": "t0ken"]]
+
+    private static func source(_ name: String, _ settings: JSON.Object) -> ConnectionNeeds.SourceNeed {
+        .init(name: name, kind: "rest", settings: Settings(settings), schema: TaskSchema([]))
+    }
+
+    static let list = source("issues", ["path": "list", "id": "id"])
+
+    init() { practice.api.add("One") }
+
+    private func look(
+        _ sources: [ConnectionNeeds.SourceNeed] = [list], actions: [ConnectionNeeds.ActionNeed] = [],
+        _ settings: JSON.Object = auth
+    ) async throws -> [String] {
+        let needs = ConnectionNeeds(sources: sources, actions: actions)
+        return try await practice.open(settings) { connection in await connection.examine(needs) }
+            .map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
+    }
+
+    @Test func `a login is proved by what a stranger is refused, and nothing but GET is asked`() async throws {
+        practice.api.door = .field("Authorization", "Bearer t0ken")
+        let lines = try await look(
+            [Self.list, Self.source("found", ["method": "POST", "path": "search", "json": ["query": ""], "id": "id"])],
+            actions: [.init(rule: "r", action: "rest", constants: ["method": "PUT"])])
+        #expect(
+            lines.dropFirst() == [
+                "ok login: taken: without it the address of source issues is refused", "ok clock: the same here and there",
+                "ok read issues: 1 item", "unknown read found: it is not asked by GET, so asking is not tried",
+                "unknown send PUT: rule r: whether it is taken shows only when it is sent",
+            ])
+        #expect(practice.simulation.requests.all.map(\.method) == ["GET", "GET"])
+        #expect(practice.api.writes == 0)
+    }
+
+    @Test func `an address that is open to everybody proves nothing`() async throws {
+        #expect(try await look().contains { $0.hasPrefix("unknown login: the address of source issues is open to everybody") })
+        #expect(try await look([], [:]).contains("ok login: none: bellhop.yaml says no `auth`"))
+    }
+
+    @Test func `a login that is refused is one line, tried once however many sources there are`() async throws {
+        practice.api.door = .field("Authorization", "Bearer another")
+        let lines = try await look([Self.list, Self.source("more", ["path": "list", "id": "id"])])
+        #expect(lines.count { $0.hasPrefix("missing") } == 1)
+        #expect(lines.contains { $0.hasPrefix("missing login") })
+        #expect(practice.simulation.requests.count() == 1)
+    }
+
+    @Test func `paths and items that are not there are told`() async throws {
+        let lines = try await look([
+            Self.source("gone", ["path": "nowhere", "id": "id"]), Self.source("nameless", ["path": "list", "id": "identity"]),
+        ])
+        #expect(lines.count { $0.hasPrefix("missing read") } == 2)
+    }
+
+    @Test(
+        arguments: [
+            (["X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "58"], RateLimit(60, left: 58)),
+            (["RateLimit-Limit": "100, 100;w=60", "RateLimit-Remaining": "7"], RateLimit(100, left: 7)),
+            (["RateLimit-Policy": "\"default\";q=100;w=60", "RateLimit": "\"default\";r=50;t=30"], RateLimit(100, left: 50)),
+            (["RateLimit-Policy": "\"burst\";q=9, \"daily\";q=1000"], RateLimit(9)), ([:], nil),
+        ] as [([String: String], RateLimit?)])
+    func `a server's words about how many requests it takes are understood`(_ fields: [String: String], _ limit: RateLimit?) {
+        #expect(RateLimit(HeaderFields(fields.map { .init($0.key, $0.value) })) == limit)
+    }
+
+    @Test func `how many requests a server takes is told`() async throws {
+        practice.api.rateLimit = 60
+        #expect(try await look().contains { $0.hasPrefix("note rate limit: the server takes 60 requests") })
+    }
+
+    @Test func `a login is tried where it can be, and what it does not show is said`() async throws {
+        func trial(_ needs: ConnectionNeeds = ConnectionNeeds()) async throws -> LoginTrial {
+            try await practice.open(Self.auth) { try await $0.verifyLogin(needs) }
+        }
+        let needs = ConnectionNeeds(sources: [Self.list])
+        #expect(try await trial(needs).doubt?.contains("answers the same to somebody who shows nothing") == true)
+        #expect(try await trial().doubt?.contains("404") == true)
+        practice.api.door = .field("Authorization", "Bearer t0ken")
+        #expect(try await trial(needs) == LoginTrial(user: nil))
+        practice.api.door = .field("Authorization", "Bearer another")
+        #expect(await failure { _ = try await trial(needs) }?.reason == .unauthenticated)
+        #expect(await failure { _ = try await trial() }?.reason == .unauthenticated)
+    }
+
+    @Test(
+        arguments: [
+            ("http", [:], false), ("http", ["auth": ["oauth": ["grant": "authorization_code"]]], true),
+            ("http", ["auth": ["bearer": "x"]], false), ("servicenow", ["auth": ["keychain": true]], true),
+            ("servicenow", ["auth": ["bearer": "x"]], false), ("eto", [:], true),
+            ("eto", ["auth": ["basic": ["username": "a"]]], false),
+            ("mobilefirst", [:], false), ("slack", [:], false), ("webhook", [:], false),
+        ] as [(String, JSON.Object, Bool)])
+    func `each kind of connection says whether something must be stored before it works`(
+        _ kind: String, _ settings: JSON.Object, _ isStored: Bool
+    ) {
+        #expect(Catalogue.login(ofKind: kind, Settings(settings)).isStored == isStored)
+    }
+}
