@@ -163,6 +163,36 @@ import Testing
         #expect(try await observer.comments().map(\.text) == ["second"])
     }
 
+    @Test(arguments: [false, true])
+    func `entries are told once though they are read another way after a restart`(_ beginsWithJournal: Bool) async throws {
+        let tasks = (0..<3).map { instance.addTask(title: "task \($0)") }
+        instance.changeUser("john.doe") {
+            $0.journal = beginsWithJournal ? .allowed : .hidden
+            $0.utcOffset = 60
+        }
+        var observer = try table()
+        #expect(try await observer.comments() == [])
+        await practice.clock.advance(by: .seconds(300))
+        for task in tasks { instance.addNote("on \(task.number)", on: task.id, by: "abel.tuter") }
+        instance.addNote("the same", on: tasks[0].id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().count == 4)
+        // Another kind of reading from here on, which has other ids for all of them.
+        for access in beginsWithJournal ? [SimulatedUser.Reading.hidden, .allowed] : [.allowed, .hidden] {
+            instance.changeUser("john.doe") { $0.journal = access }
+            let standing = observer.standing
+            observer = try table()
+            observer.standing = standing
+            for task in tasks { instance.touchTask(task.id) }
+            await practice.clock.advance(by: .seconds(6))
+            #expect(try await observer.comments().map(\.text) == [])
+            instance.addNote("the same", on: tasks[0].id, by: "abel.tuter")
+            await practice.clock.advance(by: .seconds(6))
+            #expect(try await observer.comments().map(\.text) == ["the same"])
+            #expect(try await observer.comments() == [])
+        }
+    }
+
     @Test func `a tracker tells what is added to the journals of its tasks`() async throws {
         let task = instance.addTask(title: "A", assignedTo: "john.doe")
         var observer = try tracker()

@@ -12,7 +12,43 @@ struct JournalCursor: Sendable, Hashable {
     /// All entries up to here were read, but for those that were committed late.
     var watermark: Timestamp
     /// The entries that were told and may be read again.
-    var told: [String]
+    var told: [Told]
+
+    /// Where entries are read.
+    enum Way: Sendable, Hashable {
+        case journal, histories
+    }
+
+    /// An entry that was told. Each way of reading has an id of its own for it; what it says, and when, both show.
+    struct Told: Sendable, Hashable {
+        private(set) var ids: [Way: String]
+        let print: String
+        let time: Timestamp
+
+        init(_ comment: TaskComment, read way: Way) {
+            ids = [way: comment.id]
+            let text = String(comment.text.filter { !$0.isWhitespace })
+            print = Fingerprint.of("entry", comment.task.text, comment.kind, String(comment.time.seconds), text).hex
+            time = comment.time
+        }
+
+        init?(json: JSON) {
+            guard let print = json[2]?.asString, let time = json[3]?.asInt else { return nil }
+            ids = [:]
+            ids[.journal] = json[0]?.asString
+            ids[.histories] = json[1]?.asString
+            self.print = print
+            self.time = Timestamp(microseconds: time)
+        }
+
+        var json: JSON {
+            func text(_ way: Way) -> JSON { ids[way].map { .string($0) } ?? .null }
+            return .array([text(.journal), text(.histories), .string(print), .int(time.microseconds)])
+        }
+
+        /// Takes the id that the other way of reading has for it.
+        mutating func meet(_ comment: TaskComment, read way: Way) { ids[way] = comment.id }
+    }
 
     init(at now: Timestamp) {
         floor = now
@@ -24,13 +60,28 @@ struct JournalCursor: Sendable, Hashable {
         guard let floor = json["floor"]?.asInt, let watermark = json["watermark"]?.asInt else { return nil }
         self.floor = Timestamp(microseconds: floor)
         self.watermark = Timestamp(microseconds: watermark)
-        told = json["told"]?.asArray?.compactMap(\.asString) ?? []
+        told = json["told"]?.asArray?.compactMap(Told.init(json:)) ?? []
     }
 
     var json: JSON {
         [
-            "floor": .int(floor.microseconds), "watermark": .int(watermark.microseconds),
-            "told": .array(told.map { .string($0) }),
+            "floor": .int(floor.microseconds), "watermark": .int(watermark.microseconds), "told": .array(told.map(\.json)),
         ]
+    }
+
+    /// The entries that were not told yet, however they were read then: a row of the journal and a line in a history have nothing in common
+    /// but what they say, and when.
+    mutating func sift(_ entries: [TaskComment], read way: Way) -> [TaskComment] {
+        var places: [String: Int] = [:]
+        var alike: [String: [Int]] = [:]
+        for (place, entry) in told.enumerated() {
+            if let id = entry.ids[way] { places[id] = place } else { alike[entry.print, default: []].append(place) }
+        }
+        return entries.filter { entry in
+            if entry.time < floor || places[entry.id] != nil { return false }
+            guard let place = alike[Told(entry, read: way).print]?.popLast() else { return true }
+            told[place].meet(entry, read: way)
+            return false
+        }
     }
 }

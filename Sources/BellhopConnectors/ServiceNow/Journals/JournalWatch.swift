@@ -59,20 +59,20 @@ struct JournalWatch: Sendable {
             entries = access.now == .closed ? nil : try await journal(of: keys, walk)
         }
         var result = Entries(cursor: cursor)
+        let way: JournalCursor.Way = entries == nil ? .histories : .journal
         if entries == nil {
             let history = TaskHistories(kinds: kinds, table: table, connection: connection)
             let candidates = touched ?? known.map(\.key) + tasks.sorted()
             (entries, result.notices) = try await history.entries(of: candidates, since: cursor.watermark - times.overlap)
         }
-        let told = Set(cursor.told)
-        result.comments = (entries ?? []).filter {
-            $0.time >= cursor.floor && !told.contains($0.id) && (known[$0.task] != nil || tasks.contains($0.task))
-        }.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
+        let new = result.cursor.sift(entries ?? [], read: way)
+        result.comments = new.filter { known[$0.task] != nil || tasks.contains($0.task) }
+            .sorted { ($0.time, $0.id) < ($1.time, $1.id) }
         if !result.comments.isEmpty || end > cursor.watermark + Self.idle {
             result.cursor.watermark = max(cursor.watermark, end)
             let still = result.cursor.watermark - times.overlap
-            let seen = Set((entries ?? []).filter { $0.time >= still }.map(\.id))
-            result.cursor.told = cursor.told.filter(seen.contains) + result.comments.map(\.id).filter(seen.contains)
+            result.cursor.told += result.comments.map { JournalCursor.Told($0, read: way) }
+            result.cursor.told.removeAll { $0.time < still }
         }
         return result
     }
