@@ -184,6 +184,20 @@ import Testing
         #expect(try await observer.told(source) == Array(sorted[10...]))
     }
 
+    @Test func `rows without end that nobody may see are the end of a poll, and told`() async throws {
+        for number in 0..<1100 { instance.addTask(title: "task \(number)") }
+        let sorted = instance.tasks.map(\.id).sorted()
+        instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[3...]) }
+        let source = try source(page: 10)
+        let failure = await failure { _ = try await source.list(from: Standing()) }
+        #expect(failure?.reason == .tooLarge)
+        #expect(failure?.message.contains("access rules hide them") == true)
+        #expect(practice.simulation.requests.count(path: "/api/now/v2/table/incident") < 120)
+        // Fewer than that are passed over.
+        instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[3..<950]) }
+        #expect(try await source.list(from: Standing()).listing.entries.count == 153)
+    }
+
     @Test func `a page that the server cuts is asked for anew, smaller, and counts only then`() async throws {
         for number in 0..<100 { instance.addTask(title: "task \(number)") }
         let source = try source(page: 40)

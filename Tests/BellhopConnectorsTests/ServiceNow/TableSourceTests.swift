@@ -15,6 +15,7 @@ import Testing
     private func source(_ settings: JSON.Object = [:]) throws -> TableSource {
         var values: JSON.Object = ["table": "incident", "query": "active=true"]
         for (name, value) in settings { values[name] = value }
+        if settings["where"] != nil { values["query"] = nil }
         return try TableSource(name: "incidents", settings: Settings(values), connection: practice.near(exchange))
     }
 
@@ -285,6 +286,21 @@ import Testing
         #expect(await failure { _ = try await source().list(from: Standing()) } == nil)
     }
 
+    @Test func `what names a field that is not there is named, and a look at the source shows which there are`() async throws {
+        instance.addTask(title: "A")
+        let failure = await failure {
+            _ = try await source(["where": ["pririty": 1]]).list(from: Standing())
+        }
+        #expect(failure?.message.contains("which `where` of source incidents names") == true)
+        for access in [SimulatedUser.Reading.allowed, .hidden] {
+            instance.changeUser("john.doe") { $0.dictionary = access }
+            practice.simulation.faults.removeAll()
+            if access == .hidden { practice.simulation.faults.add(.sloppyQueries, times: nil) }
+            let sample = try await source().sample(5, fields: ["number", "pririty"])
+            #expect(sample.columns.contains("number") && !sample.columns.contains("pririty"))
+        }
+    }
+
     @Test(arguments: [true, false])
     func `such a field is found where the instance answers such queries with no rows, as soon as there is a row`(
         _ hasDictionary: Bool
@@ -316,6 +332,29 @@ import Testing
         let all = try await source.ask(source.paths).page(.all, limit: 10)
         let page = try Listing(all.body, shape: .serviceNow)
         #expect(throws: Failure.self) { _ = try reading.read(page) }
+    }
+
+    @Test func `rows in another order, or of another time, than was asked for make the whole answer worthless`() async throws {
+        for number in 0..<3 { instance.addTask(title: "task \(number)") }
+        let source = try source()
+        try await source.columns.examine()
+        var backward = EncodedQuery.all
+        backward.order = [.init(field: "sys_id", descending: true)]
+        let now = practice.clock.now
+        let walks: [Walk] = [
+            .whole, .window(field: "sys_updated_on", from: now, through: now),
+            .window(field: "sys_updated_on", from: now + .seconds(1), through: now + .seconds(9)),
+        ]
+        let reply = try await source.ask(source.paths).page(backward, limit: 10)
+        await practice.clock.advance(by: .seconds(3600))
+        for walk in walks {
+            let rows = TableWalk(
+                ask: source.ask(source.paths), filter: .all, walk: walk, timeField: "sys_updated_on", state: source.state,
+                clock: practice.clock, last: nil, known: KnownTasks())
+            var reading = RowsReading(rows, began: practice.clock.now, after: nil)
+            let page = try Listing(reply.body, shape: .serviceNow)
+            #expect(throws: Failure.self) { _ = try reading.read(page) }
+        }
     }
 
     @Test func `a long query goes in the body of a batch`() async throws {

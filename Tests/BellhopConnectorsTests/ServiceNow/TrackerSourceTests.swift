@@ -232,6 +232,21 @@ import Testing
         #expect(await failure { _ = try await poll() }?.remedy == .retry(after: .seconds(90)))
     }
 
+    @Test func `a body that is the last one, byte by byte, is not looked at`() async throws {
+        // Nobody could read this one: whoever looked at it would fail.
+        let body = #"{"result":{"Incident":[{"sys_id":}]}}"#
+        let login = #"{"result":[{"user_name":"john.doe","sys_id":"6816f79cc0a8016401c5a33be04be441"}]}"#
+        let exchange = ScriptedExchange([.json(200, [:], login), .json(200, [:], body)])
+        let source = try TrackerSource(name: "my-work", settings: Settings([:]), connection: practice.near(exchange))
+        let last = Fingerprint(content: Array(body.utf8))
+        let answer = try await source.list(from: Standing(answer: last))
+        #expect(answer.coverage == .same && answer.fingerprint == last && answer.listing.entries.isEmpty)
+        for another in [nil, Fingerprint(content: Array((body + " ").utf8))] {
+            let failure = await failure { _ = try await source.list(from: Standing(answer: another)) }
+            #expect(failure?.reason == .badAnswer)
+        }
+    }
+
     @Test func `an identity that is no sys_id fails the whole poll`() async throws {
         instance.addTask(NewTask(title: "Odd", assignedTo: "john.doe", sysID: "../../admin"))
         let failure = await failure { _ = try await poll() }

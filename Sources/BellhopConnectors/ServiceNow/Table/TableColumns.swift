@@ -100,7 +100,7 @@ final class TableColumns: Sendable {
             let help = Suggestion.didYouMean(path, among: names).map { " (\($0))" } ?? ""
             let place =
                 asked.contains(path) && path != settings.timeField
-                ? "`query`" : path == settings.timeField ? "`updated`" : "`fields`"
+                ? "`\(settings.asking)`" : path == settings.timeField ? "`updated`" : "`fields`"
             throw Failure(
                 .badArguments, .giveUp,
                 "The table \(settings.table) of \(connection.base.place) has no field `\(path)`, which \(place) of source \(source) names\(help). "

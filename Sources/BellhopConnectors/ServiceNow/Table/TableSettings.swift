@@ -4,6 +4,8 @@ import BellhopCore
 struct TableSettings: Sendable {
     var table: String
     var query: EncodedQuery
+    /// The setting that says which rows: `query` or `where`.
+    var asking: String
     /// The order in which a person looks at the rows; polls have an order of their own.
     var order: [EncodedQuery.Order]
     /// How many rows a person looks at.
@@ -35,6 +37,7 @@ struct TableSettings: Sendable {
         } catch {
             throw problem("query", error.all.map { "\($0.message).\($0.help.map { " (\($0))" } ?? "")" }.joined(separator: " "))
         }
+        asking = settings.values["where"] == nil ? "query" : "where"
         display = settings.text("display").flatMap(Display.init(rawValue:)) ?? .values
         times = TableTimes(
             overlap: settings.duration("overlap") ?? TableTimes().overlap, lag: settings.duration("lag") ?? TableTimes().lag,

@@ -16,13 +16,9 @@ extension TableSource: SampledSource {
 
     public func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample {
         try await columns.examine()
-        let shown = fields.isEmpty ? schema.fields : fields.map { schema[$0] ?? TaskSchema.Field($0, .text) }
-        let unknown = shown.map(\.path).filter { !columns.exists($0) }
-        guard unknown.isEmpty else {
-            let names = unknown.map { "`\($0)`" }.joined(separator: ", ")
-            throw Failure(
-                .badArguments, .giveUp, "The table \(settings.table) has no field \(names), as far as this account can see.")
-        }
+        let wanted = fields.map { schema[$0] ?? TaskSchema.Field($0, .text) }
+        // Where one is not there, whoever asked sees by the columns which there are.
+        let shown = wanted.isEmpty || wanted.contains { !columns.exists($0.path) } ? schema.fields : wanted
         let ask = ask(["sys_id"] + shown.map(\.path).filter { $0 != "sys_id" })
         let reply = try await ask.page(asked, limit: min(limit, settings.limit ?? limit))
         let body: JSON
@@ -32,15 +28,17 @@ extension TableSource: SampledSource {
             throw Failure(
                 .badAnswer, .retry(after: nil), "The rows of \(settings.table) cannot be read: \(error.description).")
         }
-        let rows = (body["result"]?.asArray ?? []).map { row in
+        let found = body["result"]?.asArray ?? []
+        let there = found.isEmpty ? shown : shown.filter { field in found.contains { $0[field.path] != nil } }
+        let rows = found.map { row in
             JSON.Object(
-                shown.map { field in
+                there.map { field in
                     let value = FieldValue(row[field.path])
                     return (field.name, .string((settings.display == .values ? nil : value?.label) ?? value?.raw ?? ""))
                 })
         }
         let count: Int?
         if let total = reply.total { count = total } else { count = try await ask.count(settings.query) }
-        return SourceSample(question: question, count: count, columns: shown.map(\.name), rows: rows)
+        return SourceSample(question: question, count: count, columns: there.map(\.name), rows: rows)
     }
 }

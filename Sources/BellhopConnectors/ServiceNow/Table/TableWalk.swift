@@ -39,6 +39,8 @@ struct TableWalk: Sendable {
     var known: KnownTasks
 
     private static let mostRestarts = 5
+    /// So many pages without a row in a row are the end of a walk.
+    static let mostEmptyPages = 100
 
     func run() async throws(Failure) -> Rows {
         var rows = Rows(
@@ -47,6 +49,7 @@ struct TableWalk: Sendable {
         var offset = 0
         var left: Int?
         var restarts = 0
+        var empty = 0
         while true {
             let query = walk.query(filter, after: place)
             let (reply, listing, limit) = try await page(query, offset: offset, &rows)
@@ -64,12 +67,22 @@ struct TableWalk: Sendable {
             guard try await isMore(query, reply, offset: offset, limit: limit, isEmpty: listing.entries.isEmpty) else {
                 return rows
             }
+            empty = listing.entries.isEmpty ? empty + 1 : 0
+            guard empty < Self.mostEmptyPages else { throw hidden(reply.total, limit) }
             if let last = reading.last, last != place {
                 (place, offset, left) = (last, 0, nil)
             } else {
                 offset += limit
             }
         }
+    }
+
+    private func hidden(_ total: Int?, _ limit: Int) -> Failure {
+        Failure(
+            .tooLarge, .giveUp,
+            "\(ask.session.base.place) counts \(total.map { "\($0) more rows" } ?? "more rows") of \(ask.table), and \(Self.mostEmptyPages) pages of "
+                + "\(limit) rows one after the other showed none of them: access rules hide them from this account. Narrow the query to rows that the "
+                + "account may see, or set a larger `page`.")
     }
 
     /// One page, however small it must be for the server to bear it. No listing when it is the one page of last time.
