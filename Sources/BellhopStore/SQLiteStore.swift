@@ -55,6 +55,8 @@ public final class SQLiteStore: Sendable {
             try pool.writeWithoutTransaction { database in
                 // After opening: opening a pool sets NORMAL, with which a commit may be lost when the power goes.
                 try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
+                // Pages that many commits write to go to the database once for all of them.
+                try database.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
                 try database.execute(sql: SQL.usualCache)
                 let session = Session(database)
                 if case .older(let version) = try migrator.standing(of: session, path: path) {

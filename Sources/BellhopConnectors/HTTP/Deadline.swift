@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// A bound in real time on something asynchronous. Network time is real time: a server does not follow a test's clock.
 enum Deadline {
@@ -9,20 +10,72 @@ enum Deadline {
     static func run<Value: Sendable>(
         until deadline: NIODeadline, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // A timer of the event loop, not Task.sleep: a cancelled sleep keeps its place in the runtime's queue until its time comes.
-        let (alarm, bell) = AsyncStream.makeStream(of: Void.self)
-        let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(deadline: deadline) { bell.finish() }
-        defer { timer.cancel() }
-        return try await withThrowingTaskGroup(of: Value.self) { group in
-            group.addTask { try await work() }
-            group.addTask {
-                for await _ in alarm {}
-                try Task.checkCancellation()
-                throw Passed()
+        // A task of its own rather than a group's child: only such a one can be cancelled from outside, by the watch.
+        let task = Task { try await work() }
+        let entry = Watch.shared.enter(deadline) { task.cancel() }
+        do {
+            let value = try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
             }
-            defer { group.cancelAll() }
-            guard let value = try await group.next() else { throw Passed() }
+            _ = Watch.shared.leave(entry)
             return value
+        } catch {
+            guard Watch.shared.leave(entry) else { throw Passed() }
+            throw error
         }
+    }
+}
+
+/// All deadlines under way, behind one timer: most are met, and a timer for each would cost more than what it watches.
+///
+/// A class over a mutex, because requests of all tasks meet here.
+private final class Watch: Sendable {
+    static let shared = Watch()
+
+    private struct State {
+        var entries: [UInt64: (deadline: NIODeadline, cancel: @Sendable () -> Void)] = [:]
+        var last: UInt64 = 0
+        /// When the timer rings next; nil while nothing is watched.
+        var alarm: NIODeadline?
+    }
+
+    private let state = Mutex(State())
+
+    func enter(_ deadline: NIODeadline, cancel: @escaping @Sendable () -> Void) -> UInt64 {
+        let (entry, isFirst) = state.withLock { state in
+            state.last += 1
+            state.entries[state.last] = (deadline, cancel)
+            let isFirst = state.alarm.map { deadline < $0 } ?? true
+            if isFirst { state.alarm = deadline }
+            return (state.last, isFirst)
+        }
+        if isFirst { setAlarm(deadline) }
+        return entry
+    }
+
+    /// False when its time was up.
+    func leave(_ entry: UInt64) -> Bool { state.withLock { $0.entries.removeValue(forKey: entry) != nil } }
+
+    private func setAlarm(_ deadline: NIODeadline) {
+        _ = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(deadline: deadline) { self.ring() }
+    }
+
+    private func ring() {
+        let now = NIODeadline.now()
+        var late: [@Sendable () -> Void] = []
+        let next: NIODeadline? = state.withLock { state in
+            for (entry, watched) in state.entries where watched.deadline <= now {
+                late.append(watched.cancel)
+                state.entries[entry] = nil
+            }
+            // Where an earlier alarm was set since, that one goes on.
+            if let alarm = state.alarm, alarm > now { return nil }
+            state.alarm = state.entries.values.lazy.map(\.deadline).min()
+            return state.alarm
+        }
+        for cancel in late { cancel() }
+        if let next { setAlarm(next) }
     }
 }

@@ -52,8 +52,9 @@ public struct Dispatcher: Sendable {
                     if surroundings.clock.now < latest { try await surroundings.store.bringForward(at: surroundings.clock.now) }
                     latest = surroundings.clock.now
                     let claims = try await claim()
-                    for claim in claims { group.addTask { await attempt(claim) } }
-                    if claims.isEmpty {
+                    if !claims.isEmpty {
+                        group.addTask { await attempt(claims) }
+                    } else {
                         let next =
                             flight.total < limits.inFlight ? try await surroundings.store.nextDue(excluding: busy) : nil
                         await surroundings.bells.dispatcher.wait(
@@ -76,9 +77,7 @@ public struct Dispatcher: Sendable {
             let claims = try await claim()
             if claims.isEmpty { break }
             attempts += claims.count
-            await withDiscardingTaskGroup { group in
-                for claim in claims { group.addTask { await attempt(claim) } }
-            }
+            await attempt(claims)
         }
         return attempts
     }
@@ -110,15 +109,58 @@ public struct Dispatcher: Sendable {
         return claims
     }
 
-    private func attempt(_ claim: Claim) async {
-        let started = ContinuousClock.now
-        let outcome = await perform(claim)
+    /// How an attempt went, and how long it took.
+    private struct Ended: Sendable {
+        var claim: Claim
+        var outcome: Outcome
+        var took: Duration
+    }
+
+    /// Performs what was claimed together, all at once; returns when the last is written down. They share one time limit, for they
+    /// began together.
+    private func attempt(_ claims: [Claim]) async {
+        let (clock, limit) = (surroundings.clock, limits.attempt)
+        await withDiscardingTaskGroup { keeping in
+            await withTaskGroup(of: Ended?.self) { performing in
+                for claim in claims {
+                    performing.addTask {
+                        let started = ContinuousClock.now
+                        let outcome = await perform(claim)
+                        return Ended(claim: claim, outcome: outcome, took: ContinuousClock.now - started)
+                    }
+                }
+                // Nil when the time is up, and when it was called off.
+                performing.addTask {
+                    try? await clock.sleep(for: limit)
+                    return nil
+                }
+                var left = claims.count
+                var isOver = false
+                for await ended in performing {
+                    if var ended {
+                        left -= 1
+                        // What was done while it was being stopped is done.
+                        if isOver, case .interrupted = ended.outcome {
+                            ended.outcome = .failed(
+                                Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped."))
+                        }
+                        keeping.addTask { [ended] in await conclude(ended) }
+                    } else {
+                        isOver = left > 0 && !Task.isCancelled
+                    }
+                    if left == 0 || ended == nil { performing.cancelAll() }
+                }
+            }
+        }
+    }
+
+    private func conclude(_ ended: Ended) async {
+        let claim = ended.claim
         surroundings.checkpoint(.afterPerform)
-        let took = ContinuousClock.now - started
-        let finish = finish(claim, outcome)
+        let finish = finish(claim, ended.outcome)
         // Nothing is lost when this comes to nothing: the lease runs out, and the attempt counts as one of unknown outcome. But then
         // it is made again, so the store is asked for as long as its answer counts.
-        while await !uncancelled({ await self.keep(finish, of: claim, took: took) }) {
+        while await !uncancelled({ await self.keep(finish, of: claim, took: ended.took) }) {
             guard surroundings.clock.now < claim.lease.until, await surroundings.pauseAfterStoreError() else { break }
         }
         flight.end(claim)
@@ -144,29 +186,10 @@ public struct Dispatcher: Sendable {
                     .missingReceiver, .giveUp,
                     "The configuration has no `\(delivery.id.receiver)` any more; put it back and retry."))
         }
-        let limit = limits.attempt
-        let clock = surroundings.clock
-        return await withTaskGroup(of: Outcome?.self) { group in
-            group.addTask {
-                do throws(Failure) {
-                    return Outcome.delivered(try await action.perform(delivery, attempt: claim.attempt))
-                } catch {
-                    return Task.isCancelled ? Outcome.interrupted : .failed(error)
-                }
-            }
-            group.addTask {
-                guard (try? await clock.sleep(for: limit)) != nil else { return nil }
-                return Outcome.failed(
-                    Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped."))
-            }
-            // The first that says something; a cancelled sleep says nothing. But what was done while it was being stopped is done.
-            var outcome: Outcome?
-            for await case let said? in group {
-                if case .delivered = said { outcome = said }
-                outcome = outcome ?? said
-                group.cancelAll()
-            }
-            return outcome ?? .interrupted
+        do throws(Failure) {
+            return .delivered(try await action.perform(delivery, attempt: claim.attempt))
+        } catch {
+            return Task.isCancelled ? .interrupted : .failed(error)
         }
     }
 
