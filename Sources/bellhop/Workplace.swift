@@ -34,7 +34,7 @@ struct Workplace {
                 login: { connection in
                     try config.keychain.login(connection) ?? .init(username: "nobody-\(connection)", password: "none")
                 },
-                hasPlaceholders: focus == .shape)
+                tokens: config.keychain, hasPlaceholders: focus == .shape)
         } catch {
             throw Trouble(error)
         }

@@ -144,7 +144,7 @@ public struct Assembly: Sendable {
     public static func connectors(
         _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         output: @escaping @Sendable (String) throws -> Void, login: @escaping @Sendable (String) throws -> Keychain.Login?,
-        tokens: any TokenKeeper = NoTokenKeeper(), hasPlaceholders: Bool = false
+        tokens: any TokenKeeper, hasPlaceholders: Bool = false
     ) async throws(AssemblyError) -> Connectors {
         let connectors: Connectors
         let environment = ConnectorEnvironment(

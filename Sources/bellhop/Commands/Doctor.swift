@@ -33,7 +33,11 @@ struct Doctor: AsyncParsableCommand {
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
                 configuration, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in },
-                login: { connection in try keychain.login(connection) ?? .init(username: "nobody", password: "none") },
+                login: { connection in
+                    // For one that has none yet: it is said, and nothing is asked there.
+                    let none = withoutLogin.contains(connection) ? Keychain.Login(username: "nobody", password: "none") : nil
+                    return try keychain.login(connection) ?? none
+                },
                 tokens: keychain)
         } catch {
             throw Trouble(error)

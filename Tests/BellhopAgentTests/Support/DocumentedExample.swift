@@ -102,7 +102,7 @@ enum DocumentedExample: Sendable {
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
                 configuration, clock: SystemClock(), events: Nobody(), notebook: Nobody(), output: { _ in },
-                login: { _ in Keychain.Login(username: "john.doe", password: "none") })
+                login: { _ in Keychain.Login(username: "john.doe", password: "none") }, tokens: NoTokenKeeper())
         } catch {
             switch error {
             case .diagnostics(let problems): throw .diagnostics(problems)
