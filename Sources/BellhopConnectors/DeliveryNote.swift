@@ -7,7 +7,7 @@ struct DeliveryNote: Sendable {
 
     init(of delivery: Delivery, in notebook: any Notebook) {
         self.notebook = notebook
-        key = Delivery.notePrefix + delivery.id.text
+        key = delivery.noteKey
     }
 
     func read() async throws(Failure) -> JSON? {

@@ -182,11 +182,37 @@ import Testing
         #expect(try await store.unrouted(limit: 9).count == 1)
         try await store.close()
 
-        #expect(try folder.mode(of: "bellhop.db.schema-1") == 0o600)
-        let copy = try SQLiteStore.open(path: folder.file("bellhop.db.schema-1"))
+        #expect(try folder.mode(of: "bellhop.db.schema-\(Schema.version)") == 0o600)
+        let copy = try SQLiteStore.open(path: folder.file("bellhop.db.schema-\(Schema.version)"))
         #expect(try await copy.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
         // And this program now refuses the one it would not understand.
         #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .newer)
+    }
+
+    @Test func `what a store of the first version knows of writes and of tasks that were made is known after it`() async throws {
+        let store = try SQLiteStore.open(path: path, migrator: Migrator(migrations: [Schema.migrations[0]]), faults: nil)
+        try await store.write { session in
+            for (number, action) in ["comment", "create", "webhook"].enumerated() {
+                try session.database.execute(
+                    sql: """
+                        INSERT INTO delivery
+                            (name, occasion, rule, step, receiver, action, subject, lane, body, hop, created, state, head, run_at,
+                             finished, reference)
+                        VALUES (?, 'o', 'r', '0', 'x', ?, ?, ?, '{}', 1, 0, 'done', 0, 0, 5, ?)
+                        """,
+                    arguments: [Data("name \(number)".utf8), action, "about \(number)", "lane \(number)", "made \(number)"])
+            }
+            try session.setNote("unproved-comment/abc", to: 1)
+            try session.setNote("refused/x", to: 2)
+        }
+        try await store.close()
+        let newer = try SQLiteStore.open(path: path)
+        let subjects = (0...2).flatMap { ["about \($0)", "made \($0)"] }
+        #expect(
+            try await newer.writes(to: subjects, since: Timestamp(microseconds: 0)) == ["about 0": 1, "made 1": 1])
+        #expect(try await newer.note(Delivery.notePrefix + "abc") == 1)
+        #expect(try await newer.note("refused/x") == 2)
+        try await newer.close()
     }
 
     @Test func `a migration that fails leaves the old store`() async throws {

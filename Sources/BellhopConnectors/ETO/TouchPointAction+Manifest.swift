@@ -22,5 +22,5 @@ extension TouchPointAction {
                         Setting("text", .text, "What it holds, as text."),
                         Setting("base64", .text, "What it holds, in Base64."),
                     ])), "Files by the numbers of their elements, 5 MB together at most."),
-        ])
+        ], effect: .makes)
 }

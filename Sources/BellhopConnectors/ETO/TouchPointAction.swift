@@ -139,7 +139,7 @@ public struct TouchPointAction: Action {
         guard note.before != nil || note.isSent else { return .absent(TouchPointNote.Before(responses)) }
         var unlike: String?
         for response in responses {
-            guard let id = response.id, !claimed.contains(id), note.before?.contains(id) != true else { continue }
+            guard let id = response.id, !claimed.contains(subject(id)), note.before?.contains(id) != true else { continue }
             if try await isOurs(response, id, entry) { return .written(id) }
             unlike = unlike ?? id
         }
@@ -221,5 +221,10 @@ public struct TouchPointAction: Action {
         }
     }
 
-    private func receipt(_ summary: String, _ id: String) -> Receipt { Receipt("\(summary), response \(id)", reference: id) }
+    private func receipt(_ summary: String, _ id: String) -> Receipt {
+        Receipt("\(summary), response \(id)", reference: subject(id))
+    }
+
+    /// As a source of the same connection names it, so that what came of our own responses is known to.
+    private func subject(_ id: String) -> String { "\(connection.instance)/\(id)" }
 }

@@ -67,8 +67,9 @@ extension Classification {
         {
             return .hibernating
         }
-        if text.contains("login.do") || text.contains("sysparm_login") { return .sessionExpired }
+        // A page of what stands before the server, whatever it speaks of.
         if response.status >= 500 { return .gateway(status: response.status) }
+        if text.contains("login.do") || text.contains("sysparm_login") { return .sessionExpired }
         if [401, 403, 404, 414, 429].contains(response.status) { return nil }
         return .unexpectedPage(status: response.status)
     }

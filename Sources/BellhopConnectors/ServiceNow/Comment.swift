@@ -76,5 +76,5 @@ extension CommentAction {
             Setting(
                 "visibility", .oneOf(["internal", "customer"]), default: "internal",
                 "Who reads it: those who work on the task, or also the customer."),
-        ], writesTask: true)
+        ], effect: .writes)
 }

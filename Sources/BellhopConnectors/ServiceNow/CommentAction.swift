@@ -113,37 +113,50 @@ struct CommentAction: RecordAction {
             note.decided = false
             try await notebook.keep(note.json)
         }
-        let reply: ServiceNowReply
-        do {
-            reply = try await send(work)
-        } catch  where error.remedy == .unknownOutcome {
-            guard let receipt = await lookAfter(error, work) else { throw error }
+        let written: Written<Receipt>
+        do throws(Failure) {
+            written = try await send(work)
+        } catch {
+            // A refusal too is looked after: it may have come from what stands between.
+            guard error.remedy == .unknownOutcome || error.remedy == .giveUp else { throw error }
+            let failure = error
+            if let receipt = try? await found(work, "found written (\(failure.reason.rawValue))") {
+                try await notebook.keep(nil, or: .unknownOutcome)
+                return receipt
+            }
+            if failure.remedy == .giveUp { await notebook.forget() }
+            throw failure
+        }
+        switch written {
+        case .reply(let reply): return try await confirm(work, reply, notebook, note)
+        case .found(let receipt):
             try await notebook.keep(nil, or: .unknownOutcome)
             return receipt
-        } catch  where error.remedy == .giveUp {
-            await notebook.forget()
-            throw error
         }
-        return try await confirm(work, reply, notebook, note)
     }
 
-    /// Where the Task Tracker API is not installed, or not for this account, nothing was written by it: the record takes the note itself.
-    private func send(_ work: Work) async throws(Failure) -> ServiceNowReply {
+    /// Where the Task Tracker API is not installed, or not for this account, the record takes the note itself.
+    private func send(_ work: Work) async throws(Failure) -> Written<Receipt> {
+        func write(_ call: ServiceNowCall) async throws(Failure) -> Written<Receipt> {
+            try await session.write(call) { () async throws(Failure) in
+                try await found(work, "found written before a new login")
+            }
+        }
         do throws(Failure) {
-            return try await session.send(work.comment.call(table: work.table, notAfter: work.notAfter))
+            return try await write(work.comment.call(table: work.table, notAfter: work.notAfter))
         } catch  where work.comment.visibility == .internal && (error.reason == .apiMissing || error.reason == .forbidden) {
-            return try await session.send(work.comment.patch(table: work.table, notAfter: work.notAfter))
+            // Where it is not installed it wrote nothing; a refusal may have come from what stands between.
+            if error.reason == .forbidden, let receipt = try await found(work, "found written (forbidden)") {
+                return .found(receipt)
+            }
+            return try await write(work.comment.patch(table: work.table, notAfter: work.notAfter))
         }
     }
 
-    /// Looks at once after an outcome that nobody knows. A look that fails tells nothing; the next attempt looks again.
-    private func lookAfter(_ failure: Failure, _ work: Work) async -> Receipt? {
-        do {
-            guard case .written(let id) = try await Journal(session: session).look(for: work.search) else { return nil }
-            return work.comment.receipt("found written (\(failure.reason.rawValue))", id)
-        } catch {
-            return nil
-        }
+    /// Looks for the comment in the journal; nil where it is not there, and where nobody may see it.
+    private func found(_ work: Work, _ summary: String) async throws(Failure) -> Receipt? {
+        guard case .written(let id) = try await Journal(session: session).look(for: work.search) else { return nil }
+        return work.comment.receipt(summary, id)
     }
 
     /// Looks whether what the server says it has written is there.

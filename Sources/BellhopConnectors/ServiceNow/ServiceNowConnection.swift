@@ -14,6 +14,8 @@ public struct ServiceNowConnection: Connection {
     let base: HTTPAddress
     let reading: ServiceNowSession
     let writing: ServiceNowSession
+    /// Records are made one after another.
+    let creating = FIFOGate()
     let notebook: any Notebook
     let clock: any AgentClock
     private let http: HTTPConnection

@@ -3,8 +3,8 @@ import BellhopCore
 /// One server session: cookies, one request at a time, and a new login when the server ends it.
 ///
 /// What logs in goes first, a password or a token; from then on only cookies say who we are, so that the end of the session shows.
-/// Where the server sets none, every request carries what logged in. An actor, because the cookies and the login belong to whichever request has its turn; the gate keeps the
-/// turns, since an actor lets others in while it waits.
+/// Where the server sets none, every request carries what logged in. An actor, because the cookies and the login belong to whichever
+/// request has its turn; the gate keeps the turns, since an actor lets others in while it waits.
 actor ServiceNowSession {
     let base: HTTPAddress
     let name: String
@@ -46,11 +46,28 @@ actor ServiceNowSession {
         self.clock = clock
     }
 
-    /// Does what is asked, logging in before or in between where needed: one new login and one replay at most.
+    /// Does what is asked, logging in before or in between where needed: one new login and one replay at most. What changes something
+    /// is for ``ServiceNowSession/write(_:unless:)``.
     func send(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
+        let reply = try await send(call, .replaying)
+        guard let reply else { preconditionFailure("what may be replayed has a reply or fails") }
+        return reply
+    }
+
+    /// What may become of a request where the session ends under it.
+    enum Turn {
+        /// After a new login it is sent again.
+        case replaying
+        /// After a new login it is for the caller to say whether it is sent again: the reply is nil.
+        case first
+        /// It was sent again; no more.
+        case last
+    }
+
+    func send(_ call: ServiceNowCall, _ turn: Turn) async throws(Failure) -> ServiceNowReply? {
         try await gate.inTurn { () async throws(Failure) in
             if self.user == nil { try await self.logIn(force: false) } else { await self.renewToken() }
-            return try await self.ask(call)
+            return try await self.ask(call, turn)
         }
     }
 
@@ -61,11 +78,11 @@ actor ServiceNowSession {
         }
     }
 
-    private func ask(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
+    private func ask(_ call: ServiceNowCall, _ turn: Turn) async throws(Failure) -> ServiceNowReply? {
         let original = call
         var call = call
         var hops = 0
-        var mayLogIn = true
+        var mayLogIn = turn != .last
         var mayAddToken = true
         while true {
             let (response, meaning) = try await transmit(call)
@@ -77,7 +94,8 @@ actor ServiceNowSession {
             case .csrf(let token) where mayAddToken:
                 mayAddToken = false
                 if let token { csrfToken = token } else { proof = try await login.pass().headers }
-            case .moved(let target) where hops < WebSession.mostRedirects:
+                if turn == .first { return nil }
+            case .moved(let target) where turn == .replaying && hops < WebSession.mostRedirects:
                 hops += 1
                 call.target = target
             case .sessionExpired where mayLogIn, .unauthenticated where mayLogIn, .loginRequired where mayLogIn:
@@ -85,6 +103,7 @@ actor ServiceNowSession {
                 let stale = token
                 await end(because: meaning)
                 try await logIn(renewing: stale, force: false)
+                if turn == .first { return nil }
                 // What was asked for first, not where the session's end has led.
                 (call, hops) = (original, 0)
             case .unauthenticated:

@@ -60,10 +60,8 @@ public struct ActionManifest: Sendable, Hashable {
     /// `update: {fields: {state: 2}}`.
     public var shorthand: String?
     public var arguments: [Setting]
-    /// True when it writes to a task: it needs one, and a task's writes have a budget.
-    public var writesTask: Bool
-    /// True when it makes a task: rules that set each other off by it are stopped like those that write.
-    public var makesTask: Bool
+    /// What it does to tasks; nil when nothing. Rules that set each other off by it are stopped.
+    public var effect: Delivery.Effect?
     /// Names that its `fields` do not take, each with what to do instead.
     public var refusedFields: [String: String]
     /// True when its arguments become a message tree.
@@ -75,7 +73,7 @@ public struct ActionManifest: Sendable, Hashable {
 
     public init(
         kind: String, summary: String, receiver: Receiver, shorthand: String? = nil, arguments: [Setting],
-        writesTask: Bool = false, makesTask: Bool = false, refusedFields: [String: String] = [:],
+        effect: Delivery.Effect? = nil, refusedFields: [String: String] = [:],
         isMessage: Bool = false, expires: Duration? = nil, exclusive: [[String]] = []
     ) {
         self.kind = kind
@@ -83,8 +81,7 @@ public struct ActionManifest: Sendable, Hashable {
         self.receiver = receiver
         self.shorthand = shorthand
         self.arguments = arguments
-        self.writesTask = writesTask
-        self.makesTask = makesTask
+        self.effect = effect
         self.refusedFields = refusedFields
         self.isMessage = isMessage
         self.expires = expires

@@ -23,6 +23,8 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var revision: String
     /// The kind of action: `comment`, `webhook`, …
     public var action: String
+    /// What the action does to tasks; nil when nothing.
+    public var effect: Effect?
     public var arguments: Arguments
     /// The task it is for, if any.
     public var task: TaskReference?
@@ -42,6 +44,14 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     /// How it starts life.
     public var initial: InitialState
 
+    /// What an action does to tasks.
+    public enum Effect: String, Sendable, Hashable {
+        /// It writes to the delivery's task: it needs one, and a task's writes have a budget.
+        case writes
+        /// It makes a task, whose subject is the receipt's reference.
+        case makes
+    }
+
     public enum InitialState: Sendable, Hashable {
         case available
         /// Recorded, and never done: the rule is in shadow mode.
@@ -51,13 +61,14 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     }
 
     public init(
-        id: ID, revision: String, action: String, arguments: Arguments, task: TaskReference?, lane: String, createdAt: Timestamp,
-        runAt: Timestamp? = nil, expires: Timestamp? = nil, retry: RetryPolicy = .standard, hop: Int = 0,
+        id: ID, revision: String, action: String, effect: Effect? = nil, arguments: Arguments, task: TaskReference?, lane: String,
+        createdAt: Timestamp, runAt: Timestamp? = nil, expires: Timestamp? = nil, retry: RetryPolicy = .standard, hop: Int = 0,
         after: [ID] = [], initial: InitialState = .available
     ) {
         self.id = id
         self.revision = revision
         self.action = action
+        self.effect = effect
         self.arguments = arguments
         self.task = task
         self.lane = lane

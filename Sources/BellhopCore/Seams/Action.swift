@@ -11,7 +11,7 @@ public protocol EventSink: Sendable {
 
 /// Small facts that must outlive a restart: that a password was refused, say. Values hold no secrets.
 ///
-/// A note whose name begins with ``Delivery/notePrefix`` and goes on with a delivery's id is forgotten with that delivery.
+/// A note under ``Delivery/noteKey`` is forgotten with that delivery.
 public protocol Notebook: Sendable {
     func note(_ key: String) async throws -> JSON?
     /// Nil forgets it.
@@ -20,5 +20,8 @@ public protocol Notebook: Sendable {
 
 extension Delivery {
     /// What the name of a note about a delivery begins with, before the delivery's id.
-    public static let notePrefix = "unproved-comment/"
+    public static let notePrefix = "unproved/"
+
+    /// The name of the note about this delivery: what is known of it between its attempts.
+    public var noteKey: String { Self.notePrefix + id.text }
 }

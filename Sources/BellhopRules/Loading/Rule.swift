@@ -36,7 +36,7 @@ final class Rule: Sendable {
         self.limit = limit
         self.steps = steps
         self.zone = zone
-        writesTasks = steps.contains { $0.action.writesTask || $0.action.makesTask }
+        writesTasks = steps.contains { $0.action.effect != nil }
         stepsNeedTasks = steps.contains { $0.needs.contains(.tasks) }
     }
 

@@ -66,7 +66,7 @@ enum RuleKeys {
 
     /// The arguments of an action; one that writes to a task can always be told to which.
     static func arguments(of action: ActionManifest) -> [Setting] {
-        guard action.writesTask, !action.arguments.contains(where: { $0.name == "task" }) else { return action.arguments }
+        guard action.effect == .writes, !action.arguments.contains(where: { $0.name == "task" }) else { return action.arguments }
         return action.arguments + [Setting("task", .text, "The id of another task than the event's.")]
     }
 

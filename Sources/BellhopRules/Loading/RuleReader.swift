@@ -82,7 +82,9 @@ struct RuleReader {
             report("missing-key", "rule `\(name)` does nothing", at: node, help: "add `do:` and a list of actions")
         }
         problems.all += steps.compiler.takeProblems()
-        if let limit = mapping["limit"], settings.record("limit") != nil, !actions.contains(where: \.action.writesTask) {
+        if let limit = mapping["limit"], settings.record("limit") != nil,
+            !actions.contains(where: { $0.action.effect == .writes })
+        {
             let place = Diagnostic.Place(limit.key, file: file)
             problems.report(
                 Diagnostic(

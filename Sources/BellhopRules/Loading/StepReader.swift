@@ -86,13 +86,13 @@ struct StepReader {
         checkFields(pair.value, of: action)
         checkSources(of: action, pair)
         let receivers = receivers(of: action, tree, pair)
-        let task = tree["task"].flatMap { action.writesTask ? ArgumentCompiler.compile($0, with: &compiler) : nil }
+        let task = tree["task"].flatMap { action.effect == .writes ? ArgumentCompiler.compile($0, with: &compiler) : nil }
         if let task, !task.needs.isEmpty, let place = pair.value["task"] {
             compiler.report(
                 code: "not-known-yet", "`task` can use neither `tasks` nor `now`", at: place,
                 help: "which task is written to is known from the event")
         }
-        if action.writesTask, task == nil, !compiler.names.events.contains(where: \.hasTask) {
+        if action.effect == .writes, task == nil, !compiler.names.events.contains(where: \.hasTask) {
             compiler.report(
                 code: "no-task", "`\(action.kind)` writes to a task, and the rule's events have none", at: pair.key,
                 help: "name one: `task: …`")
@@ -138,7 +138,7 @@ struct StepReader {
     private func check(
         _ tree: ArgumentCompiler.Tree, _ node: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
     ) {
-        if action.writesTask, let name = action.shorthand, tree[name]?.json?.asString?.trimmedBlanks.isEmpty == true {
+        if action.effect == .writes, let name = action.shorthand, tree[name]?.json?.asString?.trimmedBlanks.isEmpty == true {
             reader.report(code: "empty-text", "this `\(action.kind)` says nothing", at: node[name] ?? node)
         }
         for names in action.exclusive {
@@ -222,7 +222,7 @@ struct StepReader {
         guard case .members(let members) = tree else { return .values([]) }
         var values: [(name: String, value: ArgumentTemplate)] = []
         var isWhole = true
-        for member in members where member.name != "to" && !(member.name == "task" && action.writesTask) {
+        for member in members where member.name != "to" && !(member.name == "task" && action.effect == .writes) {
             if let value = ArgumentCompiler.compile(member.value, with: &compiler) {
                 values.append((member.name, value))
             } else {

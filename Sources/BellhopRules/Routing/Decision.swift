@@ -144,7 +144,7 @@ struct Decision {
     private mutating func make(_ step: Step, _ rule: Rule, _ owner: TaskReference?) throws(RenderFailure) -> Bool {
         let renderer = Renderer(frame: frame, activation: activation, zone: rule.zone)
         var target: WriteTarget?
-        if step.action.writesTask {
+        if step.action.effect == .writes {
             target = try WriteTargets(frame: frame, activation: activation, zone: rule.zone).target(of: step)
         }
         let arguments: Arguments
@@ -205,8 +205,9 @@ struct Decision {
             target.map { "task/\($0.connection)/\($0.key.text)" } ?? "\(rule.name)/\(receiver)/\(task?.subject ?? event.subject)"
         return Delivery(
             id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: rule.name, step: step.path, receiver: receiver),
-            revision: rule.summary.revision, action: step.action.kind, arguments: arguments, task: task, lane: lane,
-            createdAt: now,
+            revision: rule.summary.revision, action: step.action.kind, effect: step.action.effect, arguments: arguments,
+            task: task,
+            lane: lane, createdAt: now,
             expires: step.expires.map { now + $0 }, retry: step.retry, hop: event.hop, initial: state)
     }
 

@@ -112,7 +112,7 @@ private struct Matcher {
         }
         if !rule.isShadow {
             let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
-            for step in rule.steps where step.action.writesTask {
+            for step in rule.steps where step.action.effect == .writes {
                 if let target = try? targets.target(of: step) { keys.insert(rule.budgetKey(target)) }
             }
         }

@@ -26,10 +26,11 @@ struct DeliveryRow {
         delivery = Delivery(
             id: Delivery.ID(
                 occasion: Occasion.ID(row.text(0)), rule: row.text(1), step: StepPath(row.text(2)), receiver: row.text(3)),
-            revision: "", action: row.text(4), arguments: .values([:]), task: nil, lane: row.text(5), createdAt: row.time(8),
-            runAt: row.time(10), expires: row.optionalTime(9), hop: Int(row.int(7)))
+            revision: "", action: row.text(4), effect: row.optionalText(5).flatMap(Delivery.Effect.init), arguments: .values([:]),
+            task: nil, lane: row.text(6), createdAt: row.time(9), runAt: row.time(11), expires: row.optionalTime(10),
+            hop: Int(row.int(8)))
         do {
-            let body = try DeliveryBody(stored: JSON.parse(row.bytes(6)))
+            let body = try DeliveryBody(stored: JSON.parse(row.bytes(7)))
             delivery.revision = body.revision
             delivery.arguments = body.arguments
             delivery.task = body.task
@@ -44,7 +45,7 @@ struct DeliveryRow {
     }
 
     /// Where the columns after the identity start.
-    static let width: Int32 = 11
+    static let width: Int32 = 12
 
     /// The failure of a delivery that cannot be read.
     static func failure(_ problem: DamagedValue) -> Failure {

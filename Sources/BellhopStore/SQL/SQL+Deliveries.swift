@@ -3,12 +3,12 @@ extension SQL {
         /// It is the head of its lane where no delivery of the lane is alive.
         static let insert = """
             INSERT INTO delivery
-                (name, occasion, rule, step, receiver, action, subject, lane, body, hop, created, expires, state, head, run_at,
-                 finished, failure)
+                (name, occasion, rule, step, receiver, action, effect, subject, lane, body, hop, created, expires, state, head,
+                 run_at, finished, failure)
             VALUES
-                (:name, :occasion, :rule, :step, :receiver, :action, :subject, :lane, :body, :hop, :created, :expires, :state,
+                (:name, :occasion, :rule, :step, :receiver, :action, :effect, :subject, :lane, :body, :hop, :created, :expires, :state,
                  :state = 'available' AND NOT EXISTS (
-                     SELECT 1 FROM delivery WHERE lane = :lane AND state IN ('available', 'running')),
+                     SELECT 1 FROM delivery WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running')),
                  :run_at, :finished, :failure)
             ON CONFLICT (name) DO NOTHING
             """
@@ -43,27 +43,34 @@ extension SQL {
             WHERE id = :id
             """
 
-        static let references = """
+        /// What others wrote at a task.
+        static let written = """
             SELECT reference FROM delivery
-            WHERE subject = :subject AND action IN ('comment', 'update', 'attach') AND reference IS NOT NULL AND id <> :id
+            WHERE subject = :subject AND effect = 'writes' AND reference IS NOT NULL AND id <> :id
+            """
+
+        /// What others made at a receiver since a moment.
+        static let made = """
+            SELECT reference FROM delivery
+            WHERE receiver = :receiver AND effect = 'makes' AND finished >= :since AND reference IS NOT NULL AND id <> :id
             """
 
         /// The highest hop of what was written to a task, or may have been, and of what made it.
         static let writes = """
             SELECT max(hop) FROM (
                 SELECT hop FROM delivery
-                WHERE subject = :subject AND action IN ('comment', 'update', 'attach')
+                WHERE subject = :subject AND effect = 'writes'
                     AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
                 UNION ALL
                 SELECT hop FROM delivery
-                WHERE reference = :subject AND action = 'create' AND state = 'done' AND finished >= :since
+                WHERE reference = :subject AND effect = 'makes' AND state = 'done' AND finished >= :since
             )
             """
 
         /// The comments among them, with what they say. One that was refused for good without a doubt was never written.
         static let comments = """
             SELECT reference, json_extract(body, '$.values.text'), hop FROM delivery
-            WHERE subject = :subject AND action = 'comment'
+            WHERE subject = :subject AND effect = 'writes' AND action = 'comment'
                 AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
             """
 
@@ -104,7 +111,7 @@ extension SQL {
             UPDATE delivery SET head = 1
             WHERE id = (
                 SELECT id FROM delivery
-                WHERE lane = :lane AND state IN ('available', 'running')
+                WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running')
                     AND NOT EXISTS (
                         SELECT 1 FROM delivery AS bar
                         WHERE bar.lane = :lane AND bar.rule = delivery.rule AND bar.bars = 1 AND bar.id < delivery.id)
@@ -166,14 +173,14 @@ extension SQL {
 
         static let laneRuns = """
             SELECT EXISTS (
-                SELECT 1 FROM delivery WHERE lane = :lane AND state IN ('available', 'running') AND state = 'running')
+                SELECT 1 FROM delivery WHERE lane = :lane AND finished IS NULL AND state = 'running')
             """
 
         static let demote = """
-            UPDATE delivery SET head = 0 WHERE lane = :lane AND state IN ('available', 'running') AND head = 1
+            UPDATE delivery SET head = 0 WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running') AND head = 1
             """
 
         /// What a delivery is, in the order in which `DeliveryRow` reads it.
-        static let identity = "occasion, rule, step, receiver, action, lane, body, hop, created, expires, run_at"
+        static let identity = "occasion, rule, step, receiver, action, effect, lane, body, hop, created, expires, run_at"
     }
 }

@@ -10,6 +10,9 @@ extension Session {
         var lastUncertain: Timestamp?
     }
 
+    /// By how much the clock may have been put back between two attempts.
+    private static let clockCorrection = Duration.seconds(3600)
+
     /// T3.
     func claim(limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp) throws -> [Claim] {
         var claims: [Claim] = []
@@ -76,12 +79,23 @@ extension Session {
                 claimed: try references(of: row)))
     }
 
-    /// What other deliveries for the same task made there, for those who look in its journal for what they made themselves.
+    /// What other deliveries made where this one's would be, for those who look there for what they made themselves.
     private func references(of row: Row) throws -> Set<String> {
         let delivery = row.delivery.delivery
-        guard let subject = delivery.task?.subject, ["comment", "update"].contains(delivery.action) else { return [] }
-        var statement = try prepare(SQL.Deliveries.references)
-        try statement.bind(":subject", subject)
+        var statement: Prepared
+        switch delivery.effect {
+        case .writes:
+            guard let subject = delivery.task?.subject else { return [] }
+            statement = try prepare(SQL.Deliveries.written)
+            try statement.bind(":subject", subject)
+        case .makes:
+            // At its first attempt there is nothing yet that it could have made.
+            guard let first = row.firstStarted else { return [] }
+            statement = try prepare(SQL.Deliveries.made)
+            try statement.bind(":receiver", delivery.id.receiver)
+            try statement.bind(":since", first - Self.clockCorrection)
+        case nil: return []
+        }
         try statement.bind(":id", row.id)
         var references: Set<String> = []
         while try statement.next() { references.insert(statement.text(0)) }

@@ -18,6 +18,7 @@ extension Session {
             try statement.bind(":step", delivery.id.step.text)
             try statement.bind(":receiver", delivery.id.receiver)
             try statement.bind(":action", delivery.action)
+            try statement.bind(":effect", delivery.effect?.rawValue)
             try statement.bind(":subject", delivery.task?.subject)
             try statement.bind(":lane", delivery.lane)
             try statement.bind(":body", text: body)

@@ -63,7 +63,7 @@ enum ReferenceText {
             let isMap = if case .map = manifest.arguments.first(where: { $0.name == name })?.type { true } else { false }
             notes.append(isMap ? "A mapping without `\(name)` is `{\(name): …}`." : "A bare text is `{\(name): …}`.")
         }
-        if manifest.writesTask { notes.append("It writes to a task, so it counts against the budget of writes.") }
+        if manifest.effect == .writes { notes.append("It writes to a task, so it counts against the budget of writes.") }
         if let expires = manifest.expires { notes.append("It is not sent any more after \(DurationText.format(expires)).") }
         return "### \(manifest.kind)\n\n\(notes.joined(separator: " "))\n\n\(table(RuleKeys.arguments(of: manifest)))"
     }

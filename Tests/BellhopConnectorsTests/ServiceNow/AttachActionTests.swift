@@ -63,6 +63,13 @@ import Testing
         #expect(files.count == 1)
     }
 
+    @Test(arguments: Weather.refusals)
+    func `what was attached and then refused is found`(_ weather: Weather) async throws {
+        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+        #expect(try await practice.perform(attach(["text": "x"]), practice.attempt(1)).summary.hasPrefix("found attached ("))
+        #expect(files.count == 1)
+    }
+
     @Test func `where the files cannot be read, a lost attempt is held`() async throws {
         instance.changeUser("john.doe") { $0.attachments = .hidden }
         practice.simulation.faults.add(.resetAfter, "POST")
@@ -71,6 +78,10 @@ import Testing
         await practice.clock.advance(by: .seconds(200))
         #expect(await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .hold)
         #expect(files.count == 1)
+        // A person looked, and wants it all the same.
+        _ = try await practice.perform(delivery, practice.attempt(1, uncertain: Practice.start))
+        #expect(files.count == 2)
+        #expect(practice.notebook.all.isEmpty)
     }
 
     @Test(

@@ -173,6 +173,13 @@ import Testing
         #expect(notes.count == 1)
     }
 
+    @Test(arguments: Weather.refusals)
+    func `what was written and then refused is found, and written nowhere else`(_ weather: Weather) async throws {
+        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", path: post, takesEffect: weather.takesEffect))
+        #expect(try await perform(.comment("Thanks", on: task.id), attempt(1)).summary.hasPrefix("found written ("))
+        #expect(notes.count == 1)
+    }
+
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
     func `where the journal cannot be read, the task's own history proves it`(_ reading: SimulatedUser.Reading) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }

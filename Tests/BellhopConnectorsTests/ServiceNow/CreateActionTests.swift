@@ -52,6 +52,13 @@ import Testing
         #expect(receipt.reference?.hasSuffix(made.first?.id ?? "?") == true)
     }
 
+    @Test(arguments: Weather.refusals)
+    func `what was made and then refused is found`(_ weather: Weather) async throws {
+        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+        #expect(try await practice.perform(create(), practice.attempt(1)).summary.hasPrefix("found made ("))
+        #expect(made.count == 1)
+    }
+
     @Test(arguments: Weather.all)
     func `it is made once though the look after it is lost too`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
@@ -78,6 +85,40 @@ import Testing
         instance.changeUser("john.doe") { $0.tasks = .forbidden }
         #expect(await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .hold)
         #expect(practice.simulation.requests.count("POST") == 0)
+    }
+
+    @Test func `a person's retry is a word on what nobody can tell, and good for one time`() async throws {
+        let delivery = create(["short_description": "x"], ["correlation": "k"])
+        practice.simulation.faults.add(.resetBefore, "POST")
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        instance.addTask("problem", title: "Old", fields: ["correlation_id": "k"])
+        instance.changeUser("john.doe") { $0.tasks = .hidden }
+        await practice.clock.advance(by: .seconds(40))
+        // Too early: it waits, and the word is not forgotten meanwhile.
+        let early = await practice.failing(delivery, practice.attempt(1, uncertain: Practice.start))
+        #expect(early?.remedy == .retry(after: .seconds(80)))
+        await practice.clock.advance(by: .seconds(80))
+        practice.simulation.faults.add(.resetBefore, "POST")
+        #expect(
+            await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(200))
+        #expect(await practice.failing(delivery, practice.attempt(3, uncertain: Practice.start))?.remedy == .hold)
+        #expect(practice.simulation.requests.count("POST") == 2)
+    }
+
+    @Test func `of two deliveries with the same key that come at once, one makes the record`() async throws {
+        let first = create(["short_description": "A"], ["correlation": "fall-1"])
+        var second = create(["short_description": "B"], ["correlation": "fall-1"])
+        second.id.occasion = Occasion.ID("event/2")
+        practice.simulation.faults.add(.slow(milliseconds: 300), "POST")
+        let references = try await practice.open { [second] connection in
+            let action = CreateAction(connection: connection)
+            async let one = action.perform(first, attempt: practice.attempt(1))
+            async let other = action.perform(second, attempt: practice.attempt(1))
+            return try await [one.reference, other.reference]
+        }
+        #expect(made.count == 1)
+        #expect(Set(references).count == 1)
     }
 
     @Test func `a field to find it by that the table does not have is noticed before anything is made`() async throws {

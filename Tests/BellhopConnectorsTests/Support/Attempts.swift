@@ -60,10 +60,19 @@ struct Weather: Sendable, CustomTestStringConvertible {
     var takesEffect: Bool
     var testDescription: String { "\(fault)\(takesEffect ? ", written" : "")" }
 
+    /// What stands before a server may refuse what the server has done.
+    static let refusals = [403, 404].map {
+        Weather(fault: .status($0, body: #"{"error":{"message":"Not here"},"status":"failure"}"#), takesEffect: true)
+    }
+
     static let all: [Weather] =
         [Fault.resetAfter, .cutBody, .truncatedJSON].map { Weather(fault: $0, takesEffect: true) }
-        + [Fault.accepted, .badGateway, .internalError, .status(200, body: #"{"error":{"message":"x"},"status":"failure"}"#)]
+        + [
+            Fault.accepted, .badGateway, .internalError, .status(200, body: #"{"error":{"message":"x"},"status":"failure"}"#),
+            .loginPage, .redirectToLogin,
+            .status(401, body: #"{"error":{"message":"User Not Authenticated"},"status":"failure"}"#),
+        ]
         .flatMap { [Weather(fault: $0, takesEffect: true), Weather(fault: $0, takesEffect: false)] }
-        + [Fault.resetBefore, .loginPage, .sessionLost, .tooManyRequests(.seconds(3)), .redirectToLogin]
+        + [Fault.resetBefore, .sessionLost, .tooManyRequests(.seconds(3))]
         .map { Weather(fault: $0, takesEffect: false) }
 }

@@ -296,7 +296,7 @@ extension Bench {
         let delivery = Delivery(
             id: .init(
                 occasion: .init("event/\(key.text)/\(now.microseconds)"), rule: "r", step: StepPath(index: 0), receiver: "snow"),
-            revision: "1", action: "comment", arguments: .values(["text": "hello"]),
+            revision: "1", action: "comment", effect: .writes, arguments: .values(["text": "hello"]),
             task: TaskReference(source: "my-work", key: key, number: "", title: "", className: "", url: "", subject: subject),
             lane: "task/\(key.text)", createdAt: now, hop: hop)
         try await store.route(Routing(deliveries: [delivery]))

@@ -36,7 +36,8 @@ struct Owed {
         return Delivery(
             id: .init(occasion: .init("event/\(text)"), rule: "rule", step: StepPath(index: 0), receiver: receiver),
             revision: "1",
-            action: action, arguments: .values(["text": .string(text)]), task: reference, lane: lane ?? "\(receiver)/\(text)",
+            action: action, effect: action == "comment" ? .writes : nil, arguments: .values(["text": .string(text)]),
+            task: reference, lane: lane ?? "\(receiver)/\(text)",
             createdAt: now, runAt: runAt, expires: expires, retry: retry)
     }
 }

@@ -14,7 +14,7 @@ extension RuleBook {
             actions: [
                 ActionManifest(
                     kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
-                    arguments: [Setting("text", .text, required: true, "What the note says.")], writesTask: true),
+                    arguments: [Setting("text", .text, required: true, "What the note says.")], effect: .writes),
                 ActionManifest(
                     kind: "log", summary: "Writes a line.", receiver: .local("file"), shorthand: "text",
                     arguments: [

@@ -51,7 +51,7 @@ enum Fixture {
                 Setting("text", .text, required: true, "What the note says."),
                 Setting("visibility", .oneOf(["internal", "customer"]), default: "internal", "Who reads it."),
                 Setting("task", .text, "Another task than the event's."),
-            ], writesTask: true),
+            ], effect: .writes),
         ActionManifest(
             kind: "log", summary: "Writes a line.", receiver: .local("file"), shorthand: "text",
             arguments: [

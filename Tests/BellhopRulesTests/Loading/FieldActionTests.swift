@@ -10,14 +10,14 @@ import Testing
             Setting("fields", .map(.scalar), required: true, "The fields."),
             Setting("expect", .map(.list(.scalar)), "What must be."),
             Setting("unless_changed", .boolean, default: "false", "Or not."),
-        ], writesTask: true, refusedFields: ["work_notes": "write `comment`"])
+        ], effect: .writes, refusedFields: ["work_notes": "write `comment`"])
 
     static let create = ActionManifest(
         kind: "create", summary: "Makes a record.", receiver: .named,
         arguments: [
             Setting("to", .name, required: true, "Where."), Setting("table", .text, required: true, "In what."),
             Setting("fields", .map(.scalar), required: true, "With what."), Setting("correlation", .text, "The key."),
-        ], makesTask: true)
+        ], effect: .makes)
 
     static func surroundings(isOpen: Bool = false, taking actions: [String] = ["comment", "update", "create"]) -> RuleSurroundings
     {

@@ -128,6 +128,29 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a repeat of what makes a task knows what other deliveries made at the same receiver since it was first tried`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        func make(_ number: Int, _ receiver: String) -> Delivery { Sample.delivery(number, receiver: receiver, action: "create") }
+        try await bench.store.route(Routing(deliveries: [make(1, "here")]))
+        try await bench.finish(try await bench.claim()[0], .done(Receipt("201", reference: "long before")))
+        await bench.clock.pass(7200)
+        let own = make(2, "here")
+        try await bench.store.route(Routing(deliveries: [own, make(3, "here"), make(4, "there")]))
+        for claim in try await bench.claim() {
+            #expect(claim.attempt.claimed == [])
+            if claim.delivery.id == own.id {
+                try await bench.finish(claim, .retry(at: bench.after(5), Sample.failure), uncertain: true)
+            } else {
+                try await bench.finish(claim, .done(Receipt("201", reference: claim.delivery.id.receiver)))
+            }
+        }
+        await bench.clock.pass(5)
+        #expect(try await bench.claim().map(\.attempt.claimed) == [["here"]])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `what made a task is told with its hop`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, action: "create", hop: 2)]))

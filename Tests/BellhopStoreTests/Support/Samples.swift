@@ -47,6 +47,8 @@ enum Sample {
             url: snapshot.url, subject: subject(number))
     }
 
+    private static let effects: [String: Delivery.Effect] = ["comment": .writes, "update": .writes, "create": .makes]
+
     /// A delivery in a lane of its own, unless a lane is named.
     static func delivery(
         _ number: Int, lane: String? = nil, rule: String = "rule", receiver: String = "chat", action: String = "webhook",
@@ -55,7 +57,8 @@ enum Sample {
         Delivery(
             id: Delivery.ID(
                 occasion: Occasion.event(event(number).id).id, rule: rule, step: StepPath(index: 0), receiver: receiver),
-            revision: "r1", action: action, arguments: .values(["text": .string("number \(number)")]), task: reference(number),
+            revision: "r1", action: action, effect: effects[action], arguments: .values(["text": .string("number \(number)")]),
+            task: reference(number),
             lane: lane ?? "lane \(number)", createdAt: time, hop: hop, after: after.map { delivery($0).id },
             initial: initial)
     }

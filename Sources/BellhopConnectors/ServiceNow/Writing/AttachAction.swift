@@ -10,39 +10,51 @@ struct AttachAction: RecordAction {
 
     func proceed(_ file: Attachment, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         let notebook = note(of: delivery)
-        var since: Timestamp?
-        if !attempt.isFirst { since = (try await notebook.read()?["since"]?.asInt).map { Timestamp(microseconds: $0) } }
+        var evidence = try await notebook.evidence(at: attempt)
         let record = try await TaskRecord.read(file.task, fields: [], session)
-        let look = try await look(file, record.table, since: since)
+        let look = try await look(file, record.table, since: evidence.since)
         if let id = look.found {
             await notebook.forget()
             return Receipt("\(attempt.isFirst ? "there already" : "found attached by an earlier attempt"), \(id)", reference: id)
         }
-        if !attempt.isFirst, !look.isReadable {
+        if !attempt.isFirst, !look.isReadable, !evidence.isDecided {
             throw Failure(
                 .notWritten, .hold,
                 "An earlier attempt may have attached '\(file.name)', and this account may not read the files of \(file.task.name): look there, then retry or drop the delivery."
             )
         }
-        try times.waitOut(attempt, "file", at: place, now: connection.clock.now)
-        let start = since ?? (record.serverTime ?? connection.clock.now) - times.skew
-        if since == nil { try await notebook.keep(["since": .int(start.microseconds)]) }
+        try await waitOut(attempt, evidence, notebook)
+        let start = evidence.since ?? (record.serverTime ?? connection.clock.now) - times.skew
+        if evidence.since == nil || evidence.isDecided {
+            evidence.since = start
+            evidence.isDecided = false
+            try await notebook.keep(evidence.json)
+        }
         return try await write(file, record.table, since: start, notAfter: attempt.now + times.start, notebook)
     }
 
     private func write(
         _ file: Attachment, _ table: String, since: Timestamp, notAfter: Timestamp, _ notebook: DeliveryNote
     ) async throws(Failure) -> Receipt {
-        let reply: ServiceNowReply
+        let written: Written<String>
         do throws(Failure) {
-            reply = try await session.send(file.call(table: table, notAfter: notAfter))
-        } catch  where error.remedy == .unknownOutcome {
-            guard let id = try? await look(file, table, since: since).found else { throw error }
-            await notebook.forget()
+            written = try await session.write(file.call(table: table, notAfter: notAfter)) { () async throws(Failure) in
+                try await look(file, table, since: since).found
+            }
+        } catch {
+            // A refusal too is looked after: it may have come from what stands between.
+            guard error.remedy == .unknownOutcome || error.remedy == .giveUp else { throw error }
+            let id = try? await look(file, table, since: since).found
+            if id != nil || error.remedy == .giveUp { await notebook.forget() }
+            guard let id else { throw error }
             return Receipt("found attached (\(error.reason.rawValue)), \(id)", reference: id)
-        } catch  where error.remedy == .giveUp {
+        }
+        let reply: ServiceNowReply
+        switch written {
+        case .reply(let answer): reply = answer
+        case .found(let id):
             await notebook.forget()
-            throw error
+            return Receipt("found attached before a new login, \(id)", reference: id)
         }
         guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
             throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed no file.")

@@ -109,5 +109,5 @@ extension AttachAction {
             Setting("json", .json, "What is in it, as JSON; templates keep their types."),
             Setting("base64", .text, "What is in it, as Base64 of any bytes."),
             Setting("type", .text, "Its media type; by default that of the text, JSON or bytes."),
-        ], writesTask: true)
+        ], effect: .writes)
 }

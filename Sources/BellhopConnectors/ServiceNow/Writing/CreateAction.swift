@@ -10,24 +10,51 @@ struct CreateAction: RecordAction {
     let times: WriteTimes
 
     func proceed(_ creation: Creation, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        // One after another: two that look for the same key must not both find nothing.
+        try await connection.creating.inTurn { () async throws(Failure) in try await make(creation, note(of: delivery), attempt) }
+    }
+
+    private func make(_ creation: Creation, _ notebook: DeliveryNote, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        var evidence = try await notebook.evidence(at: attempt)
         switch try await look(creation) {
         case .there(let id, let number):
+            await notebook.forget()
             return receipt(attempt.isFirst ? "there already" : "found made by an earlier attempt", id, number)
-        case .unprovable(let why):
+        case .unprovable(let why) where !evidence.isDecided:
             throw Failure(
                 .notWritten, attempt.isFirst ? .giveUp : .hold,
-                "Whether \(place) has the record already cannot be told, so none was made: \(why).")
-        case .absent:
-            try times.waitOut(attempt, "record", at: place, now: connection.clock.now)
+                "Whether \(place) has the record already cannot be told, so none was made: \(why)."
+                    + (attempt.isFirst ? "" : " Look there, then retry or drop the delivery."))
+        case .absent, .unprovable:
+            try await waitOut(attempt, evidence, notebook)
         }
-        let reply: ServiceNowReply
+        if evidence.isDecided {
+            evidence.isDecided = false
+            try await notebook.keep(evidence.json)
+        }
+        let written: Written<Receipt>
         do throws(Failure) {
-            reply = try await session.send(creation.call(notAfter: attempt.now + times.start))
-        } catch  where error.remedy == .unknownOutcome {
-            guard case .there(let id, let number)? = try? await look(creation) else { throw error }
-            return receipt("found made (\(error.reason.rawValue))", id, number)
+            written = try await session.write(creation.call(notAfter: attempt.now + times.start)) { () async throws(Failure) in
+                try await found(creation, "found made before a new login")
+            }
+        } catch {
+            // A refusal too is looked after: it may have come from what stands between.
+            guard error.remedy == .unknownOutcome || error.remedy == .giveUp,
+                let receipt = try? await found(creation, "found made (\(error.reason.rawValue))")
+            else { throw error }
+            await notebook.forget()
+            return receipt
         }
-        return try confirm(creation, reply)
+        await notebook.forget()
+        switch written {
+        case .found(let receipt): return receipt
+        case .reply(let reply): return try confirm(creation, reply)
+        }
+    }
+
+    private func found(_ creation: Creation, _ summary: String) async throws(Failure) -> Receipt? {
+        guard case .there(let id, let number) = try await look(creation) else { return nil }
+        return receipt(summary, id, number)
     }
 
     private func look(_ creation: Creation) async throws(Failure) -> Creation.Finding {

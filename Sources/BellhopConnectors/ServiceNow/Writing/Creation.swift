@@ -96,5 +96,5 @@ extension CreateAction {
             Setting(
                 "display", .boolean, default: "false",
                 "Whether the values are what people read (a choice's label, a person's name), rather than what the database has."),
-        ], makesTask: true, refusedFields: FieldWrite.refusedInNew)
+        ], effect: .makes, refusedFields: FieldWrite.refusedInNew)
 }

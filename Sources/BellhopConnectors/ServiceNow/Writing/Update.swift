@@ -81,5 +81,5 @@ extension UpdateAction {
             Setting(
                 "display", .boolean, default: "false",
                 "Whether the values are what people read (a choice's label, a person's name), rather than what the database has."),
-        ], writesTask: true, refusedFields: FieldWrite.refused)
+        ], effect: .writes, refusedFields: FieldWrite.refused)
 }

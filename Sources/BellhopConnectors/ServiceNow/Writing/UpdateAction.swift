@@ -29,18 +29,21 @@ struct UpdateAction: RecordAction {
     private func write(
         _ update: Update, _ record: TaskRecord, notAfter: Timestamp, _ notebook: DeliveryNote
     ) async throws(Failure) -> Receipt {
-        let reply: ServiceNowReply
+        let written: Written<Void>
         do throws(Failure) {
-            reply = try await session.send(update.call(record, notAfter: notAfter))
-        } catch  where error.remedy == .unknownOutcome {
-            guard await isWritten(update) else { throw error }
-            await notebook.forget()
+            written = try await session.write(update.call(record, notAfter: notAfter)) { () async throws(Failure) in
+                await isWritten(update) ? () : nil
+            }
+        } catch {
+            // A refusal too is looked after: it may have come from what stands between.
+            guard error.remedy == .unknownOutcome || error.remedy == .giveUp else { throw error }
+            let isWritten = await isWritten(update)
+            if isWritten || error.remedy == .giveUp { await notebook.forget() }
+            guard isWritten else { throw error }
             return Receipt("found written (\(error.reason.rawValue))")
-        } catch  where error.remedy == .giveUp {
-            await notebook.forget()
-            throw error
         }
         await notebook.forget()
+        guard case .reply(let reply) = written else { return Receipt("found written before a new login") }
         guard FieldValue(reply.record["sys_id"])?.raw == update.task.key.text else {
             throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed another record.")
         }

@@ -40,6 +40,9 @@ extension Attempt {
     /// True when nothing of the delivery can have been sent before. A person's retry counts from 1 again.
     var isFirst: Bool { number == 1 && lastUncertain == nil }
 
+    /// True where an earlier attempt may have done it, and a person has looked since and said: again.
+    var isDecided: Bool { number == 1 && lastUncertain != nil }
+
     /// Ends the last attempt of a delivery as held where an earlier one may have done it: that is not dead.
     func holding(
         _ delivery: Delivery, _ what: String, _ work: () async throws(Failure) -> Receipt
