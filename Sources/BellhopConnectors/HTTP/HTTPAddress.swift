@@ -87,14 +87,6 @@ public struct HTTPAddress: Sendable, Hashable {
         copy.target = target
         return copy
     }
-
-    /// What a `Location` leads to from here; nil when it cannot be read.
-    public func resolving(_ location: some StringProtocol) -> HTTPAddress? {
-        if location.contains("://") { return try? HTTPAddress(location) }
-        if location.hasPrefix("//") { return try? HTTPAddress((isSecure ? "https:" : "http:") + location) }
-        let directory = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
-        return try? HTTPAddress(origin + (location.hasPrefix("/") ? "" : directory) + location)
-    }
 }
 
 extension HTTPAddress: CustomStringConvertible {
