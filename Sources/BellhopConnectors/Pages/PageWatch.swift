@@ -102,7 +102,10 @@ struct PageWatch: Sendable {
         return Reading(title: document.title, text: blotted(text))
     }
 
-    private func blotted(_ text: String) -> String { ignoredWords.reduce(text) { $1.blotted($0) } }
+    /// A text that is too long is refused anyway, and not looked through.
+    private func blotted(_ text: String) -> String {
+        text.utf8.count > Self.longest ? text : ignoredWords.reduce(text) { $1.blotted($0) }
+    }
 
     /// Elements within others that are watched too are not told twice.
     private static func outermost(_ places: [Int], in document: HTMLDocument, _ extract: Extract) -> [Int] {
