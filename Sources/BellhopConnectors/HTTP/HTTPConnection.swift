@@ -101,7 +101,7 @@ public final class HTTPConnection: HTTPExchange {
         var body: [UInt8] = []
         if let announced = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) {
             guard announced <= limit else { throw BodyTooLarge() }
-            body.reserveCapacity(announced)
+            body.reserveCapacity(max(announced, 0))
         }
         for try await chunk in head.body {
             guard body.count + chunk.readableBytes <= limit else { throw BodyTooLarge() }
