@@ -55,7 +55,7 @@ public struct HTTPAddress: Sendable, Hashable {
         } else {
             port = isSecure ? 443 : 80
         }
-        target = PercentEncoding.encode(tail.first == "/" ? String(tail) : "/" + tail, keeping: "-._~:/?[]@!$&'()*+,;=%")
+        target = PercentEncoding.encodeAddress(tail.first == "/" ? String(tail) : "/" + tail)
     }
 
     /// True for `localhost` and addresses of this machine, to which plain http may go.

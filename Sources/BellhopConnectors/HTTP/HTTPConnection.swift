@@ -54,6 +54,13 @@ public final class HTTPConnection: HTTPExchange {
 
     public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         if let refusal = refusal(of: request.address) { throw TransportError(.badRequest, mayHaveArrived: false, refusal) }
+        let head = headSize(of: request)
+        guard head <= Self.largestHead else {
+            throw TransportError(
+                .badRequest, mayHaveArrived: false,
+                "The request to \(request.address.place) would have an address and header fields of \(head) bytes, more than \(Self.largestHead): no server takes that, so it was not sent."
+            )
+        }
         do {
             try await limiter?.wait()
         } catch {
@@ -77,6 +84,15 @@ public final class HTTPConnection: HTTPExchange {
         } catch {
             throw TransportError(error, at: request.address, timeout: timeout, limit: configuration.maxBody, progress)
         }
+    }
+
+    /// No request has a larger head, in bytes: servers refuse it, and the library below ends the process over one that its buffer cannot hold.
+    static let largestHead = 32 << 10
+
+    private func headSize(of request: HTTPRequest) -> Int {
+        let fields = request.headers.fields + configuration.headers.fields
+        return request.method.utf8.count + request.address.text.utf8.count
+            + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } + (request.address.userInfo?.utf8.count ?? 0)
     }
 
     private func prepared(_ request: HTTPRequest, _ progress: Progress) -> HTTPClientRequest {

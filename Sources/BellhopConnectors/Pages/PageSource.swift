@@ -118,6 +118,14 @@ public struct PageSource: ProbedSource {
     private var place: String { Redaction.scrub("\(address)", of: secrets) }
 
     private func snapshot(_ response: HTTPResponse) throws(Failure) -> Snapshot {
+        guard !response.body.isEmpty else {
+            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is empty.")
+        }
+        guard reading.isSelective || !LoginPage.isOne(response.body) else {
+            throw Failure(
+                .unexpectedPage, .retry(after: nil),
+                "The page \(place) asks for a login. Where that is the page you want, `select` what of it is to be watched.")
+        }
         guard let read = reading.read(response.body, type: response.headers["Content-Type"] ?? "") else {
             throw Failure(
                 .badAnswer, .retry(after: nil),

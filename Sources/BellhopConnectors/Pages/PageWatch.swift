@@ -20,6 +20,9 @@ struct PageWatch: Sendable {
     private let ignoredElements: [Selector]
     private let ignoredWords: [Blotter]
 
+    /// Whether certain elements are watched, so that another page shows by their not being there.
+    var isSelective: Bool { select != nil }
+
     /// No text of a page is longer, in bytes.
     static let longest = 1 << 20
 

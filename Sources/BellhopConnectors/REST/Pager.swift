@@ -176,5 +176,12 @@ struct Pager: Sendable {
         }
     }
 
-    private static func number(_ value: JSON?) -> Int64? { value?.asInt ?? value?.asString.flatMap { Int64($0) } }
+    private static func number(_ value: JSON?) -> Int64? {
+        switch value {
+        case .int(let number)?: number
+        case .double(let number)?: Int64(exactly: number)
+        case .string(let text)?: Int64(text)
+        case nil, .null?, .bool?, .array?, .object?: nil
+        }
+    }
 }

@@ -35,6 +35,12 @@ public struct RESTAction: Action {
                 let hook = Hook(name: connection.name, address: call.request.address, exchange: session, secrets: hidden)
                 let response = try await hook.send(
                     call.request.showing(token), expecting: call.expected.statuses, at: attempt.now, call.repetition)
+                if arguments["expect"] == nil, ReceiverAnswer.isPage(response) {
+                    throw call.repetition.unclear(
+                        .unexpectedPage,
+                        "\(hook.label) answered with a page (\(response.status)) instead of data: a login page, or something in between spoke for it. Where pages are what it answers, say `expect`."
+                    )
+                }
                 let found = try call.expected.check(response, from: hook.label, hiding: hidden, call.repetition)
                 return Receipt("\(response.status) from \(hook.label)" + (found.map { ": \($0)" } ?? ""))
             }

@@ -17,6 +17,7 @@ public struct RESTSource: ProbedSource {
     private let since: Since?
     private let reading: ItemReading
     private let secrets: [String]
+    private let expected: ExpectedAnswer
 
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, connection: WebConnection) throws(ConnectorError) {
@@ -32,6 +33,7 @@ public struct RESTSource: ProbedSource {
         }
         do throws(RequestArguments.Problem) {
             arguments = try RequestArguments(settings.values, method: "GET")
+            expected = try ExpectedAnswer(["check": settings.values["check"] ?? .null])
         } catch {
             throw problem(error.setting, error.message)
         }
@@ -172,6 +174,11 @@ public struct RESTSource: ProbedSource {
                 .serverError, .retry(after: nil),
                 "\(session.label) answered \(response.status), but with an error in it: \(words).")
         }
+        do throws(Failure) {
+            _ = try expected.check(response, from: session.label, hiding: hidden, Repetition(isAllowed: true))
+        } catch {
+            throw Failure(.badAnswer, .retry(after: nil), error.message)
+        }
         return try reading.listing(response.body, from: session.label, hiding: hidden)
     }
 
@@ -206,6 +213,10 @@ public struct RESTSource: ProbedSource {
             Setting("path", .text, required: true, "Where the items are, below the connection's address."),
             Setting("method", .oneOf(["GET", "POST"]), default: "GET", "The request's method; it must change nothing there."),
         ] + RequestArguments.settings(headers: .secret) + [
+            Setting(
+                "check", .map(.json),
+                "Paths in the answer, each with the value that it must have there, such as {success: true}; otherwise nothing of it counts."
+            ),
             Setting("class", .text, default: "item", "What `task.class` is of each item."),
             Setting("paging", .record(Paging.settings), "How the pages of the list follow one another."),
             Setting("since", .record(Since.settings), "How to ask only for what changed since the last poll."),

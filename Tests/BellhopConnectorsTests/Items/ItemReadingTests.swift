@@ -48,7 +48,8 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"data": {}}"#, #"{"data": {"orders": [{"no": 1}]}}"#,
+        #"{"data": {}}"#, #"{"data": {"orders": {}}}"#, #"{"data": {"orders": {"a": []}}}"#, #"{"data": {"orders": null}}"#,
+        #"{"data": {"orders": [{"no": 1}]}}"#,
         #"{"data": {"orders": [{"meta": {"id": 1}}, {"meta": {"id": 1}}]}}"#,
         #"{"data": {"orders": [{"meta": {"id": ""}}]}}"#, #"{"data": {"orders": [1]}}"#, #"{"data": {"orders": "#, "<html>", "",
     ])

@@ -194,4 +194,45 @@ import Testing
         }
         #expect(practice.simulation.requests.all.last?.query == "token=pass%2Fword&list=a")
     }
+
+    @Test(arguments: [
+        (
+            #"{"error": {"message": "User Not Authenticated", "detail": null}, "status": "failure"}"#,
+            Failure.Reason.sessionExpired
+        ),
+        (
+            "<html><body onload=\"document.forms[0].submit()\"><form action=\"https://idp\"><input name=SAMLRequest></form></body>",
+            .sessionExpired
+        ),
+        ("<html><head><meta http-equiv=\"refresh\" content=\"0;url=/login.do\"></head></html>", .sessionExpired),
+        ("<script>top.location.href = '/login_redirect.do';</script>", .sessionExpired),
+        ("<form action=login.do><input name=user><input type=\"password\" name=pw></form>", .sessionExpired),
+        ("", .badAnswer),
+    ])
+    func `what comes in the place of a page of an instance is no page`(_ body: String, _ reason: Failure.Reason) async throws {
+        instance.setPage("/board.do", "<p>Ada</p>")
+        try await source { source in
+            let (answer, _) = try await read(source)
+            practice.simulation.faults.add(.status(200, body: body), path: "/board.do", times: nil)
+            let found = await failure { _ = try await source.list(from: Standing(cursor: answer.cursor)) }
+            #expect(found?.reason == reason, "\(found?.message ?? "none")")
+        }
+    }
+
+    @Test(arguments: [
+        ("", Failure.Reason.badAnswer), ("<form><input name=user><input type=password></form>", .unexpectedPage),
+        ("<form action='https://idp'><input name='SAMLResponse' value='x'></form>", .unexpectedPage),
+        ("<script>window.location = '/login'</script>", .unexpectedPage),
+    ])
+    func `what comes in the place of a page of a site is no page`(_ body: String, _ reason: Failure.Reason) async throws {
+        let practice = WebPractice()
+        practice.api.add("Fan broken")
+        try await practice.open { connection in
+            let made = try connection.source("page", kind: "page", settings: Settings(["path": "list"]))
+            let source = try #require(made)
+            practice.simulation.faults.add(.status(200, body: body))
+            let found = await failure { _ = try await source.list(from: Standing()) }
+            #expect(found?.reason == reason, "\(found?.message ?? "none")")
+        }
+    }
 }

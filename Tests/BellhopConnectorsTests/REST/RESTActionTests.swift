@@ -128,6 +128,32 @@ import Testing
         #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
     }
 
+    @Test func `a page in the place of an answer is no success`() async throws {
+        let post: JSON.Object = ["path": "issues", "json": ["title": "a"]]
+        practice.simulation.faults.add(.loginPage)
+        let held = await failure(post)
+        #expect(held?.reason == .unexpectedPage && held?.remedy == .hold)
+        practice.simulation.faults.add(.loginPage)
+        #expect(await failure(["method": "PUT", "path": "issues/1", "json": [:]])?.remedy == .retry(after: nil))
+        practice.simulation.faults.add(.status(200, body: "<p>Thanks</p>"))
+        _ = try await perform(["path": "issues", "json": ["title": "a"], "expect": 200])
+    }
+
+    @Test func `a request that no server takes is refused before it is sent, and ends nothing`() async throws {
+        let long = String(repeating: "x", count: 70_000)
+        for arguments in [
+            ["path": ["issues", .string(long)], "json": [:]], ["path": "issues", "query": ["q": .string(long)], "json": [:]],
+            ["path": "issues", "headers": ["X-Long": .string(long)], "text": "x"],
+        ] as [JSON.Object] {
+            let failure = await failure(arguments)
+            #expect(failure?.reason == .badArguments && failure?.remedy == .giveUp)
+            #expect(failure?.message.contains("bytes") == true && failure?.message.utf8.count ?? 0 < 400)
+        }
+        #expect(practice.simulation.requests.total == 0)
+        _ = try await perform(["path": "issues", "json": ["title": .string(String(long.prefix(30_000)))]])
+        #expect(api.writes == 1)
+    }
+
     @Test func `of an answer that is no JSON the text is kept`() async throws {
         practice.simulation.faults.add(.status(200, body: "OK, made\n 17"))
         let receipt = try await perform(["path": "issues", "json": ["title": "a"], "receipt": "id"])

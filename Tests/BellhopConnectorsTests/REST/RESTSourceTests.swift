@@ -211,6 +211,8 @@ import Testing
             (.badGateway, .gateway, "502"), (.internalError, .serverError, "500"),
             (.redirect(to: "https://idp.example.com/login"), .refused, "idp.example.com"),
             (.redirect(to: "http://127.0.0.1:1/x"), .refused, "no other host"),
+            (.status(200, body: "{}"), .badAnswer, "an array"), (.status(200, body: #"{"a": []}"#), .badAnswer, "an array"),
+            (.status(200, body: "null"), .badAnswer, "cannot be"),
             (.status(202, body: "[]"), .badAnswer, "202"), (.status(206, body: "[]"), .badAnswer, "206"),
             (.status(204, body: ""), .badAnswer, "204"), (.status(304, body: ""), .badAnswer, "unasked"),
             (.status(404, body: "gone"), .goneOrHidden, "404"), (.status(401, body: ""), .unauthenticated, "401"),
@@ -462,6 +464,27 @@ import Testing
             }
             try await connection.shutdown()
         }
+    }
+
+    @Test func `an answer that says of itself that it failed is none`() async throws {
+        let settings: JSON.Object = ["path": "page", "items": "items", "check": ["success": true]]
+        for body in [#"{"success": false, "items": []}"#, #"{"items": []}"#] {
+            practice.simulation.faults.add(.status(200, body: body))
+            let failure = await practice.failure(settings)
+            #expect(failure?.reason == .badAnswer && failure?.remedy == .retry(after: nil))
+            #expect(failure?.message.contains("`success` is") == true, "\(failure?.message ?? "none")")
+        }
+        practice.simulation.faults.add(.status(200, body: #"{"success": true, "items": [{"id": 1, "title": "a"}]}"#))
+        #expect(try await practice.titles(settings) == ["a"])
+    }
+
+    @Test func `what is encoded once arrives encoded once`() async throws {
+        practice.simulation.faults.add(
+            .status(200, body: #"{"items": [{"id": 1}], "next": "?page[after]=eyJ%2Bx%3D%3D&a b=100%&c={d}|^é"}"#))
+        let failure = await practice.failure(["path": "list", "items": "items", "paging": ["by": "link", "next": "next"]])
+        #expect(failure?.reason == .refused)
+        let query = practice.simulation.requests.all.last?.query
+        #expect(query == "page%5Bafter%5D=eyJ%2Bx%3D%3D&a%20b=100%25&c=%7Bd%7D%7C%5E%C3%A9")
     }
 
     // MARK: Settings
