@@ -27,7 +27,13 @@ extern "C" const char *cre2_error(const cre2_regex *regex) {
 extern "C" int cre2_groups(const cre2_regex *regex) { return regex->re.NumberOfCapturingGroups(); }
 
 extern "C" bool cre2_match(const cre2_regex *regex, const char *text, size_t length, size_t start, cre2_span *spans, int count) {
-    if (start > length) return false;
+    return cre2_match_within(regex, text, length, start, length, spans, count);
+}
+
+extern "C" bool cre2_match_within(
+    const cre2_regex *regex, const char *text, size_t length, size_t start, size_t end, cre2_span *spans, int count
+) {
+    if (start > end || end > length) return false;
     re2::StringPiece few[8];
     std::vector<re2::StringPiece> many;
     re2::StringPiece *groups = few;
@@ -35,7 +41,7 @@ extern "C" bool cre2_match(const cre2_regex *regex, const char *text, size_t len
         many.resize(count);
         groups = many.data();
     }
-    if (!regex->re.Match(re2::StringPiece(text, length), start, length, RE2::UNANCHORED, groups, count)) return false;
+    if (!regex->re.Match(re2::StringPiece(text, length), start, end, RE2::UNANCHORED, groups, count)) return false;
     for (int i = 0; i < count; i++) {
         if (groups[i].data() == nullptr) {
             spans[i] = {-1, -1};

@@ -34,8 +34,7 @@ import Testing
         Trouble(testDescription: "202 without a body", fault: .accepted) { kind in
             switch kind {
             case .tracker, .table, .instancePage: .dropped
-            case .rest: .badAnswer
-            case .webPage: nil
+            case .rest, .webPage: .badAnswer
             }
         },
         Trouble(testDescription: "a page of a gateway", fault: .badGateway) { _ in .gateway },

@@ -109,4 +109,24 @@ import Testing
         }
         #expect(try requests.json().array?.count == 2)
     }
+
+    @Test func `requests are shown without credentials, wherever these stand`() async throws {
+        let (token, guid) = ("0a1b2c3d-0000-4000-8000-00c0ffee0001", "0a1b2c3d-0000-4000-8000-00c0ffee0002")
+        let shown = try await office.open { client in
+            client.authorization = nil
+            let fields = [
+                "X-UserToken", "securityToken", "enterpriseGuid", "X-API-Key", "x-sn-apikey", "Private-Token", "Cookie",
+                "Authorization", "X-Auth", "Proxy-Authorization",
+            ]
+            _ = try await client.get("/rest/v1/list", headers: fields.map { ($0, "canary") } + [("Idempotency-Key", "seen")])
+            _ = try await client.send(
+                .POST, "/API/Security.svc/SSOAuthenticate/", body: #"{"security": {"Email": "a@b", "Password": "canary"}}"#)
+            _ = try await client.get("/API/Security.svc/SSOSiteLogin/7/\(guid)/\(token)/0")
+            _ = try await client.send(.POST, "/mfp/api/az/v1/token", body: "grant_type=client_credentials&secret=canary")
+            _ = try await client.get("/rest/v1/list?state=open&api_key=canary&access_token=canary")
+            return try await client.get("/simulator/requests").text
+        }
+        #expect(!shown.contains("canary") && !shown.contains("c0ffee"))
+        for word in ["seen", "SSOSiteLogin/7/", "state=open", "X-UserToken"] { #expect(shown.contains(word), "\(word)") }
+    }
 }

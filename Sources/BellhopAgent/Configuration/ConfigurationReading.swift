@@ -10,6 +10,8 @@ struct ConfigurationReading {
     private let folder: String
     private let resolver: SecretResolver
     private var reader: SettingsReader<Never>
+    /// The values that `${{ secret.NAME }}` stands for anywhere in the file.
+    private let secrets: [String]
     /// The zone of the file, known before sources are read.
     private var zoneName = "UTC"
 
@@ -19,6 +21,7 @@ struct ConfigurationReading {
         self.file = file
         self.folder = folder
         self.resolver = resolver
+        secrets = values.values.filter { $0.key.space == .secret }.map(\.value).sorted()
         reader = SettingsReader(file: file) { node, text, _ in
             let interpolated: String
             do throws(Diagnostics) {
@@ -140,7 +143,8 @@ struct ConfigurationReading {
                     later: ConfigurationManifest.laterConnections)
             else { return nil }
             let declared = ConfigurationManifest.connection + manifests[manifest].settings
-            let settings = reader.settings(node, as: declared, of: "connection `\(name)`")
+            var settings = reader.settings(node, as: declared, of: "connection `\(name)`")
+            settings.secrets = secrets
             return Configuration.ConnectionEntry(name: name, kind: manifests[manifest].kind, settings: settings)
         }
     }
@@ -196,8 +200,9 @@ struct ConfigurationReading {
                 )
             else { return nil }
             let manifest = manifests[index]
-            let settings = reader.settings(
+            var settings = reader.settings(
                 node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
+            settings.secrets = secrets
             for complaint in Catalogue.complaints(about: settings, ofSource: manifest.kind) {
                 reader.report(complaint, in: node, settings)
             }

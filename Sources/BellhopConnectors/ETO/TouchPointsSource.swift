@@ -21,7 +21,8 @@ public struct TouchPointsSource: Source {
     private let elements: [Element]
     private let page: ItemPage?
     private let timeout: Duration?
-    private static let shape = ListingShape(items: JSON.Path(), key: ["TouchPointResponseID"])
+    private static let shape = ListingShape(
+        items: JSON.Path(), key: ["TouchPointResponseID"], mayHaveGroups: false)
     /// What every response has, with where its record has it.
     private static let standard: [TaskSchema.Field] = [
         .init("subject", .int, path: "SubjectID"), .init("program", .int, path: "ProgramID"),

@@ -14,6 +14,8 @@ public struct CookieJar: Sendable, Hashable {
         var path: String
         var secure: Bool
         var expires: Timestamp?
+
+        var size: Int { name.utf8.count + value.utf8.count + 3 }
     }
 
     private(set) var cookies: [Cookie] = []
@@ -25,7 +27,7 @@ public struct CookieJar: Sendable, Hashable {
 
     /// Takes in what an answer sets and deletes.
     public mutating func store(_ headers: HeaderFields, from address: HTTPAddress, at now: Timestamp) {
-        for line in headers.all("Set-Cookie") {
+        for line in headers.all("Set-Cookie") where line.utf8.count <= Self.largestCookie {
             guard let cookie = Self.parse(line, from: address, at: now) else { continue }
             let place = cookies.firstIndex { $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path }
             if let expires = cookie.expires, expires <= now {
@@ -36,7 +38,16 @@ public struct CookieJar: Sendable, Hashable {
                 cookies.append(cookie)
             }
         }
+        // A jar is of one host. The oldest go.
+        while cookies.count > Self.mostCookies || cookies.reduce(0, { $0 + $1.size }) > Self.largestJar { cookies.removeFirst() }
     }
+
+    // What a client must be able to hold (RFC 6265, section 6.1), and no more: all of them may go with one request.
+    /// In bytes, with its attributes.
+    private static let largestCookie = 4096
+    private static let mostCookies = 50
+    /// Names and values together, in bytes.
+    private static let largestJar = 16 << 10
 
     /// The value of the `Cookie` field for a request; nil when there is nothing to send. Longer paths come first.
     public mutating func header(for address: HTTPAddress, at now: Timestamp) -> String? {

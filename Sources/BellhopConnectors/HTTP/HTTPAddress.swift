@@ -55,7 +55,7 @@ public struct HTTPAddress: Sendable, Hashable {
         } else {
             port = isSecure ? 443 : 80
         }
-        target = PercentEncoding.encode(tail.first == "/" ? String(tail) : "/" + tail, keeping: "-._~:/?[]@!$&'()*+,;=%")
+        target = PercentEncoding.encodeAddress(tail.first == "/" ? String(tail) : "/" + tail)
     }
 
     /// True for `localhost` and addresses of this machine, to which plain http may go.
@@ -86,14 +86,6 @@ public struct HTTPAddress: Sendable, Hashable {
         var copy = self
         copy.target = target
         return copy
-    }
-
-    /// What a `Location` leads to from here; nil when it cannot be read.
-    public func resolving(_ location: some StringProtocol) -> HTTPAddress? {
-        if location.contains("://") { return try? HTTPAddress(location) }
-        if location.hasPrefix("//") { return try? HTTPAddress((isSecure ? "https:" : "http:") + location) }
-        let directory = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
-        return try? HTTPAddress(origin + (location.hasPrefix("/") ? "" : directory) + location)
     }
 }
 

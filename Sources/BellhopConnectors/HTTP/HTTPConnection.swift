@@ -54,6 +54,13 @@ public final class HTTPConnection: HTTPExchange {
 
     public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         if let refusal = refusal(of: request.address) { throw TransportError(.badRequest, mayHaveArrived: false, refusal) }
+        let head = headSize(of: request)
+        guard head <= Self.largestHead else {
+            throw TransportError(
+                .badRequest, mayHaveArrived: false,
+                "The request to \(request.address.place) would have an address and header fields of \(head) bytes, more than \(Self.largestHead): no server takes that, so it was not sent."
+            )
+        }
         do {
             try await limiter?.wait()
         } catch {
@@ -79,6 +86,15 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
+    /// No request has a larger head, in bytes: servers refuse it, and the library below ends the process over one that its buffer cannot hold.
+    static let largestHead = 32 << 10
+
+    private func headSize(of request: HTTPRequest) -> Int {
+        let fields = request.headers.fields + configuration.headers.fields
+        return request.method.utf8.count + request.address.text.utf8.count
+            + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } + (request.address.userInfo?.utf8.count ?? 0)
+    }
+
     private func prepared(_ request: HTTPRequest, _ progress: Progress) -> HTTPClientRequest {
         var prepared = HTTPClientRequest(url: request.address.text)
         prepared.method = HTTPMethod(rawValue: request.method)
@@ -101,7 +117,7 @@ public final class HTTPConnection: HTTPExchange {
         var body: [UInt8] = []
         if let announced = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) {
             guard announced <= limit else { throw BodyTooLarge() }
-            body.reserveCapacity(announced)
+            body.reserveCapacity(max(announced, 0))
         }
         for try await chunk in head.body {
             guard body.count + chunk.readableBytes <= limit else { throw BodyTooLarge() }

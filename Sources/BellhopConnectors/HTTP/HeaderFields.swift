@@ -35,6 +35,13 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// Adds a field behind the others, even when one of that name is there.
     public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
+    /// These fields, with those of another in their place where both have them.
+    func with(_ other: HeaderFields) -> HeaderFields {
+        var all = self
+        for field in other.fields { all[field.name] = field.value }
+        return all
+    }
+
     /// Whether a name can stand in a request: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }

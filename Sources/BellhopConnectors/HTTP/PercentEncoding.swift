@@ -19,6 +19,23 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// A path with its query, with encoded what RFC 3986 has no place for there: `[` and `]` too, and a `%` that encodes nothing. What is
+    /// encoded stays as it is. Nothing is left that anybody on the way would encode once more.
+    static func encodeAddress(_ text: some StringProtocol) -> String {
+        var rest = Substring(text).utf8
+        var encoded = ""
+        while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
+            encoded += encode(Substring(rest[..<percent]), keeping: inAddress)
+            let digits = rest[rest.index(after: percent)...].prefix(2)
+            let isEncoded = digits.count == 2 && digits.allSatisfy { ASCII.isDigit($0) || ASCII.lower($0) &- 0x61 < 6 }
+            encoded += isEncoded ? "%" : "%25"
+            rest = rest[rest.index(after: percent)...]
+        }
+        return encoded + encode(Substring(rest), keeping: inAddress)
+    }
+
+    private static let inAddress = "-._~:/?@!$&'()*+,;="
+
     /// `name=value` pairs joined by `&`, for a query or a form.
     public static func query(_ pairs: [(String, String)]) -> String {
         pairs.map { encode($0) + "=" + encode($1) }.joined(separator: "&")

@@ -3,15 +3,25 @@ public enum Redaction {
     /// What stands in a secret's place.
     public static let mark = "•••"
 
-    /// The text with each of these secrets replaced, and each in the form it has in an address. Secrets of fewer than four
-    /// characters are left: replacing them would tell more than it hides.
+    /// The text with each of these secrets replaced, and each in the forms it has in an address, a form and JSON. Secrets of fewer than
+    /// four characters are left: replacing them would tell more than it hides.
     public static func scrub(_ text: String, of secrets: [String]) -> String {
         var text = text
         // Longer ones first, or a part of one would leave the rest of it standing.
-        for secret in secrets.sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.count >= 4 {
-            for form in Set([secret, PercentEncoding.encode(secret)]) { text = text.replacing(form, with: mark) }
+        for secret in Set(secrets).sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.count >= 4 {
+            for form in forms(of: secret) { text = text.replacing(form, with: mark) }
         }
         return text
+    }
+
+    /// How a secret may be written, the longest first.
+    private static func forms(of secret: String) -> [String] {
+        let escaped = secret.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        let encoded = PercentEncoding.encode(secret)
+        let forms: Set<String> = [
+            secret, encoded, encoded.replacing("%20", with: "+"), escaped, escaped.replacing("/", with: "\\/"),
+        ]
+        return forms.sorted { $0.utf8.count > $1.utf8.count }
     }
 
     /// The beginning of a foreign text for a message: one line, at most so many characters, no control characters.

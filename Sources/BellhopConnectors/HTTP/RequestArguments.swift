@@ -1,7 +1,6 @@
 import BellhopCore
 
-/// What settings say of a request: method, header fields, query and body. The steps `webhook` and `rest` and sources of kind `rest` say it
-/// in the same words.
+/// What settings say of a request: method, header fields, query and body. All steps and sources that describe one say it in the same words.
 struct RequestArguments: Sendable, Hashable {
     /// Why there is no request of such settings.
     struct Problem: Error, Sendable, Hashable {
@@ -29,26 +28,49 @@ struct RequestArguments: Sendable, Hashable {
     /// Fields that the exchange itself decides.
     private static let reserved = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"]
 
-    /// - Parameter method: what the method is where the settings do not say.
-    init(_ arguments: JSON.Object, method fallback: String) throws(Problem) {
+    /// - Parameters:
+    ///   - method: what the method is where the settings do not say.
+    ///   - methods: those there are.
+    ///   - taken: further header fields that the settings may not have, in lower case.
+    init(
+        _ arguments: JSON.Object, method fallback: String, of methods: [String] = Self.methods, taken: [String] = []
+    ) throws(Problem) {
         let settings = Settings(arguments)
         method = settings.text("method") ?? fallback
-        guard Self.methods.contains(method) else {
-            throw Problem("method", "`\(method)` is no method; there is \(Self.methods.joined(separator: ", ")).")
+        guard methods.contains(method) else {
+            throw Problem("method", "`\(DisplayText.line(method))` is no method; there is \(methods.joined(separator: ", ")).")
         }
-        headers = try Self.headers(arguments["headers"])
-        queryPairs = Self.pairs(arguments["query"] ?? .null).map { HeaderFields.Field($0.0, $0.1) }
+        headers = try Self.headers(arguments["headers"], taken)
+        queryPairs = Self.pairs(arguments["query"]).map { HeaderFields.Field($0.0, $0.1) }
         timeout = settings.duration("timeout")
         let mayHaveBody = method != "GET" && method != "HEAD"
         if let content = try Self.content(arguments) {
             guard mayHaveBody else {
-                throw Problem("method", "A \(method) request has no body: use `query`, or another method.")
+                throw Problem(content.name, "A \(method) request has no body: use `query`, or another method.")
             }
             if headers["Content-Type"] == nil { headers["Content-Type"] = content.type }
             body = content.bytes
         } else {
             body = mayHaveBody ? [] : nil
         }
+    }
+
+    /// The names of the bodies, of which a request has one.
+    static let bodies = ["json", "form", "text", "data"]
+
+    /// What may be said besides the method and where it goes.
+    /// - Parameter headers: of which type the values of header fields are.
+    static func settings(headers: SettingType) -> [Setting] {
+        [
+            Setting("headers", .map(headers), "Header fields, besides those of the connection."),
+            Setting("query", .map(.json), "Parameters of the address; a list gives one each."),
+            Setting("form", .map(.json), "A body as HTML forms send it."),
+            Setting("json", .json, "A body in JSON; templates in it keep their types."),
+            Setting("text", .text, "A body of plain text."),
+            Setting("data", .text, "A body of any bytes, in Base64."),
+            Setting(
+                "timeout", .duration, "How long it may take, its answer included; by default as long as the connection says."),
+        ]
     }
 
     /// The request to an address, with further parameters behind its own.
@@ -58,7 +80,7 @@ struct RequestArguments: Sendable, Hashable {
     }
 
     /// A value's control characters become blanks, so that no inserted text can add a field of its own.
-    private static func headers(_ value: JSON?) throws(Problem) -> HeaderFields {
+    private static func headers(_ value: JSON?, _ taken: [String]) throws(Problem) -> HeaderFields {
         var headers: HeaderFields = [:]
         for (name, value) in value?.asObject ?? [:] {
             guard HeaderFields.isName(name) else {
@@ -67,33 +89,37 @@ struct RequestArguments: Sendable, Hashable {
             guard !reserved.contains(ASCII.lowercased(name)) else {
                 throw Problem("headers", "The header field `\(name)` belongs to HTTP itself and cannot be set.")
             }
+            guard !taken.contains(ASCII.lowercased(name)) else {
+                throw Problem("headers", "The header field `\(name)` belongs to the connection and cannot be set.")
+            }
             let bytes = words(value).utf8.map { $0 < 0x20 || $0 == 0x7f ? 0x20 : $0 }
             headers.add(name, String(ASCII.trimmed(String(decoding: bytes, as: UTF8.self))))
         }
         return headers
     }
 
-    private static func content(_ arguments: JSON.Object) throws(Problem) -> (bytes: [UInt8], type: String)? {
-        let given = ["json", "form", "text", "data"].filter { arguments[$0] != nil }
+    /// What is null is not said.
+    private static func content(_ arguments: JSON.Object) throws(Problem) -> (name: String, bytes: [UInt8], type: String)? {
+        let given = bodies.filter { arguments[$0]?.isNull == false }
         guard given.count <= 1 else {
             throw Problem(given[1], "A request has one body: give one of `json`, `form`, `text` and `data`.")
         }
         guard let name = given.first, let value = arguments[name] else { return nil }
         switch name {
-        case "json": return (value.encoded(), "application/json")
-        case "form": return (Array(PercentEncoding.query(pairs(value)).utf8), "application/x-www-form-urlencoded")
+        case "json": return (name, value.encoded(), "application/json")
+        case "form": return (name, Array(PercentEncoding.query(pairs(value)).utf8), "application/x-www-form-urlencoded")
         case "data":
             guard let bytes = Base64.decode(words(value).filter { !$0.isWhitespace }) else {
                 throw Problem("data", "`data` is the Base64 of the body's bytes; this is none.")
             }
-            return (bytes, "application/octet-stream")
-        default: return (Array(words(value).utf8), "text/plain; charset=utf-8")
+            return (name, bytes, "application/octet-stream")
+        default: return (name, Array(words(value).utf8), "text/plain; charset=utf-8")
         }
     }
 
     /// A name with a list has one pair for each of its elements; one with null has none.
-    static func pairs(_ value: JSON) -> [(String, String)] {
-        (value.asObject ?? [:]).flatMap { name, value -> [(String, String)] in
+    static func pairs(_ value: JSON?) -> [(String, String)] {
+        (value?.asObject ?? [:]).flatMap { name, value -> [(String, String)] in
             switch value {
             case .null: []
             case .array(let items): items.map { (name, words($0)) }

@@ -8,10 +8,17 @@ struct Validators: Sendable, Hashable {
     init() {}
 
     /// Those of an answer.
+    ///
+    /// A date alone counts only where the answer is some seconds younger: what changes again within the same second keeps its date
+    /// (RFC 9110, section 8.8.2.2).
     init(_ headers: HeaderFields) {
         tag = headers["ETag"]
-        modified = headers["Last-Modified"]
+        guard let date = headers["Last-Modified"], let changed = Timestamp(httpDate: date) else { return }
+        let isOld = headers["Date"].flatMap { Timestamp(httpDate: $0) }.map { $0 - changed >= Self.certain } ?? false
+        if tag != nil || isOld { modified = date }
     }
+
+    private static let certain = Duration.seconds(5)
 
     /// Those that a poll kept.
     init(_ cursor: Cursor?) {

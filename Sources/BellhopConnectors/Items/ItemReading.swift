@@ -44,22 +44,27 @@ public struct ItemReading: Sendable, Hashable {
     }
 
     /// The items of an answer; a whole list or an error.
-    /// - Parameter place: whom to name in messages; no secret.
-    public func listing(_ body: [UInt8], from place: String) throws(Failure) -> Listing {
+    /// - Parameters:
+    ///   - place: whom to name in messages; no secret.
+    ///   - secrets: what must not be read in messages.
+    public func listing(_ body: [UInt8], from place: String, hiding secrets: [String] = []) throws(Failure) -> Listing {
         do throws(ListingError) {
             return try Listing(body, shape: shape)
         } catch {
-            throw Self.failure(error, place)
+            throw Self.failure(error, place, secrets)
         }
     }
 
     /// One listing of the pages of one answer; an item that is on two of them is an error.
-    public func listing(pages: [Listing], from place: String) throws(Failure) -> Listing {
+    /// - Parameter latestCounts: where an item is there again it has changed meanwhile, and its last state counts.
+    public func listing(
+        pages: [Listing], latestCounts: Bool = false, from place: String, hiding secrets: [String] = []
+    ) throws(Failure) -> Listing {
         if pages.count == 1, let page = pages.first { return page }
         do throws(ListingError) {
-            return try Listing(pages: pages)
+            return try Listing(pages: pages, latestCounts: latestCounts)
         } catch {
-            throw Self.failure(error, place)
+            throw Self.failure(error, place, secrets)
         }
     }
 
@@ -96,9 +101,11 @@ public struct ItemReading: Sendable, Hashable {
         return snapshot
     }
 
-    private static func failure(_ error: ListingError, _ place: String) -> Failure {
-        Failure(
+    /// Keys are the server's words, which may repeat what it was sent.
+    private static func failure(_ error: ListingError, _ place: String, _ secrets: [String]) -> Failure {
+        let words = Redaction.excerpt(DisplayText.line(Redaction.scrub(error.description, of: secrets)), length: 200)
+        return Failure(
             error.reason == .tooLarge ? .tooLarge : .badAnswer, .retry(after: nil),
-            "The items that \(place) answered cannot be read: \(Redaction.excerpt(error.description, length: 200)).")
+            "The items that \(place) answered cannot be read: \(words).")
     }
 }

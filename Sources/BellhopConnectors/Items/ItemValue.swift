@@ -78,7 +78,7 @@ extension Timestamp {
     }
 
     /// `/Date(1475798400000)/`; what is below a millisecond is dropped.
-    var wcf: String { "/Date(\(microseconds >= 0 ? microseconds / 1000 : -((999 - microseconds) / 1000)))/" }
+    var wcf: String { "/Date(\(microseconds / 1000 - (microseconds % 1000 < 0 ? 1 : 0)))/" }
 }
 
 extension Character {

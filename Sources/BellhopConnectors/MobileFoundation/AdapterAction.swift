@@ -10,12 +10,8 @@ public struct AdapterAction: Action {
         kind: "adapter", summary: "Calls an adapter of Mobile Foundation.", receiver: .named,
         arguments: [Setting("to", .list(.name), required: true, "The connections of kind mobilefirst that get it.")]
             + AdapterRequest.settings + [
-                Setting("method", .oneOf(AdapterRequest.methods), default: "POST", "The request's method."),
-                Setting("timeout", .duration, "How long it may take, its answer included; by default the connection's."),
-                Setting(
-                    "repeatable", .boolean,
-                    "Whether calling it twice is the same as calling it once; by default so for GET, PUT and DELETE."),
-            ])
+                Setting("method", .oneOf(AdapterRequest.methods), default: "POST", "The request's method.")
+            ] + ExpectedAnswer.settings + [Repetition.setting], exclusive: [RequestArguments.bodies])
 
     private let connection: MobileFoundationConnection
 
@@ -26,20 +22,18 @@ public struct AdapterAction: Action {
             throw Failure(.badArguments, .giveUp, "This delivery holds no call; it was made by another version of Bellhop.")
         }
         let request: AdapterRequest
+        let expected: ExpectedAnswer
         do throws(AdapterRequest.Problem) {
             request = try AdapterRequest(arguments, method: "POST")
+            expected = try ExpectedAnswer(arguments)
         } catch {
-            throw Failure(.badArguments, .giveUp, error.message)
+            throw error.failure
         }
-        let mayRepeat = Settings(arguments).boolean("repeatable") ?? ["GET", "PUT", "DELETE"].contains(request.method)
-        // A person's retry counts from 1 again.
-        guard mayRepeat || attempt.lastUncertain == nil || attempt.number == 1 else {
-            throw Failure(
-                .notWritten, .hold,
-                "An earlier attempt may have called the adapter, and nothing can prove it: look there, then retry or drop the delivery. "
-                    + "Write `repeatable: true` for a call that bears repetition.")
-        }
-        let reply = try await connection.send(request, mayRepeat: mayRepeat, notAfter: delivery.expires)
-        return Receipt("\(reply.response.status) from \(reply.place)")
+        let repetition = Repetition(arguments, method: request.method)
+        try repetition.check(attempt)
+        let reply = try await connection.send(
+            request, expecting: expected.statuses, repetition, notAfter: delivery.expires)
+        let found = try expected.check(reply.response, from: reply.place, hiding: reply.secrets, repetition)
+        return Receipt("\(reply.response.status) from \(reply.place)" + (found.map { ": \($0)" } ?? ""))
     }
 }

@@ -5,28 +5,24 @@ struct AdapterReply: Sendable {
     var response: HTTPResponse
     /// Whom it came from, for messages: no secret.
     var place: String
+    /// What must not be read in messages and receipts.
+    var secrets: [String] = []
 
     /// What went wrong; nil for a success.
-    /// - Parameters:
-    ///   - mayRepeat: whether asking twice is the same as asking once.
-    ///   - secrets: what must not be read in messages.
-    func failure(mayRepeat: Bool, secrets: [String], at now: Timestamp) -> Failure? {
+    func failure(expecting expected: StatusSet, _ repetition: Repetition, at now: Timestamp) -> Failure? {
         let answer = ReceiverAnswer(receiver: place, secrets: secrets)
-        if var failure = answer.failure(of: response, expecting: .success, at: now) {
-            let isDone = [500, 502, 504].contains(response.status) || response.status > 504
-            if isDone, !mayRepeat { failure.remedy = .unknownOutcome }
-            return failure
+        if let failure = answer.failure(of: response, expecting: expected, at: now) {
+            return repetition.weighed(failure, status: response.status)
         }
         if ReceiverAnswer.isPage(response) {
-            return Failure(
-                .unexpectedPage, mayRepeat ? .retry(after: nil) : .unknownOutcome,
-                "\(place) answered with a page (\(response.status)) instead of data.")
+            return repetition.unclear(
+                .unexpectedPage, "\(place) answered with a page (\(response.status)) instead of data.")
         }
-        return backEndFailure(mayRepeat: mayRepeat, answer)
+        return backEndFailure(repetition, answer)
     }
 
     /// The failure that a body with `isSuccessful: false` tells of.
-    private func backEndFailure(mayRepeat: Bool, _ answer: ReceiverAnswer) -> Failure? {
+    private func backEndFailure(_ repetition: Repetition, _ answer: ReceiverAnswer) -> Failure? {
         guard response.body.containsText("\"isSuccessful\""), let json = try? JSON.parse(response.body),
             json["isSuccessful"] == .bool(false)
         else { return nil }
@@ -37,7 +33,7 @@ struct AdapterReply: Sendable {
         let code = status.map { " (status \($0))" } ?? ""
         let message = "The back end behind \(place) failed\(code)\(words.isEmpty ? "." : answer.words(of: told))"
         if let status, 400..<500 ~= status { return Failure(.refused, .giveUp, message) }
-        return Failure(.serverError, mayRepeat ? .retry(after: nil) : .unknownOutcome, message)
+        return repetition.unclear(.serverError, message)
     }
 }
 

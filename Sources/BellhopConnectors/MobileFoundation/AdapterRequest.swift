@@ -12,83 +12,41 @@ struct AdapterRequest: Sendable, Hashable {
         case outside(HTTPAddress)
     }
 
-    var method: String
     var target: Target
-    var query: [(String, String)]
-    var headers: HeaderFields
-    var body: [UInt8]?
-    var timeout: Duration?
+    /// The request itself.
+    var arguments: RequestArguments
     /// The scopes that the settings name; nil where the server is to say.
     var scopes: Set<String>?
 
+    var method: String { arguments.method }
+
     static let methods = ["GET", "POST", "PUT", "DELETE", "PATCH"]
-    private static let reserved = [
-        "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "authorization", "cookie",
-    ]
+    /// Fields by which the connection is known.
+    private static let taken = ["authorization", "cookie"]
 
-    /// Why there is no such request; one sentence.
-    struct Problem: Error {
-        var setting: String
-        var message: String
-
-        init(_ setting: String, _ message: String) {
-            self.setting = setting
-            self.message = message
-        }
-    }
+    typealias Problem = RequestArguments.Problem
 
     /// - Parameter fallback: the method where none is named.
     init(_ arguments: JSON.Object, method fallback: String) throws(Problem) {
         let settings = Settings(arguments)
-        method = settings.text("method") ?? fallback
-        guard Self.methods.contains(method) else { throw Problem("method", "`\(DisplayText.line(method))` is no method.") }
         target = try Self.target(settings)
-        query = Self.pairs(arguments["query"])
-        headers = try Self.headers(arguments["headers"])
-        timeout = settings.duration("timeout")
         let scopes = settings.texts("scope").flatMap { $0.split(separator: " ").map(String.init) }
         self.scopes = scopes.isEmpty ? nil : Set(scopes)
-        var form = arguments["form"].map(Self.pairs)
+        var arguments = arguments
         if settings.text("procedure") != nil {
-            let params = try Self.params(arguments["params"])
-            switch method {
-            case "GET": query.append(("params", params))
-            case "POST": form = (form ?? []) + [("params", params)]
+            let place: String
+            switch settings.text("method") ?? fallback {
+            case "GET": place = "query"
+            case "POST": place = "form"
             default: throw Problem("method", "A procedure is called by GET or POST.")
             }
+            var pairs = arguments[place]?.asObject ?? [:]
+            pairs["params"] = .string(try Self.params(arguments["params"]))
+            arguments[place] = .object(pairs)
         } else if let params = arguments["params"], !params.isNull {
             throw Problem("params", "`params` are for a `procedure`; a path has `query`, `form` or a body.")
         }
-        try addBody(arguments, form)
-    }
-
-    private mutating func addBody(_ arguments: JSON.Object, _ form: [(String, String)]?) throws(Problem) {
-        let given = ["text", "json", "data"].filter { arguments[$0].map { !$0.isNull } ?? false }
-        guard given.count + (form == nil ? 0 : 1) <= 1 else {
-            throw Problem(given.first ?? "form", "A request has one body: give one of `form`, `text`, `json` and `data`.")
-        }
-        guard form != nil || !given.isEmpty else { return }
-        guard method != "GET" else {
-            throw Problem(given.first ?? "form", "A GET request has no body: use `query`, or another method.")
-        }
-        let type: String
-        if let form {
-            body = Array(PercentEncoding.query(form).utf8)
-            type = "application/x-www-form-urlencoded"
-        } else if let json = arguments["json"] {
-            body = json.encoded()
-            type = "application/json"
-        } else if let text = arguments["text"] {
-            body = Array(ItemValue.text(text).utf8)
-            type = "text/plain; charset=utf-8"
-        } else {
-            guard let bytes = Base64.decode(ItemValue.text(arguments["data"])) else {
-                throw Problem("data", "`data` is bytes in Base64.")
-            }
-            body = bytes
-            type = "application/octet-stream"
-        }
-        if headers["Content-Type"] == nil { headers["Content-Type"] = type }
+        self.arguments = try RequestArguments(arguments, method: fallback, of: Self.methods, taken: Self.taken)
     }
 
     private static func target(_ settings: Settings) throws(Problem) -> Target {
@@ -117,18 +75,16 @@ struct AdapterRequest: Sendable, Hashable {
         }
     }
 
-    /// A path as it is written, or made of parts: each part of a list is one step, whatever characters it has.
     private static func path(_ settings: Settings) throws(Problem) -> String {
-        let path: String
-        if let parts = settings.values["path"]?.asArray {
-            path = parts.map { PercentEncoding.encode(ItemValue.text($0)) }.joined(separator: "/")
-        } else {
-            path = String(ItemValue.text(settings.values["path"]).drop { $0 == "/" })
+        do throws(HTTPAddress.Problem) {
+            let path = try InnerPath.text(settings.values["path"])
+            guard !path.contains("?"), !path.contains("#") else {
+                throw HTTPAddress.Problem(message: "A path has no `?` or `#`: use `query`.")
+            }
+            return String(path.drop { $0 == "/" })
+        } catch {
+            throw Problem("path", error.message)
         }
-        guard !path.contains("?"), !path.contains("#") else { throw Problem("path", "A path has no `?` or `#`: use `query`.") }
-        let steps = PercentEncoding.decode(path).split(separator: "/", omittingEmptySubsequences: false)
-        guard !steps.contains(".."), !steps.contains(".") else { throw Problem("path", "A path has no steps `.` and `..`.") }
-        return path
     }
 
     /// The arguments of a procedure, in order, as strict JSON.
@@ -140,37 +96,10 @@ struct AdapterRequest: Sendable, Hashable {
         }
     }
 
-    private static func headers(_ value: JSON?) throws(Problem) -> HeaderFields {
-        var headers: HeaderFields = [:]
-        for (name, value) in value?.asObject ?? [:] {
-            guard HeaderFields.isName(name), !reserved.contains(ASCII.lowercased(name)) else {
-                throw Problem("headers", "The header field `\(DisplayText.line(name))` cannot be set.")
-            }
-            // Control characters become blanks, so that no inserted text can add a field of its own.
-            let bytes = ItemValue.text(value).utf8.map { $0 < 0x20 || $0 == 0x7f ? 0x20 : $0 }
-            headers.add(name, String(ASCII.trimmed(String(decoding: bytes, as: UTF8.self))))
-        }
-        return headers
-    }
-
-    /// A name with a list has one pair for each of its elements; one with null has none.
-    private static func pairs(_ value: JSON?) -> [(String, String)] {
-        (value?.asObject ?? [:]).flatMap { name, value -> [(String, String)] in
-            switch value {
-            case .null: []
-            case .array(let items): items.map { (name, ItemValue.text($0)) }
-            default: [(name, ItemValue.text(value))]
-            }
-        }
-    }
-
     private static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "-_.".utf8.contains($0) } && text != "."
             && text != ".."
     }
-
-    static func == (left: Self, right: Self) -> Bool { left.facts == right.facts }
-    func hash(into hasher: inout Hasher) { hasher.combine(facts) }
 
     /// The request in texts that are the same for the same request.
     var facts: [String] {
@@ -180,27 +109,26 @@ struct AdapterRequest: Sendable, Hashable {
             case .service(let name, let path): "service \(name) \(path)"
             case .outside(let address): "outside \(address.text)"
             }
-        let pairs = query.map { "\($0.0)=\($0.1)" } + headers.fields.map { "\($0.name): \($0.value)" }
-        return [method, name] + pairs + [String(decoding: body ?? [], as: UTF8.self)]
+        let pairs =
+            arguments.query.map { "\($0.0)=\($0.1)" } + arguments.headers.fields.map { "\($0.name): \($0.value)" }
+        return [method, name] + pairs + [String(decoding: arguments.body ?? [], as: UTF8.self)]
     }
 
     /// What can be read from settings and arguments alike.
-    static let settings: [Setting] = [
-        Setting("adapter", .name, "The adapter's name."),
-        Setting(
-            "path", .either([.text, .list(.text)]), "The path below a Java adapter or a service; each part of a list is one step."
-        ),
-        Setting("procedure", .name, "The procedure of a JavaScript adapter."),
-        Setting("params", .json, "The procedure's arguments, a list in their order."),
-        Setting("service", .name, "A back-end service of the API connector, instead of an adapter."),
-        Setting(
-            "address", .text, "The whole address of a resource outside, of a server that the connection lists under `external`."),
-        Setting("query", .map(.json), "Query parameters; a list gives one each."),
-        Setting("form", .map(.json), "A body as HTML forms send it."),
-        Setting("headers", .map(.text), "Header fields, besides those of the connection."),
-        Setting("json", .json, "A body in JSON."),
-        Setting("text", .text, "A body of plain text."),
-        Setting("data", .text, "A body of bytes, in Base64."),
-        Setting("scope", .list(.text), "The scopes that its token needs; by default those that the server asks for."),
-    ]
+    static let settings: [Setting] =
+        [
+            Setting("adapter", .name, "The adapter's name."),
+            Setting(
+                "path", .either([.text, .list(.text)]),
+                "The path below a Java adapter or a service; each part of a list is one step."
+            ),
+            Setting("procedure", .name, "The procedure of a JavaScript adapter."),
+            Setting("params", .json, "The procedure's arguments, a list in their order."),
+            Setting("service", .name, "A back-end service of the API connector, instead of an adapter."),
+            Setting(
+                "address", .text,
+                "The whole address of a resource outside, of a server that the connection lists under `external`."),
+        ] + RequestArguments.settings(headers: .text) + [
+            Setting("scope", .list(.text), "The scopes that its token needs; by default those that the server asks for.")
+        ]
 }

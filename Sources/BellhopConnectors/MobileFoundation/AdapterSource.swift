@@ -8,6 +8,7 @@ public struct AdapterSource: Source {
     private let connection: MobileFoundationConnection
     private let request: AdapterRequest
     private let reading: ItemReading
+    private let secrets: [String]
 
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, connection: MobileFoundationConnection) throws(ConnectorError) {
@@ -29,6 +30,7 @@ public struct AdapterSource: Source {
         reading = try ItemReading(settings, source: name, className: className)
         self.name = name
         self.connection = connection
+        secrets = settings.secrets
         // A fingerprint, for what is asked may hold what nobody should read.
         let asked = request.facts.reduce("") { Fingerprint.of("adapter", $0, $1).hex }
         scope = Scope(
@@ -39,16 +41,27 @@ public struct AdapterSource: Source {
     public var hidesChanges: Bool { false }
 
     public func list(from standing: Standing) async throws(Failure) -> Answer {
-        let reply = try await connection.send(request, mayRepeat: true)
-        let listing = try reading.listing(reply.response.body, from: reply.place)
-        return Answer(listing: listing, fingerprint: Fingerprint(content: reply.response.body))
+        let listing = try await ask()
+        return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body))
+    }
+
+    private func ask() async throws(Failure) -> Listing {
+        let reply: AdapterReply
+        do throws(Failure) {
+            reply = try await connection.send(request, expecting: .whole, Repetition(isAllowed: true))
+        } catch {
+            var failure = error
+            // There will be a whole answer another time.
+            if failure.reason == .badAnswer { failure.remedy = .retry(after: nil) }
+            throw failure
+        }
+        return try reading.listing(reply.response.body, from: reply.place, hiding: reply.secrets + secrets)
     }
 
     /// What the answer holds, in words; nil where asking may change something.
     func look() async throws(Failure) -> String? {
         guard request.method == "GET" else { return nil }
-        let reply = try await connection.send(request, mayRepeat: true)
-        let count = try reading.listing(reply.response.body, from: reply.place).entries.count
+        let count = try await ask().entries.count
         let scopes = connection.learntScopes(of: request).map { ", with the scope \($0.joined(separator: ", "))" } ?? ""
         return "\(count) item\(count == 1 ? "" : "s")\(scopes)"
     }
@@ -65,7 +78,6 @@ extension AdapterSource {
         settings: AdapterRequest.settings + [
             Setting(
                 "method", .oneOf(AdapterRequest.methods), default: "GET",
-                "The request's method. A source only reads: name another for adapters that read by it."),
-            Setting("timeout", .duration, "How long a request may take; by default the connection's."),
+                "The request's method. A source only reads: name another for adapters that read by it.")
         ] + ItemReading.settings)
 }

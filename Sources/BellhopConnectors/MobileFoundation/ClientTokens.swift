@@ -51,8 +51,8 @@ actor ClientTokens {
         return try await get(key, force: false)
     }
 
-    /// The texts of all tokens that are known: what nobody should read in a message.
-    var texts: [String] { tokens.values.map(\.text) }
+    /// The texts of the tokens that were got last, whether they still work or not: what nobody should read in a message.
+    private(set) var texts: [String] = []
 
     /// Gets a new token, also with a secret that was refused before: somebody asked for it.
     func verify(_ scopes: Set<String>) async throws(Failure) { _ = try await get(Self.key(scopes), force: true) }
@@ -75,6 +75,7 @@ actor ClientTokens {
         do throws(Failure) {
             let token = try await ask(for: key)
             tokens[key] = token
+            texts = texts.filter { $0 != token.text }.suffix(15) + [token.text]
             if isNews {
                 isNews = false
                 await events.loginEnded("tokens", number, ok: true, reason: "", at: clock.now)

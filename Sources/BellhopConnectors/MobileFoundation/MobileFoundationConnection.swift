@@ -63,9 +63,7 @@ public struct MobileFoundationConnection: Connection {
             events: LoginEvents(
                 connection: name, instance: instance, user: client, usesKeychain: false, sink: environment.events),
             clock: environment.clock)
-        secrets =
-            credentials.secrets
-            + configuration.headers.fields.map(\.value)
+        secrets = credentials.secrets + configuration.headers.fields.map(\.value) + settings.secrets
         self.name = name
         self.base = base
         self.runtime = runtime
@@ -142,23 +140,24 @@ public struct MobileFoundationConnection: Connection {
         guard let encoded = try? HTTPAddress(address.text) else {
             throw Failure(.badArguments, .giveUp, "The request to \(address.place) has an address that cannot be sent.")
         }
-        if request.query.isEmpty { return encoded }
-        return encoded.with(
-            target: encoded.target + (encoded.target.contains("?") ? "&" : "?") + PercentEncoding.query(request.query))
+        return encoded.adding(request.arguments.query)
     }
 
     /// Sends, and answers challenges: with a token where one is wanted, a new one where the old one is not valid, one for other scopes where
     /// they are named; each once.
-    /// - Parameter mayRepeat: whether asking twice is the same as asking once.
-    func send(_ request: AdapterRequest, mayRepeat: Bool, notAfter: Timestamp? = nil) async throws(Failure) -> AdapterReply {
+    func send(
+        _ request: AdapterRequest, expecting expected: StatusSet, _ repetition: Repetition, notAfter: Timestamp? = nil
+    ) async throws(Failure) -> AdapterReply {
         let address = try address(of: request)
         let resource = Self.resource(request, address)
         var scopes = learnt[resource] ?? request.scopes
         var tried: Set<String> = []
+        var shown: [String] = []
         while true {
             let token: ClientTokens.Token?
             if let scopes { token = try await tokens.token(for: scopes) } else { token = nil }
-            let response = try await transmit(request, address, token, mayRepeat, notAfter)
+            if let token { shown.append(token.text) }
+            let response = try await transmit(request, address, token, repetition, notAfter)
             let challenge = BearerChallenge(response)
             switch (challenge, scopes, token) {
             case (.token?, nil, _) where tried.insert("token").inserted:
@@ -170,27 +169,28 @@ public struct MobileFoundationConnection: Connection {
                 scopes = wanted
             default:
                 if response.isSuccess { learnt[resource] = scopes }
-                let reply = AdapterReply(response: response, place: "\(name) (\(address.place))")
-                let hidden = secrets + (token.map { [$0.text] } ?? []) + (await tokens.texts)
-                if let failure = reply.failure(mayRepeat: mayRepeat, secrets: hidden, at: clock.now) { throw failure }
-                return reply
+                let hidden = secrets + shown + (await tokens.texts)
+                let reply = AdapterReply(response: response, place: "\(name) (\(address.place))", secrets: hidden)
+                guard var failure = reply.failure(expecting: expected, repetition, at: clock.now) else { return reply }
+                // A runtime that does not know us does not know us for anything; a server outside may be alone with it.
+                if failure.reason == .unauthenticated, address.hasOrigin(of: base) { failure.remedy = .pauseConnection }
+                throw failure
             }
         }
     }
 
     private func transmit(
-        _ request: AdapterRequest, _ address: HTTPAddress, _ token: ClientTokens.Token?, _ mayRepeat: Bool, _ notAfter: Timestamp?
+        _ request: AdapterRequest, _ address: HTTPAddress, _ token: ClientTokens.Token?, _ repetition: Repetition,
+        _ notAfter: Timestamp?
     ) async throws(Failure) -> HTTPResponse {
-        var headers = request.headers
-        if headers["Accept"] == nil { headers["Accept"] = "application/json, */*;q=0.5" }
-        if let token { headers["Authorization"] = "Bearer " + token.text }
+        var asked = request.arguments.request(to: address, notAfter: notAfter)
+        asked.address = address
+        if asked.headers["Accept"] == nil { asked.headers["Accept"] = "application/json, */*;q=0.5" }
+        if let token { asked.headers["Authorization"] = "Bearer " + token.text }
         do throws(TransportError) {
-            return try await watch.send(
-                HTTPRequest(
-                    request.method, address, headers: headers, body: request.body ?? (request.method == "GET" ? nil : []),
-                    timeout: request.timeout, notAfter: notAfter))
+            return try await watch.send(asked)
         } catch {
-            throw error.failure(changesSomething: !mayRepeat)
+            throw repetition.failure(of: error)
         }
     }
 }

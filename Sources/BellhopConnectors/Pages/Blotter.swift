@@ -1,6 +1,9 @@
 import CRE2
 
-/// Blots out what of a text matches a regular expression (RE2: its time is linear in the text, whatever the expression).
+/// Blots out what of a text matches a regular expression (RE2).
+///
+/// RE2 finds one match in a time linear in the text. To find all of them in such a time, whatever the expression and the text, each search
+/// looks no further than a window: parts of one match that are further than ``reach`` bytes from its beginning may not be seen.
 ///
 /// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
 final class Blotter: @unchecked Sendable {
@@ -26,24 +29,39 @@ final class Blotter: @unchecked Sendable {
 
     deinit { cre2_delete(regex) }
 
+    /// How far a match surely sees, in bytes.
+    static let reach = 1024
+
     func blotted(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
         var place = 0
+        /// Where a match ended that the window cut off: what follows it belongs to it.
+        var cut = -1
         bytes.withUnsafeBytes { buffer in
             let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
             while place <= bytes.count {
+                let end = min(place + 2 * Self.reach, bytes.count)
+                let isWhole = end == bytes.count
                 var span = cre2_span(start: -1, end: -1)
-                guard cre2_match(regex, start, bytes.count, place, &span, 1) else { break }
-                // A match of nothing blots nothing.
-                let end = max(span.end, span.start)
+                guard cre2_match_within(regex, start, bytes.count, place, end, &span, 1) else {
+                    if isWhole { break }
+                    // What begins further back has been seen whole.
+                    result += bytes[place..<end - Self.reach]
+                    place = end - Self.reach
+                    continue
+                }
                 result += bytes[place..<span.start]
-                if end > span.start {
-                    result += Array(Self.mark.utf8)
-                    place = end
+                if !isWhole, span.start > end - Self.reach {
+                    place = span.start  // it is looked at again with more of what follows
+                } else if span.end > span.start {
+                    if span.start != cut { result += Array(Self.mark.utf8) }
+                    place = span.end
+                    cut = !isWhole && span.end == end ? end : -1
                 } else {
-                    if end < bytes.count { result.append(bytes[end]) }
-                    place = end + 1
+                    // A match of nothing blots nothing.
+                    if span.end < bytes.count { result.append(bytes[span.end]) }
+                    place = span.end + 1
                 }
             }
         }

@@ -16,6 +16,8 @@ public struct PageSource: ProbedSource {
     private let host: any PageHost
     private let key: TaskKey
     private let timeout: Duration?
+    /// What must not be read anywhere, wherever in the page's address it stands.
+    private let secrets: [String]
     private let latest = Latest()
 
     /// What is known between two questions of one poll.
@@ -46,8 +48,9 @@ public struct PageSource: ProbedSource {
         self.preload = preload
         reading = try PageWatch(settings, source: name)
         timeout = settings.duration("timeout")
-        let path = self.address.path.dropFirst()
-        key = TaskKey(path.isEmpty ? "index" : String(path))
+        secrets = settings.secrets
+        let path = Redaction.scrub(String(self.address.path.dropFirst()), of: secrets).replacing(Redaction.mark, with: "-")
+        key = TaskKey(path.isEmpty ? "index" : path)
         var said: JSON.Object = ["target": .string(self.address.target)]
         for setting in ["select", "extract", "ignore"] { said[setting] = settings.values[setting] }
         scope = Scope(
@@ -58,9 +61,10 @@ public struct PageSource: ProbedSource {
     public func list(from standing: Standing) async throws(Failure) -> Answer {
         let notices = await warm()
         let validators = standing.answer == nil ? Validators() : Validators(standing.cursor)
-        let response = try await host.page(address, headers: validators.headers, timeout: timeout)
-        if response.status == 304, let last = standing.answer {
-            return Answer(listing: Listing(), coverage: .same, fingerprint: last, cursor: standing.cursor, notices: notices)
+        guard let response = try await page(validators) else {
+            return Answer(
+                listing: Listing(), coverage: .same, fingerprint: standing.answer ?? .zero, cursor: standing.cursor,
+                notices: notices)
         }
         let snapshot = try snapshot(response)
         latest.state.withLock { $0.snapshot = snapshot }
@@ -79,10 +83,14 @@ public struct PageSource: ProbedSource {
         var details = Details()
         let snapshot = latest.state.withLock { $0.snapshot }
         // After an answer that nothing changed there is no text here: it is read once more.
-        let known =
-            if let snapshot { snapshot } else {
-                try self.snapshot(try await host.page(address, headers: [:], timeout: timeout))
-            }
+        let known: Snapshot
+        if let snapshot {
+            known = snapshot
+        } else if let response = try await page(Validators()) {
+            known = try self.snapshot(response)
+        } else {
+            return details
+        }
         for wanted in keys where wanted == key { details.snapshots[key] = known }
         return details
     }
@@ -96,19 +104,41 @@ public struct PageSource: ProbedSource {
         return "a page with \(count) character\(count == 1 ? "" : "s") of text"
     }
 
+    /// The page; nil where it is the one that these validators are of.
+    private func page(_ validators: Validators) async throws(Failure) -> HTTPResponse? {
+        let response = try await host.page(address, headers: validators.headers, timeout: timeout)
+        guard response.status == 304 else { return response }
+        guard validators != Validators() else {
+            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is said to be unchanged (304) unasked.")
+        }
+        return nil
+    }
+
+    /// The page for messages.
+    private var place: String { Redaction.scrub("\(address)", of: secrets) }
+
     private func snapshot(_ response: HTTPResponse) throws(Failure) -> Snapshot {
+        guard !response.body.isEmpty else {
+            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is empty.")
+        }
+        guard reading.isSelective || !LoginPage.isOne(response.body) else {
+            throw Failure(
+                .unexpectedPage, .retry(after: nil),
+                "The page \(place) asks for a login. Where that is the page you want, `select` what of it is to be watched.")
+        }
         guard let read = reading.read(response.body, type: response.headers["Content-Type"] ?? "") else {
             throw Failure(
                 .badAnswer, .retry(after: nil),
-                "The page \(address) has nothing that `select` asks for: it may be another page now.")
+                "The page \(place) has nothing that `select` asks for: it may be another page now.")
         }
         guard read.text.utf8.count <= PageWatch.longest else {
             throw Failure(
                 .tooLarge, .giveUp,
-                "The page \(address) has \(read.text.utf8.count) bytes of text, more than 1 MB: `select` a part.")
+                "The page \(place) has \(read.text.utf8.count) bytes of text, more than 1 MB: `select` a part.")
         }
         return Snapshot(
-            key: key, title: read.title, type: "Page", className: "page", url: address.text, fields: ["text": .string(read.text)])
+            key: key, title: read.title, type: "Page", className: "page", url: Redaction.scrub(address.text, of: secrets),
+            fields: ["text": .string(read.text)])
     }
 
     /// Asks once for the addresses to be warmed, before the first poll. Failures are told, and stop nothing.
@@ -122,7 +152,7 @@ public struct PageSource: ProbedSource {
             do throws(Failure) {
                 _ = try await host.page(address, headers: [:], timeout: timeout)
             } catch {
-                notices.append("Source \(name) could not preload \(address): \(error.message)")
+                notices.append("Source \(name) could not preload \(Redaction.scrub("\(address)", of: secrets)): \(error.message)")
             }
         }
         return notices

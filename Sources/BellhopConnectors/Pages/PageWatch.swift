@@ -20,6 +20,9 @@ struct PageWatch: Sendable {
     private let ignoredElements: [Selector]
     private let ignoredWords: [Blotter]
 
+    /// Whether certain elements are watched, so that another page shows by their not being there.
+    var isSelective: Bool { select != nil }
+
     /// No text of a page is longer, in bytes.
     static let longest = 1 << 20
 
@@ -102,7 +105,10 @@ struct PageWatch: Sendable {
         return Reading(title: document.title, text: blotted(text))
     }
 
-    private func blotted(_ text: String) -> String { ignoredWords.reduce(text) { $1.blotted($0) } }
+    /// A text that is too long is refused anyway, and not looked through.
+    private func blotted(_ text: String) -> String {
+        text.utf8.count > Self.longest ? text : ignoredWords.reduce(text) { $1.blotted($0) }
+    }
 
     /// Elements within others that are watched too are not told twice.
     private static func outermost(_ places: [Int], in document: HTMLDocument, _ extract: Extract) -> [Int] {

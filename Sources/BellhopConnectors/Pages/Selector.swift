@@ -7,6 +7,11 @@ struct Selector: Sendable, Hashable {
         /// Nil for any.
         var name: String?
         var tests: [Test] = []
+
+        func fits(_ node: HTMLDocument.Node) -> Bool {
+            guard case .element(let own, let attributes) = node.content else { return false }
+            return (name == nil || name == own) && tests.allSatisfy { $0.fits(attributes) }
+        }
     }
 
     private struct Test: Sendable, Hashable {
@@ -58,36 +63,36 @@ struct Selector: Sendable, Hashable {
         chains = try reader.chains()
     }
 
-    /// The places of the elements that fit, in the order of the page.
+    /// The places of the elements that fit, in the order of the page. Takes time linear in the page, however it is nested.
     func matches(in document: HTMLDocument) -> [Int] {
         var found: Set<Int> = []
         for chain in chains {
-            for place in document.nodes.indices.dropFirst() where Self.fits(place, chain.links[...], document) {
-                found.insert(place)
-                if chain.isFirst { break }
+            let fitting = Self.fitting(chain, document)
+            if chain.isFirst {
+                if let first = fitting.firstIndex(of: true) { found.insert(first) }
+            } else {
+                for place in fitting.indices where fitting[place] { found.insert(place) }
             }
         }
         return found.sorted()
     }
 
-    private static func fits(
-        _ place: Int, _ links: ArraySlice<(compound: Compound, isChild: Bool)>, _ document: HTMLDocument
-    ) -> Bool {
-        guard let last = links.last, case .element(let name, let attributes) = document.nodes[place].content, place > 0 else {
-            return false
+    /// For each node whether the chain ends at it. The links are taken from the outermost in; a parent stands before its children, so that
+    /// what holds of it, and of those above it, is known when they are met.
+    private static func fitting(_ chain: Chain, _ document: HTMLDocument) -> [Bool] {
+        var fits = [Bool](repeating: true, count: document.nodes.count)
+        for (number, link) in chain.links.enumerated() {
+            let outer = fits
+            var isBelow = [Bool](repeating: false, count: document.nodes.count)
+            fits[0] = false
+            for place in document.nodes.indices.dropFirst() {
+                let parent = document.nodes[place].parent
+                isBelow[place] = outer[parent] || isBelow[parent]
+                let isInside = number == 0 || (link.isChild ? outer[parent] : isBelow[place])
+                fits[place] = isInside && link.compound.fits(document.nodes[place])
+            }
         }
-        guard last.compound.name == nil || last.compound.name == name,
-            last.compound.tests.allSatisfy({ $0.fits(attributes) })
-        else { return false }
-        let outer = links.dropLast()
-        if outer.isEmpty { return true }
-        var parent = document.nodes[place].parent
-        while parent > 0 {
-            if fits(parent, outer, document) { return true }
-            if last.isChild { return false }
-            parent = document.nodes[parent].parent
-        }
-        return false
+        return fits
     }
 
     // MARK: Reading

@@ -51,18 +51,26 @@ struct Pager: Sendable {
         after page: Listing, body: JSON, headers: HeaderFields, from address: HTTPAddress
     ) throws(Problem) -> Turn? {
         guard let paging else { return nil }
-        try check(page, body)
-        if let more = paging.more, !Self.isTrue(body[more]) { return nil }
+        let new = try check(page, body)
+        let more = paging.more.flatMap { Self.flag(body[$0]) }
         let turn: Turn?
         switch paging.way {
-        case .link: turn = try link(paging, body, headers, from: address)
-        case .cursor: turn = try cursor(paging, body)
-        case .page: turn = isLast(page) ? nil : numbered(paging, Int64(paging.start + pages))
-        case .offset:
-            // Each page begins with the last row of the one before: where it does not, rows moved meanwhile and some would be missed.
-            turn = isLast(page) || page.entries.count < 2 ? nil : numbered(paging, Int64(items - 1))
+        case .link: turn = more == false ? nil : try link(paging, body, headers, from: address)
+        case .cursor: turn = more == false ? nil : try cursor(paging, body)
+        case .page: turn = isLast(new, more) ? nil : numbered(paging, Int64(paging.start + pages))
+        // Each page begins with the last item of the one before: where it does not, items moved meanwhile and some would be missed.
+        case .offset: turn = isLast(new, more) ? nil : numbered(paging, Int64(items - overlap))
         }
-        if turn != nil, pages >= paging.mostPages {
+        guard let turn else {
+            if more == true { throw Problem(message: "it says that there is more, but not where") }
+            if let total, items < total {
+                throw Problem(message: "its pages end after \(items) of \(total) items")
+            }
+            return nil
+        }
+        // The empty page that is the end where nothing else says so is none of those that count.
+        let mayAsk = total == nil && more == nil && (paging.way == .page || paging.way == .offset) ? pages - 1 : pages
+        guard mayAsk < paging.mostPages else {
             throw Problem(
                 message: "there are more than \(paging.mostPages) pages: ask for larger ones (`size`) or allow more (`max_pages`)"
             )
@@ -71,11 +79,19 @@ struct Pager: Sendable {
     }
 
     /// How many items at the beginning of the next page are the end of the one before.
-    var overlap: Int { paging?.way == .offset && pages > 0 ? 1 : 0 }
+    var overlap: Int { paging?.way == .offset && items > 1 ? 1 : 0 }
 
-    private mutating func check(_ page: Listing, _ body: JSON) throws(Problem) {
-        guard let paging else { return }
-        if let path = paging.total, let count = body[path]?.asInt {
+    /// Whether the answer was one body, of which every change shows in it, that of there being another page included. A `Link` field is
+    /// none of the body.
+    var isOneBody: Bool {
+        guard let paging else { return true }
+        return pages == 1 && (paging.way != .link || paging.next != nil || total != nil)
+    }
+
+    /// Sees whether a page fits those before it; how many items it adds.
+    private mutating func check(_ page: Listing, _ body: JSON) throws(Problem) -> Int {
+        guard let paging else { return 0 }
+        if let path = paging.total, let count = Self.number(body[path]) {
             if let total, total != count {
                 throw Problem(message: "the number of all items changed from \(total) to \(count) while the pages were read")
             }
@@ -85,22 +101,32 @@ struct Pager: Sendable {
         for entry in page.entries { builder.add(entry.key.text) }
         let fingerprint = builder.fingerprint
         if let before {
-            if before.fingerprint == fingerprint, page.entries.count > 1 || paging.way != .offset && !page.entries.isEmpty {
+            if before.fingerprint == fingerprint, page.entries.count > overlap {
                 throw Problem(message: "two pages in a row are the same: the server may not know the paging's parameters")
             }
-            if paging.way == .offset, before.last != page.entries.first?.key {
+            if overlap > 0, before.last != page.entries.first?.key {
                 throw Problem(message: "items moved while the pages were read")
             }
+            if paging.way == .offset, overlap == 0, !page.entries.isEmpty {
+                throw Problem(message: "its pages have one item each, too few to see whether they fit together")
+            }
         }
-        items += page.entries.count - overlap
+        let new = page.entries.count - overlap
+        items += new
         before = (fingerprint, page.entries.last?.key ?? before?.last)
         pages += 1
+        if let total, items > total {
+            throw Problem(message: "there are \(items) items, more than the \(total) that `total` says")
+        }
+        return new
     }
 
-    private func isLast(_ page: Listing) -> Bool {
-        if let total { return items >= total || page.entries.isEmpty }
-        if let size = paging?.size { return page.entries.count < size }
-        return page.entries.isEmpty
+    /// A page that is shorter than others, or than was asked for, says nothing: servers have limits of their own, and leave out what one may
+    /// not see. The end is where the body says so, or else a page that brings nothing.
+    private func isLast(_ new: Int, _ more: Bool?) -> Bool {
+        if let more { return !more }
+        if let total, items >= total { return true }
+        return new == 0
     }
 
     private func numbered(_ paging: Paging, _ number: Int64) -> Turn {
@@ -139,12 +165,23 @@ struct Pager: Sendable {
         }
     }
 
-    private static func isTrue(_ value: JSON?) -> Bool {
+    /// What the body says of there being more; nil where it says nothing.
+    private static func flag(_ value: JSON?) -> Bool? {
         switch value {
         case .bool(let flag)?: flag
-        case .string(let text)?: text == "true"
+        case .string("true")?, .string("1")?: true
+        case .string("false")?, .string("0")?: false
         case .int(let number)?: number != 0
-        case nil, .null?, .double?, .array?, .object?: false
+        case nil, .null?, .string?, .double?, .array?, .object?: nil
+        }
+    }
+
+    private static func number(_ value: JSON?) -> Int64? {
+        switch value {
+        case .int(let number)?: number
+        case .double(let number)?: Int64(exactly: number)
+        case .string(let text)?: Int64(text)
+        case nil, .null?, .bool?, .array?, .object?: nil
         }
     }
 }

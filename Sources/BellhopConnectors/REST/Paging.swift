@@ -16,7 +16,7 @@ struct Paging: Sendable, Hashable {
     var way: Way
     /// The parameter that names the page.
     var parameter: String
-    /// How many rows a page has at most; nil where only the server knows.
+    /// How many rows a page is to have; nil where only the server knows. It may send fewer.
     var size: Int?
     var sizeParameter: String?
     /// The number of the first page.
@@ -36,15 +36,21 @@ struct Paging: Sendable, Hashable {
             "by", .oneOf(Way.allCases.map(\.rawValue)), required: true,
             "Whether the next page is named by a link, a page's number, the offset of its first item, or a cursor."),
         Setting("parameter", .text, "The parameter that names the page; by default `page`, `offset` or `cursor`."),
-        Setting("size", .integer(1...100_000), "How many items a page has at most."),
+        Setting("size", .integer(1...100_000), "How many items a page is to have; the server may have a limit of its own."),
         Setting("size_parameter", .text, "The parameter that asks for pages of this size, such as per_page."),
         Setting("start", .integer(0...1), "The number of the first page; by default 1."),
         Setting(
             "next", .text,
             "The path to the next page's cursor, or, for `by: link`, to its address where the body rather than a Link field has it."
         ),
-        Setting("more", .text, "The path to a boolean that says whether there are more pages."),
-        Setting("total", .text, "The path to the number of all items; when it changes between two pages, the answer is refused."),
+        Setting(
+            "more", .text,
+            "The path to a boolean that says whether there are more pages. Where neither it nor `total` is there, pages by number or offset are read until one brings nothing."
+        ),
+        Setting(
+            "total", .text,
+            "The path to the number of all items; when the pages have another number of them, or it changes between two, the answer is refused."
+        ),
         Setting("in", .oneOf(["query", "body"]), default: "query", "Where the parameters go: the query, or the JSON body."),
         Setting("max_pages", .integer(1...10_000), default: "100", "An answer with more pages is refused."),
     ]

@@ -3,7 +3,7 @@ public import BellhopCore
 /// Sends a request that a rule describes to a connection of kind `http`.
 ///
 /// Each request that is not safe carries `Idempotency-Key`, the delivery's name, which is the same at every attempt: a server that knows the
-/// field does nothing twice.
+/// field does nothing twice. Few do, so a POST or PATCH is sent once unless the rule says that it is `repeatable`.
 public struct RESTAction: Action {
     /// What a rule may say of a step of kind `rest`.
     public static let manifest = ActionManifest(
@@ -14,23 +14,8 @@ public struct RESTAction: Action {
             Setting(
                 "path", .either([.text, .list(.text)]), required: true,
                 "Where it goes, below the connection's address; of a list each element is one part, whatever is in it."),
-            Setting("headers", .map(.text), "Header fields, besides those of the connection."),
-            Setting("query", .map(.json), "Parameters of the address; a list gives one each."),
-            Setting("form", .map(.json), "A body as HTML forms send it."),
-            Setting("json", .json, "A body in JSON; templates in it keep their types."),
-            Setting("text", .text, "A body of plain text."),
-            Setting("data", .text, "A body of any bytes, in Base64."),
-            Setting(
-                "timeout", .duration, "How long it may take, its answer included; by default as long as the connection says."),
-            Setting(
-                "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
-                "The statuses that are success, such as 204 or 2xx; by default 2xx."),
-            Setting("check", .map(.json), "Paths in the JSON of the answer, each with the value that it must have there."),
-            Setting("receipt", .text, "The path to what is kept of the answer, the number of what was made, say."),
-            Setting(
-                "unanswered", .oneOf(["repeat", "hold"]), default: "repeat",
-                "What becomes of a POST or PATCH whose answer never came: it is sent again under its key, or held for a person."),
-        ])
+        ] + RequestArguments.settings(headers: .text) + ExpectedAnswer.settings + [Repetition.setting],
+        exclusive: [RequestArguments.bodies])
 
     private let connection: WebConnection
 
@@ -41,14 +26,29 @@ public struct RESTAction: Action {
             throw Failure(.badArguments, .giveUp, "This delivery holds no request; it was made by another version of Bellhop.")
         }
         let call = try RESTCall(arguments, to: connection.base, delivery: delivery)
+        try call.repetition.check(attempt)
         let session = connection.session
         try await session.checkPause()
-        let hook = Hook(name: connection.name, address: call.request.address, exchange: session, secrets: connection.secrets)
-        let response = try await session.known { token throws(Failure) in
-            try await hook.send(
-                call.request.showing(token), expecting: call.expected, at: attempt.now, isRepeatable: call.isRepeatable)
+        do throws(Failure) {
+            return try await session.known { token throws(Failure) in
+                let hidden = session.hidden
+                let hook = Hook(name: connection.name, address: call.request.address, exchange: session, secrets: hidden)
+                let response = try await hook.send(
+                    call.request.showing(token), expecting: call.expected.statuses, at: attempt.now, call.repetition)
+                if arguments["expect"] == nil, ReceiverAnswer.isPage(response) {
+                    throw call.repetition.unclear(
+                        .unexpectedPage,
+                        "\(hook.label) answered with a page (\(response.status)) instead of data: a login page, or something in between spoke for it. Where pages are what it answers, say `expect`."
+                    )
+                }
+                let found = try call.expected.check(response, from: hook.label, hiding: hidden, call.repetition)
+                return Receipt("\(response.status) from \(hook.label)" + (found.map { ": \($0)" } ?? ""))
+            }
+        } catch {
+            var failure = error
+            // Nothing on the connection works until its credentials do.
+            if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
+            throw failure
         }
-        let found = try call.check(response, by: hook.label)
-        return Receipt("\(response.status) from \(hook.label)" + (found.map { ": \($0)" } ?? ""))
     }
 }

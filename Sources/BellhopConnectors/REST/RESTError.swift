@@ -2,14 +2,15 @@ import BellhopCore
 
 /// The errors that APIs put into answers whose status says that all is well.
 enum RESTError {
-    /// What a body's `error` or `errors` says; nil where there is none, or an empty one.
-    static func words(in body: [UInt8]) -> String? {
+    /// What a body's `error` or `errors` says, without these secrets; nil where there is none, or an empty one.
+    static func words(in body: [UInt8], hiding secrets: [String]) -> String? {
         // Most bodies have no such word at all, and are not read twice.
         guard contains(body, Array("\"error".utf8)), let json = try? JSON.parse(body) else { return nil }
         for name in ["error", "errors"] {
             guard let value = json[name], isSomething(value) else { continue }
             let message = value["message"] ?? value[0]?["message"] ?? json["error_description"] ?? value
-            return Redaction.excerpt(DisplayText.line(message.asString ?? message.text), length: 160)
+            let text = Redaction.scrub(message.asString ?? message.text, of: secrets)
+            return Redaction.excerpt(DisplayText.line(text), length: 160)
         }
         return nil
     }

@@ -16,6 +16,8 @@ public struct RESTSource: ProbedSource {
     private let paging: Paging?
     private let since: Since?
     private let reading: ItemReading
+    private let secrets: [String]
+    private let expected: ExpectedAnswer
 
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, connection: WebConnection) throws(ConnectorError) {
@@ -31,6 +33,7 @@ public struct RESTSource: ProbedSource {
         }
         do throws(RequestArguments.Problem) {
             arguments = try RequestArguments(settings.values, method: "GET")
+            expected = try ExpectedAnswer(["check": settings.values["check"] ?? .null])
         } catch {
             throw problem(error.setting, error.message)
         }
@@ -38,8 +41,10 @@ public struct RESTSource: ProbedSource {
         paging = try Paging(settings, source: name)
         since = try Since(settings, source: name)
         reading = try ItemReading(settings, source: name, className: settings.text("class") ?? "item")
+        secrets = settings.secrets
+        let place = Redaction.scrub(address.origin + address.path, of: secrets).replacing(Redaction.mark, with: "-")
         scope = Scope(
-            instance: address.origin + address.path, user: connection.username, kind: Self.manifest.kind,
+            instance: place, user: connection.username, kind: Self.manifest.kind,
             query: Self.query(settings, address))
     }
 
@@ -47,44 +52,52 @@ public struct RESTSource: ProbedSource {
         let before = RESTCursor(standing.cursor)
         let now = session.now
         if let since, let latest = before.since, let whole = before.whole, now - whole < since.reconcile, now >= whole {
-            let (pages, _) = try await pages(adding: [since.pair(latest)], validators: Validators())
-            let listing = try joined(pages, latestCounts: true)
+            let pages = try await pages(adding: [since.pair(latest)], validators: Validators())
+            let listing = try joined(pages.all, latestCounts: true)
             var next = before
-            next.since = since.latest(in: listing, known: latest)
+            next.since = since.latest(in: listing, known: latest, answered: pages.answered)
             return Answer(
                 listing: listing, coverage: .part, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor)
         }
         let known = standing.answer == nil ? Validators() : before.validators
-        let (pages, validators) = try await pages(adding: [], validators: known)
-        guard !pages.isEmpty else {
+        let pages = try await pages(adding: [], validators: known)
+        guard !pages.all.isEmpty else {
             return Answer(
                 listing: Listing(), coverage: .same, fingerprint: standing.answer ?? .zero, cursor: standing.cursor)
         }
-        let listing = try joined(pages, latestCounts: false)
+        let listing = try joined(pages.all, latestCounts: false)
         var next = RESTCursor()
-        next.validators = validators
+        next.validators = pages.validators
         if let since {
-            next.since = since.latest(in: listing, known: nil)
+            next.since = since.latest(in: listing, known: nil, answered: pages.answered)
             next.whole = now
         }
         return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor)
     }
 
-    /// All pages of an answer; none where the server says that it is the one we have.
-    private func pages(
-        adding more: [(String, String)], validators known: Validators
-    ) async throws(Failure) -> (pages: [Listing], validators: Validators) {
+    private struct Pages {
+        /// None where the server says that it is the answer we have.
+        var all: [Listing] = []
+        var validators = Validators()
+        /// When the first page was answered, by the server's clock; by ours where it does not say.
+        var answered: Timestamp
+    }
+
+    private func pages(adding more: [(String, String)], validators known: Validators) async throws(Failure) -> Pages {
         var pager = Pager(paging)
         var turn = pager.first
-        var pages: [Listing] = []
+        var pages = Pages(answered: session.now)
         while true {
             var request = request(turn, adding: more)
-            if pages.isEmpty { request.headers = request.headers.with(known.headers) }
+            let isFirst = pages.all.isEmpty
+            if isFirst { request.headers = request.headers.with(known.headers) }
             let (response, place) = try await session.read(request)
             if response.status == 304 {
-                guard pages.isEmpty, known != Validators() else { throw unusable("it is said to be unchanged (304) unasked") }
-                return ([], known)
+                guard isFirst, known != Validators() else { throw unusable("it is said to be unchanged (304) unasked") }
+                pages.validators = known
+                return pages
             }
+            if isFirst, let date = response.headers["Date"].flatMap({ Timestamp(httpDate: $0) }) { pages.answered = date }
             let page = try listing(response)
             let body = try body(response)
             let overlap = pager.overlap
@@ -95,21 +108,19 @@ public struct RESTSource: ProbedSource {
                 throw unusable(error.message)
             }
             let first = page.entries.first?.key
-            pages.append(overlap == 0 ? page : page.without { $0.key == first })
+            pages.all.append(overlap == 0 ? page : page.without { $0.key == first })
             guard let next else {
-                // Of several pages the validators say no more than what they are of.
-                return (pages, pages.count == 1 && request.method == "GET" ? Validators(response.headers) : Validators())
+                if pager.isOneBody, request.method == "GET" { pages.validators = Validators(response.headers) }
+                return pages
             }
             turn = next
         }
     }
 
+    private var hidden: [String] { session.hidden + secrets }
+
     private func joined(_ pages: [Listing], latestCounts: Bool) throws(Failure) -> Listing {
-        do throws(ListingError) {
-            return try Listing(pages: pages, latestCounts: latestCounts)
-        } catch {
-            throw unusable(error.description)
-        }
+        try reading.listing(pages: pages, latestCounts: latestCounts, from: session.label, hiding: hidden)
     }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
@@ -158,12 +169,17 @@ public struct RESTSource: ProbedSource {
         if response.body.isEmpty {
             throw unusable("the answer is empty (\(response.status))")
         }
-        if let words = RESTError.words(in: response.body) {
+        if let words = RESTError.words(in: response.body, hiding: hidden) {
             throw Failure(
                 .serverError, .retry(after: nil),
                 "\(session.label) answered \(response.status), but with an error in it: \(words).")
         }
-        return try reading.listing(response.body, from: session.label)
+        do throws(Failure) {
+            _ = try expected.check(response, from: session.label, hiding: hidden, Repetition(isAllowed: true))
+        } catch {
+            throw Failure(.badAnswer, .retry(after: nil), error.message)
+        }
+        return try reading.listing(response.body, from: session.label, hiding: hidden)
     }
 
     /// The page's JSON, where a path of the paging leads into it.
@@ -196,13 +212,11 @@ public struct RESTSource: ProbedSource {
         settings: [
             Setting("path", .text, required: true, "Where the items are, below the connection's address."),
             Setting("method", .oneOf(["GET", "POST"]), default: "GET", "The request's method; it must change nothing there."),
-            Setting("headers", .map(.secret), "Header fields, besides those of the connection."),
-            Setting("query", .map(.json), "Parameters of the address; a list gives one each."),
-            Setting("form", .map(.json), "A body as HTML forms send it."),
-            Setting("json", .json, "A body in JSON."),
-            Setting("text", .text, "A body of plain text."),
-            Setting("data", .text, "A body of any bytes, in Base64."),
-            Setting("timeout", .duration, "How long a request may take; by default the connection's."),
+        ] + RequestArguments.settings(headers: .secret) + [
+            Setting(
+                "check", .map(.json),
+                "Paths in the answer, each with the value that it must have there, such as {success: true}; otherwise nothing of it counts."
+            ),
             Setting("class", .text, default: "item", "What `task.class` is of each item."),
             Setting("paging", .record(Paging.settings), "How the pages of the list follow one another."),
             Setting("since", .record(Since.settings), "How to ask only for what changed since the last poll."),

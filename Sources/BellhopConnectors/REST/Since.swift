@@ -57,7 +57,10 @@ struct Since: Sendable, Hashable {
     }
 
     /// The latest change among the items, not before `known`; nil where no item says.
-    func latest(in listing: Listing, known: Timestamp?) -> Timestamp? {
+    ///
+    /// - Parameter answered: when the server answered, by its clock. No change is later: an item that says so, of the year 9999 say, would
+    ///   hide all changes until then.
+    func latest(in listing: Listing, known: Timestamp?, answered: Timestamp) -> Timestamp? {
         var latest = known
         for entry in listing.entries {
             guard case .string(let text) = ItemValue.typed(listing.record(of: entry)[field], .timestamp),
@@ -65,7 +68,7 @@ struct Since: Sendable, Hashable {
             else { continue }
             latest = max(latest ?? moment, moment)
         }
-        return latest
+        return latest.map { min($0, answered) }
     }
 
     /// `2026-01-05T09:00:00Z`: many servers take no fractions.

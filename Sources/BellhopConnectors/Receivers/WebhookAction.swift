@@ -12,20 +12,12 @@ public struct WebhookAction: Action {
             Setting("url", .address, "Where it goes; or else `to`."),
             Setting("to", .list(.name), "The connections of kind webhook that get it."),
             Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
-            Setting("headers", .map(.text), "Header fields, besides those of the connection."),
-            Setting("query", .map(.json), "Parameters that are added to the address; a list gives one each."),
-            Setting("form", .map(.json), "A body as HTML forms send it."),
-            Setting("json", .json, "A body in JSON; templates in it keep their types."),
-            Setting("text", .text, "A body of plain text."),
-            Setting("data", .text, "A body of any bytes, in Base64."),
+        ] + RequestArguments.settings(headers: .text) + [
             Setting("sign", .boolean, "Whether it is signed with the connection's `secret`; by default where there is one."),
-            Setting(
-                "timeout", .duration,
-                "How long it may take, its answer included; by default as long as the connection says (30s)."),
             Setting(
                 "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
                 "The statuses that are success, such as 204 or 2xx; by default 2xx."),
-        ], exclusive: [["json", "form", "text"], ["url", "to"]])
+        ], exclusive: [RequestArguments.bodies, ["url", "to"]])
 
     /// Where requests go.
     public enum Target: Sendable {

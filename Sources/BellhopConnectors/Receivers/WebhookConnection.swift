@@ -72,12 +72,3 @@ public struct WebhookConnection: MessageReceiver, Connection {
 
     public func shutdown() async throws { try await http.shutdown() }
 }
-
-extension HeaderFields {
-    /// These fields, with those of another in their place where both have them.
-    func with(_ other: HeaderFields) -> HeaderFields {
-        var all = self
-        for field in other.fields { all[field.name] = field.value }
-        return all
-    }
-}

@@ -35,7 +35,15 @@ extension Classification {
         let text = ASCII.lowercased(String(decoding: response.body.prefix(256 << 10), as: UTF8.self))
         if text.contains("instance-hibernating-page") { return .hibernating }
         let isLogin = text.contains("user_password") && (text.contains("login.do") || text.contains("sysverb_login"))
-        if isLogin { return .sessionExpired }
+        let isOther =
+            LoginPage.hasPassword(text) && ["login.do", "sysverb_login", "login_redirect"].contains { text.contains($0) }
+        if isLogin || isOther || LoginPage.leadsOn(text) { return .sessionExpired }
+        if response.isSuccess, response.body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
+            let error = ErrorEnvelope(response.body)
+        {
+            let isStranger = ASCII.lowercased(error.text).contains("not authenticated")
+            return isStranger ? .sessionExpired : .serverError(status: response.status, error.text)
+        }
         guard response.isSuccess else {
             return status(response, ErrorEnvelope(response.body) ?? ErrorEnvelope(), .page, at: now)
         }

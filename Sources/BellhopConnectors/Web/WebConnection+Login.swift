@@ -48,9 +48,9 @@ extension WebConnection {
 
     /// Asks as who we are, and where that is answered well as nobody.
     func proof(by request: HTTPRequest) async throws(Failure) -> (proof: WebProof, response: HTTPResponse) {
-        let response = try await session.read(request).response
+        let response = try await session.read(request, expecting: .success).response
         do throws(Failure) {
-            _ = try await stranger.read(request)
+            _ = try await stranger.read(request, expecting: .success)
             return (.anybody, response)
         } catch {
             switch error.reason {

@@ -28,8 +28,6 @@ public struct WebConnection: Connection {
     let stranger: WebSession
     /// What the origin's answers say besides.
     let watch: AnswerWatch
-    /// What must not be read in messages.
-    let secrets: [String]
     let clock: any AgentClock
     private let http: HTTPConnection
     /// The way to the token endpoint, which may be another host: nothing of the connection's own goes along.
@@ -65,8 +63,9 @@ public struct WebConnection: Connection {
         clock = environment.clock
         username = WebAuth.user(settings)
         self.auth = auth
-        let secrets = auth.secrets + configuration.headers.fields.map(\.value)
-        self.secrets = secrets
+        let password = settings.record("auth")?.record("basic")?.text("password")
+        let secrets =
+            auth.secrets + configuration.headers.fields.map(\.value) + settings.secrets + (password.map { [$0] } ?? [])
         let watch = AnswerWatch(base, http)
         self.watch = watch
         func session(_ auth: WebAuth) -> WebSession {

@@ -13,7 +13,9 @@ final class WebSession: HTTPExchange {
     private let clock: any AgentClock
     private let pause: HostPause
     private let jar = Mutex(CookieJar())
-    private let answer: ReceiverAnswer
+    private let secrets: [String]
+    /// The tokens that were shown last, which an answer may repeat.
+    private let shown = Mutex<[String]>([])
 
     /// The most redirects that are followed for one request.
     static let mostRedirects = 5
@@ -27,7 +29,7 @@ final class WebSession: HTTPExchange {
         self.auth = auth
         self.clock = clock
         label = "\(name) (\(base.place))"
-        answer = ReceiverAnswer(receiver: label, secrets: secrets)
+        self.secrets = secrets
         pause = HostPause(connection: name, place: base.place, notebook: notebook, clock: clock)
     }
 
@@ -51,15 +53,34 @@ final class WebSession: HTTPExchange {
 
     var now: Timestamp { clock.now }
 
+    /// What an answer may repeat and nobody may read: the settings' secrets, tokens, and cookies that are long enough to be a session's.
+    var hidden: [String] {
+        secrets + shown.withLock { $0 } + jar.withLock { $0.cookies.map(\.value).filter { $0.utf8.count >= 12 } }
+    }
+
+    private func token(renewing stale: OAuthToken? = nil) async throws(Failure) -> OAuthToken? {
+        let token = try await auth.token(renewing: stale)
+        if let text = token?.text {
+            shown.withLock { shown in
+                if !shown.contains(text) { shown = shown.suffix(3) + [text] }
+            }
+        }
+        return token
+    }
+
     /// Fails while the host wants no requests.
     func checkPause() async throws(Failure) { try await pause.check() }
 
-    /// Reads: follows redirects of a `GET` within the origin, and gives back an answer 2xx or 304 with where it came from.
-    func read(_ request: HTTPRequest) async throws(Failure) -> (response: HTTPResponse, address: HTTPAddress) {
+    /// Reads: follows redirects of a `GET` within the origin, and gives back an answer 200 or 304 with where it came from.
+    ///
+    /// - Parameter expected: what is good besides 304.
+    func read(
+        _ request: HTTPRequest, expecting expected: StatusSet = .whole
+    ) async throws(Failure) -> (response: HTTPResponse, address: HTTPAddress) {
         try await checkPause()
         var request = request
         var seen: Set<HTTPAddress> = [request.address]
-        var token = try await auth.token()
+        var token = try await token()
         var mayRenew = token != nil
         while true {
             let response: HTTPResponse
@@ -70,14 +91,14 @@ final class WebSession: HTTPExchange {
                 failure.message = "\(label): \(failure.message)"
                 throw failure
             }
-            if response.isSuccess || response.status == 304 { return (response, request.address) }
+            if expected.contains(response.status) || response.status == 304 { return (response, request.address) }
             if response.status == 401, mayRenew {
                 mayRenew = false
-                token = try await auth.token(renewing: token)
+                token = try await self.token(renewing: token)
                 continue
             }
             guard [301, 302, 303, 307, 308].contains(response.status), request.method == "GET" else {
-                throw failure(of: response)
+                throw failure(of: response, expecting: expected)
             }
             request.address = try next(response, from: request.address)
             guard seen.insert(request.address).inserted, seen.count <= Self.mostRedirects + 1 else {
@@ -90,13 +111,13 @@ final class WebSession: HTTPExchange {
     func known<Value: Sendable>(
         _ work: (OAuthToken?) async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        let token = try await auth.token()
+        let token = try await token()
         do throws(Failure) {
             return try await work(token)
         } catch {
             guard token != nil, error.reason == .unauthenticated else { throw error }
         }
-        return try await work(try await auth.token(renewing: token))
+        return try await work(try await self.token(renewing: token))
     }
 
     private func next(_ response: HTTPResponse, from address: HTTPAddress) throws(Failure) -> HTTPAddress {
@@ -112,12 +133,15 @@ final class WebSession: HTTPExchange {
         return target
     }
 
-    private func failure(of response: HTTPResponse) -> Failure {
-        guard var failure = answer.failure(of: response, expecting: .success, at: clock.now) else {
+    private func failure(of response: HTTPResponse, expecting expected: StatusSet) -> Failure {
+        let answer = ReceiverAnswer(receiver: label, secrets: hidden)
+        guard var failure = answer.failure(of: response, expecting: expected, at: clock.now) else {
             preconditionFailure("a good answer is no failure")
         }
         // For whoever reads, nothing on the connection works until its credentials do.
         if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
+        // 202, 206 and their like: there will be a whole answer another time.
+        if response.isSuccess { failure.remedy = .retry(after: nil) }
         return failure
     }
 }

@@ -66,8 +66,13 @@ public indirect enum SettingType: Sendable, Hashable {
 /// print itself.
 public struct Settings: Sendable, Hashable, CustomStringConvertible {
     public var values: JSON.Object
+    /// What was inserted from the user's secrets, in whichever setting: nobody may read it anywhere.
+    public var secrets: [String]
 
-    public init(_ values: JSON.Object = [:]) { self.values = values }
+    public init(_ values: JSON.Object = [:], secrets: [String] = []) {
+        self.values = values
+        self.secrets = secrets
+    }
 
     public func text(_ name: String) -> String? { if case .string(let text)? = values[name] { text } else { nil } }
     public func integer(_ name: String) -> Int? { if case .int(let number)? = values[name] { Int(number) } else { nil } }
@@ -81,7 +86,7 @@ public struct Settings: Sendable, Hashable, CustomStringConvertible {
         }
     }
     public func record(_ name: String) -> Settings? {
-        if case .object(let members)? = values[name] { Settings(members) } else { nil }
+        if case .object(let members)? = values[name] { Settings(members, secrets: secrets) } else { nil }
     }
 
     public var description: String { "Settings(\(values.keys.joined(separator: ", ")))" }

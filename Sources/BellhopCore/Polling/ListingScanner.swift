@@ -60,6 +60,7 @@ struct ListingScanner {
     private mutating func records(_ bytes: Span<UInt8>, from start: Int) throws(ListingError) -> Int {
         var at = JSONLexer.skipBlanks(bytes, from: start)
         if at < bytes.count, bytes[at] == UInt8(ascii: "[") { return try group(bytes, from: at, seed: .zero) }
+        guard shape.mayHaveGroups else { throw ListingError(.shape(expected: "an array"), at: at) }
         guard try enter(bytes, &at, .object, "an array or an object of arrays") else { return at }
         var names: Set<String> = []
         repeat {

@@ -9,10 +9,14 @@ public struct ListingShape: Sendable, Hashable {
     /// The way from a record to its key, over names; the key is text or a whole number.
     public var key: [String]
 
-    public init(items: JSON.Path, key: [String]) {
+    /// Whether groups may stand there; otherwise it is an array or an error.
+    public var mayHaveGroups: Bool
+
+    public init(items: JSON.Path, key: [String], mayHaveGroups: Bool = true) {
         precondition(!key.isEmpty, "a key is a member of its record")
         self.items = items
         self.key = key
+        self.mayHaveGroups = mayHaveGroups
     }
 
     /// What the Task Tracker and the Table API answer: `result`, and `sys_id` in each record.

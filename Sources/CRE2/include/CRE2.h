@@ -30,6 +30,10 @@ int cre2_groups(const cre2_regex *regex);
 // Whether the pattern is found anywhere in the text at or after start; fills count spans (the whole match first) where it is.
 bool cre2_match(const cre2_regex *regex, const char *text, size_t length, size_t start, cre2_span *spans, int count);
 
+// The same, but the match ends at or before end. What stands there and behind it is still seen as what follows the match.
+bool cre2_match_within(
+    const cre2_regex *regex, const char *text, size_t length, size_t start, size_t end, cre2_span *spans, int count);
+
 // The offset of the first occurrence of the needle, or -1.
 ptrdiff_t cre2_find(const void *text, size_t length, const void *needle, size_t needle_length);
 

@@ -30,36 +30,6 @@ extension JournalEntry {
     }
 }
 
-extension ReceivedRequest {
-    private static let secret: Set<String> = [
-        "authorization", "cookie", "proxy-authorization", "x-sn-apikey", "x-usertoken", "x-api-key", "securitytoken",
-        "enterpriseguid",
-    ]
-
-    /// Bodies that log somebody in.
-    private var hasSecretBody: Bool { path == "/oauth_token.do" || path.hasPrefix("/API/Security.svc/SSOAuthenticate") }
-
-    /// The path without tokens: ETO has them in it.
-    private var shownPath: String {
-        guard path.hasPrefix("/API/") else { return path }
-        return "/" + segments.map { SimulatedETO.isGUID($0) ? "(left out)" : $0 }.joined(separator: "/")
-    }
-
-    func json(withBody: Bool) -> JSON {
-        let shown = headers.map { header in
-            let isSecret = ReceivedRequest.secret.contains(header.name.lowercased())
-            return JSON.Member(name: header.name, value: .string(isSecret ? "(left out)" : header.value))
-        }
-        var members: [JSON.Member] = [
-            .init(name: "method", value: .string(method)), .init(name: "path", value: .string(shownPath)),
-            .init(name: "query", value: .string(query)), .init(name: "at", value: .string(CivilTime.text(time))),
-            .init(name: "micros", value: .int(time)), .init(name: "headers", value: .object(shown)),
-        ]
-        if withBody { members.append(.init(name: "body", value: .string(hasSecretBody ? "(left out)" : text))) }
-        return .object(members)
-    }
-}
-
 extension ReceivedMessage {
     var json: JSON {
         let head: [JSON.Member] = [

@@ -3,6 +3,9 @@ extension SimulatedAPI.State {
         if case .field(let name, let value) = door, request.header(name) != value {
             return .json(401, ["message": "Requires authentication"])
         }
+        if quirks.contains(.echoes) {
+            return .json(200, ["error": ["message": .string("cannot take \(request.header("Authorization") ?? "nobody")")]])
+        }
         let path = Array(request.segments.dropFirst(2))
         guard request.segments.count > 2, request.segments[1] == "v1" else { return .json(404, ["message": "Not Found"]) }
         if path[0] == "issues" { return write(Array(path.dropFirst()), request, at: now) }
@@ -23,6 +26,7 @@ extension SimulatedAPI.State {
 
     /// 304 where the client has the answer already.
     private func conditional(_ reply: Reply, _ request: ReceivedRequest) -> Reply {
+        if quirks.contains(.alwaysUnchanged) { return Reply(304) }
         guard hasValidators, reply.status == 200, request.method == "GET" else { return reply }
         var reply = reply
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -58,7 +62,8 @@ extension SimulatedAPI.State {
         case .success(let asked):
             var found = issues
             if let word = asked["state"] { found = found.filter { $0.state == word } }
-            if let since = asked["updated_since"] { found = found.filter { $0.updatedText >= since } }
+            let isAhead = quirks.contains(.farFuture) ? found.first?.id : nil
+            if let since = asked["updated_since"] { found = found.filter { $0.id == isAhead || $0.updatedText >= since } }
             return .json(200, .array(rows(found)))
         }
     }
@@ -67,7 +72,7 @@ extension SimulatedAPI.State {
         switch parameters(request, ["page", "per_page"]) {
         case .failure(let refusal): return refusal.reply
         case .success(let asked):
-            let (page, size) = (Int(asked["page"] ?? "1") ?? 1, Int(asked["per_page"] ?? "30") ?? 30)
+            let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
             var reply = Reply.json(200, .array(rows(slice((page - 1) * size, size))))
             guard page * size < issues.count else { return reply }
             let host = quirks.contains(.poisonedLink) ? "evil.example" : request.header("Host") ?? "localhost"
@@ -82,7 +87,7 @@ extension SimulatedAPI.State {
         switch parameters(request, ["page", "per_page"]) {
         case .failure(let refusal): return refusal.reply
         case .success(let asked):
-            let (page, size) = (Int(asked["page"] ?? "1") ?? 1, Int(asked["per_page"] ?? "30") ?? 30)
+            let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
             return .json(200, ["items": .array(rows(slice((page - 1) * size, size))), "total": .int(issues.count)])
         }
     }
@@ -91,7 +96,7 @@ extension SimulatedAPI.State {
         switch parameters(request, ["offset", "limit"]) {
         case .failure(let refusal): return refusal.reply
         case .success(let asked):
-            let (start, size) = (Int(asked["offset"] ?? "0") ?? 0, Int(asked["limit"] ?? "25") ?? 25)
+            let (start, size) = (Int(asked["offset"] ?? "0") ?? 0, pageSize(asked["limit"], usually: 25))
             return .json(200, ["issues": .array(rows(slice(start, size))), "total_count": .int(issues.count)])
         }
     }
@@ -100,7 +105,7 @@ extension SimulatedAPI.State {
         switch parameters(request, ["cursor", "limit"]) {
         case .failure(let refusal): return refusal.reply
         case .success(let asked):
-            let (start, size) = (Int((asked["cursor"] ?? "c0").dropFirst()) ?? 0, Int(asked["limit"] ?? "25") ?? 25)
+            let (start, size) = (Int((asked["cursor"] ?? "c0").dropFirst()) ?? 0, pageSize(asked["limit"], usually: 25))
             let end = start + size
             let next: JSON =
                 quirks.contains(.sameCursor) ? "c1" : end < issues.count ? .string("c\(end)") : .null
@@ -115,7 +120,8 @@ extension SimulatedAPI.State {
         for member in body.members ?? [] where !["query", "startAt", "maxResults"].contains(member.name) {
             return .json(400, ["message": .string("Simulator: unknown member \(member.name)")])
         }
-        let found = slice(body["startAt"]?.int ?? 0, body["maxResults"]?.int ?? 50).map { issue in
+        let found = slice(body["startAt"]?.int ?? 0, pageSize(body["maxResults"]?.int.map(String.init), usually: 50)).map {
+            issue in
             [
                 "id": .string(String(10_000 + issue.id)), "key": .string("OPS-\(issue.id)"),
                 "fields": [
@@ -130,19 +136,26 @@ extension SimulatedAPI.State {
 
     private func slice(_ start: Int, _ size: Int) -> [SimulatedAPI.Issue] {
         let start = quirks.contains(.ignoresPaging) ? 0 : max(start, 0)
+        if start > 0, quirks.contains(.losesPages) { return [] }
         return Array(issues.dropFirst(start).prefix(size))
+    }
+
+    private func pageSize(_ asked: String?, usually size: Int) -> Int {
+        let wanted = asked.flatMap { Int($0) } ?? size
+        return quirks.contains(.capsPages) ? min(wanted, 3) : wanted
     }
 
     private func rows(_ issues: [SimulatedAPI.Issue]) -> [JSON] {
         issues.enumerated().map { place, issue in
-            quirks.contains(.missingID) && place == issues.count - 1 ? ["title": .string(issue.title)] : issue.json
+            if quirks.contains(.missingID), place == issues.count - 1 { return ["title": .string(issue.title)] }
+            return quirks.contains(.farFuture) && issue.id == self.issues.first?.id ? issue.ofFarFuture.json : issue.json
         }
     }
 
     // MARK: Writing
 
     private mutating func write(_ path: [String], _ request: ReceivedRequest, at now: Int64) -> Reply {
-        let key = request.header("Idempotency-Key")
+        let key = quirks.contains(.forgetsKeys) ? nil : request.header("Idempotency-Key")
         if let known = key.flatMap({ answered[$0] }) { return known }
         let reply = perform(path, request, at: now)
         if let key, reply.status < 300 { answered[key] = reply }
@@ -182,6 +195,13 @@ extension SimulatedAPI.State {
 }
 
 extension SimulatedAPI.Issue {
+    /// The issue, changed at the end of the year 9999.
+    fileprivate var ofFarFuture: Self {
+        var copy = self
+        copy.updated = 253_402_300_799_000_000
+        return copy
+    }
+
     var updatedText: String { CivilTime.text(updated).replacing(" ", with: "T") + "Z" }
 
     var json: JSON {

@@ -37,6 +37,18 @@ public final class SimulatedAPI: Sendable {
         case missingID = "missing_id"
         /// An issue is deleted each time a page was read.
         case shrinking
+        /// No page has more than three issues, however many are asked for.
+        case capsPages
+        /// Pages from the second on are empty, whatever their number says.
+        case losesPages
+        /// The first issue says that it was changed at the end of the year 9999.
+        case farFuture
+        /// An `Idempotency-Key` means nothing, as on most servers.
+        case forgetsKeys
+        /// 304 to everybody, also to those who have nothing.
+        case alwaysUnchanged
+        /// What is wrong is said with the token in it.
+        case echoes
         /// An unknown parameter is ignored, as most servers do, instead of refused.
         case sloppyQueries = "sloppy_queries"
     }

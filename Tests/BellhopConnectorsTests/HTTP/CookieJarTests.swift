@@ -76,4 +76,19 @@ import Testing
         jar.store(headers(line), from: https, at: now)
         #expect(jar.names.isEmpty)
     }
+
+    @Test func `a jar holds so much and no more, and the oldest go`() throws {
+        let address = try HTTPAddress("https://a.example/")
+        let now = Timestamp(seconds: 1_767_603_600)
+        var jar = CookieJar()
+        jar.store(["Set-Cookie": "huge=" + String(repeating: "x", count: 4092)], from: address, at: now)
+        #expect(jar.names.isEmpty)
+        for number in 1...120 { jar.store(["Set-Cookie": "c\(number)=1"], from: address, at: now) }
+        #expect(jar.names == (71...120).map { "c\($0)" })
+        for number in 1...120 {
+            jar.store(["Set-Cookie": "d\(number)=" + String(repeating: "x", count: 4000)], from: address, at: now)
+        }
+        #expect(jar.names == ["d117", "d118", "d119", "d120"])
+        #expect((jar.header(for: address, at: now)?.utf8.count ?? 0) <= 16 << 10)
+    }
 }

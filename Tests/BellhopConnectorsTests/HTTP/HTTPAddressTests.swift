@@ -43,6 +43,31 @@ import Testing
         #expect(try HTTPAddress("https://a.example/x/y?z").resolving(location)?.text == result)
     }
 
+    /// RFC 3986, section 5.4, from `http://a/b/c/d;p?q`, as far as http goes.
+    static let references: [(String, String?)] = [
+        ("g:h", nil), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
+        ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"),
+        ("g#s", "http://a/b/c/g"), ("g?y#s", "http://a/b/c/g?y"), (";x", "http://a/b/c/;x"), ("g;x", "http://a/b/c/g;x"),
+        ("g;x?y#s", "http://a/b/c/g;x?y"), ("", "http://a/b/c/d;p?q"), (".", "http://a/b/c/"), ("./", "http://a/b/c/"),
+        ("..", "http://a/b/"), ("../", "http://a/b/"), ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../", "http://a/"),
+        ("../../g", "http://a/g"),
+        // 5.4.2
+        ("../../../g", "http://a/g"), ("../../../../g", "http://a/g"), ("/./g", "http://a/g"), ("/../g", "http://a/g"),
+        ("g.", "http://a/b/c/g."), (".g", "http://a/b/c/.g"), ("g..", "http://a/b/c/g.."), ("..g", "http://a/b/c/..g"),
+        ("./../g", "http://a/b/g"), ("./g/.", "http://a/b/c/g/"), ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"),
+        ("g;x=1/./y", "http://a/b/c/g;x=1/y"), ("g;x=1/../y", "http://a/b/c/y"), ("g?y/./x", "http://a/b/c/g?y/./x"),
+        ("g?y/../x", "http://a/b/c/g?y/../x"), ("g#s/./x", "http://a/b/c/g"), ("g#s/../x", "http://a/b/c/g"), ("http:g", nil),
+        // What servers send.
+        ("/login_redirect.do?sysparm_uri=https://a/x", "http://a/login_redirect.do?sysparm_uri=https://a/x"),
+        ("g?to=https://b/../c", "http://a/b/c/g?to=https://b/../c"), ("https://b/x/../y?z", "https://b/y?z"),
+        ("HTTPS://b", "https://b/"), (" /g ", "http://a/g"), ("mailto:x", nil), ("javascript:alert(1)", nil), ("//", nil),
+    ]
+
+    @Test(arguments: references)
+    func `a reference leads where RFC 3986 says`(_ reference: String, _ result: String?) throws {
+        #expect(try HTTPAddress("http://a/b/c/d;p?q").resolving(reference)?.text == result)
+    }
+
     @Test func `percent-encoding leaves nothing that means something`() {
         #expect(PercentEncoding.encode("a+b&c=d#é ^/") == "a%2Bb%26c%3Dd%23%C3%A9%20%5E%2F")
         #expect(PercentEncoding.decode("a%2Bb%C3%A9%zz%4") == "a+bé%zz%4")

@@ -48,7 +48,8 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"data": {}}"#, #"{"data": {"orders": [{"no": 1}]}}"#,
+        #"{"data": {}}"#, #"{"data": {"orders": {}}}"#, #"{"data": {"orders": {"a": []}}}"#, #"{"data": {"orders": null}}"#,
+        #"{"data": {"orders": [{"no": 1}]}}"#,
         #"{"data": {"orders": [{"meta": {"id": 1}}, {"meta": {"id": 1}}]}}"#,
         #"{"data": {"orders": [{"meta": {"id": ""}}]}}"#, #"{"data": {"orders": [1]}}"#, #"{"data": {"orders": "#, "<html>", "",
     ])
@@ -86,6 +87,12 @@ import Testing
         for micros: Int64 in [0, 1_475_798_400_000_000, -1_000, -1_475_798_400_000_000] {
             let time = Timestamp(microseconds: micros)
             #expect(Timestamp(wcf: time.wcf) == time)
+        }
+        for number: Int64 in [.min, .max, -9_223_372_036_854_775, 9_223_372_036_854_775, -1, 999, -999, -1000] {
+            let time = Timestamp(microseconds: number)
+            #expect(Timestamp(wcf: time.wcf).map { $0 <= time } != false)
+            _ = ItemValue.time(.int(number))?.wcf
+            _ = ItemValue.time(.string("\(number)"))?.wcf
         }
         #expect(Timestamp(microseconds: 1_999).wcf == "/Date(1)/")
         #expect(Timestamp(microseconds: -1).wcf == "/Date(-1)/")

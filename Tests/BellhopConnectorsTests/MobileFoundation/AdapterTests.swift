@@ -67,7 +67,7 @@ import Testing
             var arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
             let write = await failure { _ = try await practice.call(connection, arguments) }
             #expect(write?.reason == reason)
-            #expect(write?.remedy == (again ? .unknownOutcome : .giveUp))
+            #expect(write?.remedy == (again ? .hold : .giveUp))
             if body.contains("SOAP") { #expect(write?.message.contains("SOAP fault") == true) }
             arguments["method"] = "GET"
             let read = await failure { _ = try await practice.call(connection, arguments) }
@@ -99,7 +99,7 @@ import Testing
             ] as [(JSON.Object, Bool)] {
                 practice.simulation.faults.add(.resetAfter, path: "/mfp/api/adapters/java", times: nil)
                 let first = await failure { _ = try await practice.call(connection, arguments) }
-                #expect(first?.remedy == (isHeld ? .unknownOutcome : .retry(after: nil)))
+                #expect(first?.remedy == (isHeld ? .hold : .retry(after: nil)))
                 practice.simulation.faults.removeAll()
                 let asked = practice.simulation.requests.count()
                 let again = await failure { _ = try await practice.call(connection, arguments, attempt: second) }
@@ -109,6 +109,62 @@ import Testing
             // A person's retry counts from 1 again.
             _ = try await practice.call(
                 connection, ["adapter": "java"], attempt: Attempt(number: 1, now: start, lastUncertain: start))
+        }
+    }
+
+    @Test func `what an adapter answers can be checked and kept, as JSON or as text`() async throws {
+        practice.runtime.addAdapter(
+            "java", .init { call in .init(body: call.path == "text" ? "OK 17" : #"{"order": {"id": 5}}"#) })
+        try await practice.open { connection, _ in
+            let json = try await practice.call(connection, ["adapter": "java", "path": "json", "receipt": "order.id"])
+            #expect(json.summary.hasSuffix("): 5"))
+            let text = try await practice.call(connection, ["adapter": "java", "path": "text", "receipt": "order.id"])
+            #expect(text.summary.hasSuffix("): OK 17"))
+            let wrong = await failure {
+                _ = try await practice.call(connection, ["adapter": "java", "path": "json", "check": ["order.id": 6]])
+            }
+            #expect(wrong?.reason == .refused && wrong?.message.contains("`order.id` is 5, not 6") == true)
+            let status = await failure {
+                _ = try await practice.call(connection, ["adapter": "java", "path": "json", "expect": 201])
+            }
+            #expect(status?.reason == .badAnswer)
+        }
+    }
+
+    @Test func `a call that takes longer than it may is ended`() async throws {
+        practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
+        try await practice.open { connection, _ in
+            _ = try await practice.call(connection, ["adapter": "java"])
+            practice.simulation.faults.add(.slow(milliseconds: 20_000), path: "/mfp/api/adapters")
+            let late = await failure {
+                _ = try await practice.call(connection, ["adapter": "java", "timeout": 200_000])
+            }
+            #expect(late?.reason == .timeout && late?.remedy == .hold, "\(late?.message ?? "none")")
+        }
+    }
+
+    @Test func `what is no whole answer is no list`() async throws {
+        practice.runtime.addAdapter("feed", .init { _ in .init(202, body: "[]") })
+        let found: Failure? = try await practice.open { connection, _ in
+            let source = try AdapterSource(
+                name: "feed", settings: Settings(["adapter": "feed", "id": "id"]), connection: connection)
+            return await failure { _ = try await source.list(from: Standing()) }
+        }
+        #expect(found?.reason == .badAnswer)
+    }
+
+    @Test func `all requests are read by the same rules`() throws {
+        for (arguments, body) in [
+            (["json": nil, "text": "x"], "x"), (["text": nil, "json": [1]], "[1]"), (["data": "aG\n k="], "hi"),
+            (["form": nil], ""),
+            (["json": nil], ""),
+        ] as [(JSON.Object, String)] {
+            var arguments = arguments
+            let parts = try RequestArguments(arguments, method: "POST")
+            arguments["adapter"] = "java"
+            let request = try AdapterRequest(arguments, method: "POST")
+            #expect(request.arguments == parts)
+            #expect(String(decoding: parts.body ?? [], as: UTF8.self) == body)
         }
     }
 
@@ -153,6 +209,8 @@ import Testing
             (["adapter": ".."], "adapter"),
             (["adapter": "a", "procedure": "p/q"], "procedure"), (["adapter": "a", "procedure": "p", "path": "q"], "path"),
             (["adapter": "a", "path": "b/../../c"], "path"), (["adapter": "a", "path": "b/%2e%2e/c"], "path"),
+            (["adapter": "a", "path": ["b", "x/../../admin"]], "path"), (["adapter": "a", "path": "b%2F..%2F..%2Fc"], "path"),
+            (["adapter": "a", "path": ["b", ""]], "path"),
             (["adapter": "a", "path": "b?c"], "path"),
             (["adapter": "a", "params": [1]], "params"), (["adapter": "a", "procedure": "p", "params": "['x']"], "params"),
             (["adapter": "a", "procedure": "p", "method": "PUT"], "method"),

@@ -63,7 +63,7 @@ import Testing
         let failure = await failure {
             try await practice.open { connection, _ in _ = try await practice.call(connection, orders) }
         }
-        #expect(failure?.reason == .unauthenticated)
+        #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
         #expect(statuses() == 3)
     }
 
@@ -216,8 +216,16 @@ import Testing
                     if path == paths[0] { await practice.clock.advance(by: .seconds(4000)) }
                     let failure = await failure { _ = try await practice.call(connection, orders) }
                     #expect(failure != nil)
+                    let source = try AdapterSource(
+                        name: "s", settings: Settings(["adapter": "orders", "path": "list", "id": "id"]), connection: connection)
+                    let items = secrets.map { #"{"id": "\#($0)"}, {"id": "\#($0)"}"# }.joined(separator: ", ")
+                    practice.simulation.faults.removeAll()
+                    practice.simulation.faults.add(.status(200, body: "[\(items)]"), path: paths[1], times: nil)
+                    let listed = await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }
+                    #expect(listed?.reason == .badAnswer)
                     for text in [
-                        "\(failure, default: "")", "\(practice.events.events)", "\(practice.notebook.all)", "\(connection)",
+                        "\(listed, default: "")", "\(failure, default: "")", "\(practice.events.events)",
+                        "\(practice.notebook.all)", "\(connection)",
                     ] {
                         for secret in practice.runtime.tokens + secrets { #expect(!text.contains(secret), "\(path) \(status)") }
                     }

@@ -41,6 +41,32 @@ import Testing
         #expect(text(String(repeating: "<table><tr><td>", count: 2000) + "x").hasSuffix("x"))
     }
 
+    @Test func `a selector takes a time linear in the page, however it is nested`() throws {
+        // Every way to pick eight of 200 open divs is one to fail.
+        let nested = String(repeating: "<div>", count: 200) + String(repeating: "<p></p>", count: 1000)
+        let document = HTMLDocument(nested)
+        #expect(try Selector("div div div div div div div div .x").matches(in: document).isEmpty)
+        #expect(try Selector("div > div div > div div div div p").matches(in: document).count == 1000)
+    }
+
+    @Test func `what matches is blotted out in a time linear in the text, however much there is of it`() throws {
+        // Each of the matches looks for a z as far as it may.
+        let many = String(repeating: "a", count: 1 << 19)
+        #expect(try Blotter("a(.*z)?").blotted(many).count == 1 << 19)
+        #expect(try Blotter("a+").blotted(many) == "…")
+        #expect(try Blotter("b").blotted(many) == many)
+    }
+
+    @Test func `where a match stands makes no difference`() throws {
+        let blotter = try Blotter("<[a-z]+>|\\bend$")
+        for place in [0, 1, 1000, 1023, 1024, 1025, 2000, 2040, 2047, 2048, 2049, 3071, 3072, 5000] {
+            let (before, after) = (String(repeating: ".", count: place), String(repeating: ".", count: 3000))
+            let long = String(repeating: "x", count: 900)
+            #expect(blotter.blotted(before + "<\(long)>" + after + " end") == before + "…" + after + " …")
+            #expect(blotter.blotted(before + "end" + after) == before + "end" + after)
+        }
+    }
+
     static let page = """
         <html><head><title> The  Board </title></head><body>
         <ul id=list class="big open"><li class=open data-id=x1>One</li><li data-id=x2>Two <b class=open>now</b></li></ul>

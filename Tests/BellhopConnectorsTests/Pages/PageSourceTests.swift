@@ -156,4 +156,83 @@ import Testing
         }
         #expect(practice.simulation.requests.all.last?.header("If-None-Match") != nil)
     }
+
+    @Test func `a page that is said to be unchanged unasked is an error, not an empty page`() async throws {
+        let practice = WebPractice()
+        practice.api.add("Fan broken")
+        try await practice.open { connection in
+            let made = try connection.source("page", kind: "page", settings: Settings(["path": "list"]))
+            let source = try #require(made)
+            let (answer, _) = try await read(source)
+            practice.api.quirks = [.alwaysUnchanged]
+            for standing in [Standing(), Standing(cursor: answer.cursor), Standing(answer: answer.fingerprint)] {
+                let found = await failure { _ = try await source.list(from: standing) }
+                #expect(found?.reason == .badAnswer && found?.message.contains("unasked") == true)
+            }
+            #expect(try await source.list(from: Standing(answer)).coverage == .same)
+            for status in [202, 206] {
+                practice.api.quirks = []
+                practice.simulation.faults.add(.status(status, body: "Just a moment"))
+                #expect(await failure { _ = try await source.list(from: Standing()) }?.reason == .badAnswer)
+            }
+        }
+    }
+
+    @Test func `a secret in a page's address is in no task, no key and no message`() async throws {
+        instance.setPage("/k3y-of-mine/board.do", "<p>Ada</p>")
+        let settings = Settings(
+            ["path": "k3y-of-mine/board.do?token=pass%2Fword&list=a", "select": "p"], secrets: ["k3y-of-mine", "pass/word"])
+        try await practice.open { connection in
+            let made = try connection.source("board", kind: "page", settings: settings)
+            let source = try #require(made)
+            let (answer, snapshot) = try await read(source)
+            #expect(snapshot?.url.hasSuffix("/•••/board.do?token=•••&list=a") == true, "\(snapshot?.url ?? "")")
+            #expect(answer.listing.entries.map(\.key) == ["-/board.do"])
+            instance.setPage("/k3y-of-mine/board.do", "<i>none</i>")
+            let found = await failure { _ = try await source.list(from: Standing()) }
+            for text in ["\(found, default: "")", "\(source.scope)"] { #expect(!text.contains("k3y") && !text.contains("word")) }
+        }
+        #expect(practice.simulation.requests.all.last?.query == "token=pass%2Fword&list=a")
+    }
+
+    @Test(arguments: [
+        (
+            #"{"error": {"message": "User Not Authenticated", "detail": null}, "status": "failure"}"#,
+            Failure.Reason.sessionExpired
+        ),
+        (
+            "<html><body onload=\"document.forms[0].submit()\"><form action=\"https://idp\"><input name=SAMLRequest></form></body>",
+            .sessionExpired
+        ),
+        ("<html><head><meta http-equiv=\"refresh\" content=\"0;url=/login.do\"></head></html>", .sessionExpired),
+        ("<script>top.location.href = '/login_redirect.do';</script>", .sessionExpired),
+        ("<form action=login.do><input name=user><input type=\"password\" name=pw></form>", .sessionExpired),
+        ("", .badAnswer),
+    ])
+    func `what comes in the place of a page of an instance is no page`(_ body: String, _ reason: Failure.Reason) async throws {
+        instance.setPage("/board.do", "<p>Ada</p>")
+        try await source { source in
+            let (answer, _) = try await read(source)
+            practice.simulation.faults.add(.status(200, body: body), path: "/board.do", times: nil)
+            let found = await failure { _ = try await source.list(from: Standing(cursor: answer.cursor)) }
+            #expect(found?.reason == reason, "\(found?.message ?? "none")")
+        }
+    }
+
+    @Test(arguments: [
+        ("", Failure.Reason.badAnswer), ("<form><input name=user><input type=password></form>", .unexpectedPage),
+        ("<form action='https://idp'><input name='SAMLResponse' value='x'></form>", .unexpectedPage),
+        ("<script>window.location = '/login'</script>", .unexpectedPage),
+    ])
+    func `what comes in the place of a page of a site is no page`(_ body: String, _ reason: Failure.Reason) async throws {
+        let practice = WebPractice()
+        practice.api.add("Fan broken")
+        try await practice.open { connection in
+            let made = try connection.source("page", kind: "page", settings: Settings(["path": "list"]))
+            let source = try #require(made)
+            practice.simulation.faults.add(.status(200, body: body))
+            let found = await failure { _ = try await source.list(from: Standing()) }
+            #expect(found?.reason == reason, "\(found?.message ?? "none")")
+        }
+    }
 }

@@ -9,17 +9,21 @@ import Testing
     let practice = WebPractice()
     var api: SimulatedAPI { practice.api }
 
-    private func perform(_ arguments: JSON.Object, connection: JSON.Object = [:], times: Int = 1) async throws -> Receipt {
+    private func perform(
+        _ arguments: JSON.Object, connection: JSON.Object = [:], times: Int = 1, attempt: Attempt = SampleDelivery.first
+    ) async throws -> Receipt {
         try await practice.open(connection) { connection in
             let action = try #require(connection.action("rest"))
             let delivery = SampleDelivery.make("rest", .values(arguments), to: "api")
-            for _ in 1..<times { _ = try? await action.perform(delivery, attempt: SampleDelivery.first) }
-            return try await action.perform(delivery, attempt: SampleDelivery.first)
+            for _ in 1..<times { _ = try? await action.perform(delivery, attempt: attempt) }
+            return try await action.perform(delivery, attempt: attempt)
         }
     }
 
-    private func failure(_ arguments: JSON.Object, connection: JSON.Object = [:]) async -> Failure? {
-        await BellhopConnectorsTests.failure { _ = try await perform(arguments, connection: connection) }
+    private func failure(
+        _ arguments: JSON.Object, connection: JSON.Object = [:], attempt: Attempt = SampleDelivery.first
+    ) async -> Failure? {
+        await BellhopConnectorsTests.failure { _ = try await perform(arguments, connection: connection, attempt: attempt) }
     }
 
     @Test func `an issue is made, and its id is in the receipt`() async throws {
@@ -30,28 +34,56 @@ import Testing
         #expect(receipt.summary.hasSuffix("): 1"))
     }
 
-    @Test func `a lost answer is asked for again under the same key, and nothing is done twice`() async throws {
+    @Test func `a lost answer is asked for again under the same key where that bears repetition, and nothing is done twice`()
+        async throws
+    {
         practice.simulation.faults.add(.resetAfter)
-        _ = try await perform(["path": "issues", "json": ["title": "once"]], times: 2)
+        _ = try await perform(["path": "issues", "json": ["title": "once"], "repeatable": true], times: 2)
         #expect(api.issues.count == 1 && api.writes == 1)
         let keys = practice.simulation.requests.all.map { $0.header("Idempotency-Key") }
         #expect(keys.count == 2 && keys[0] == keys[1])
         #expect(keys[0] == SampleDelivery.make("rest", .values([:]), to: "api").id.text)
     }
 
-    @Test func `a rule may want a lost answer held, except for what can be repeated`() async {
+    @Test func `a lost answer is held, except for what can be repeated`() async {
         api.add("a")
-        for (method, path, remedy) in [
-            ("POST", "issues", Failure.Remedy.hold), ("PATCH", "issues/1", .hold), ("PUT", "issues/1", .retry(after: nil)),
-        ] {
-            practice.simulation.faults.add(.resetAfter)
-            let failure = await failure([
-                "method": .string(method), "path": .string(path), "json": ["title": "b"], "unanswered": "hold",
-            ])
-            #expect(failure?.remedy == remedy, "\(method): \(failure?.message ?? "none")")
+        for (method, path, repeatable, remedy) in [
+            ("POST", "issues", nil, Failure.Remedy.hold), ("PATCH", "issues/1", nil, .hold),
+            ("PUT", "issues/1", nil, .retry(after: nil)),
+            ("POST", "issues", true, .retry(after: nil)), ("PUT", "issues/1", false, .hold),
+        ] as [(String, String, Bool?, Failure.Remedy)] {
+            var arguments: JSON.Object = ["method": .string(method), "path": .string(path), "json": ["title": "b"]]
+            arguments["repeatable"] = repeatable.map { .bool($0) }
+            for fault in [Fault.resetAfter, .internalError, .badGateway] {
+                practice.simulation.faults.add(fault)
+                let failure = await failure(arguments)
+                #expect(failure?.remedy == remedy, "\(method) \(fault): \(failure?.message ?? "none")")
+            }
         }
-        practice.simulation.faults.add(.resetBefore)
-        #expect(await failure(["path": "issues", "json": ["title": "b"]])?.remedy == .retry(after: nil))
+        for fault in [Fault.status(501, body: ""), .status(503, body: "")] {
+            practice.simulation.faults.add(fault)
+            let failure = await failure(["path": "issues", "json": ["title": "b"]])
+            #expect(failure?.remedy == .retry(after: nil), "\(fault)")
+        }
+    }
+
+    @Test func `what an earlier attempt may have done is not done again, whatever became of that attempt`() async throws {
+        let now = SampleDelivery.now
+        let second = Attempt(number: 2, now: now, firstStarted: now, lastUncertain: now)
+        let post: JSON.Object = ["path": "issues", "json": ["title": "once"]]
+        let found = await failure(post, attempt: second)
+        #expect(found?.reason == .notWritten && found?.remedy == .hold)
+        #expect(found?.message.contains("repeatable: true") == true)
+        #expect(practice.simulation.requests.total == 0)
+        // One that is known not to have been received, and a person's retry, which counts from 1 again.
+        for attempt in [
+            Attempt(number: 2, now: now, firstStarted: now), Attempt(number: 1, now: now, firstStarted: now, lastUncertain: now),
+        ] {
+            _ = try await perform(post, attempt: attempt)
+        }
+        _ = try await perform(["path": "issues", "json": ["title": "again"], "repeatable": true], attempt: second)
+        _ = try await perform(["method": "PUT", "path": "issues/1", "json": ["title": "c"]], attempt: second)
+        #expect(practice.simulation.requests.total == 4)
     }
 
     @Test func `each method does what it says`() async throws {
@@ -73,19 +105,87 @@ import Testing
 
     @Test func `a part of a path cannot lead elsewhere`() async throws {
         api.add("a")
-        #expect(await failure(["method": "DELETE", "path": ["issues", "1/../2?x"]])?.reason == .goneOrHidden)
-        #expect(practice.simulation.requests.all.last?.path == "/rest/v1/issues/1/../2?x")
-        for path in ["https://evil.example/x", "//evil.example", "a/../../admin", ["a", ".."], ["a", ""]] as [JSON] {
+        #expect(await failure(["method": "DELETE", "path": ["issues", "1/2?x"]])?.reason == .goneOrHidden)
+        #expect(practice.simulation.requests.all.last?.path == "/rest/v1/issues/1/2?x")
+        for path in [
+            "https://evil.example/x", "//evil.example", "a/../../admin", ["a", ".."], ["a", ""], ["issues", "1/../2"],
+            ["a", "x/../../admin"], "a%2F..%2F..%2Fb", "a/%2e%2E/b", "a/%252e%252e/b", "a/..;x/b", "a\\..\\b", ["a", "..;/b"],
+            ["a", "%2e%2e"],
+        ] as [JSON] {
             let failure = await failure(["path": path])
-            #expect(failure?.reason == .badArguments && failure?.remedy == .giveUp)
+            #expect(failure?.reason == .badArguments && failure?.remedy == .giveUp, "\(path)")
         }
         #expect(practice.simulation.requests.total == 1)
+        for path in ["a...b/..c", "issues/1.", "a?b=../c", "x;y/z"] as [JSON] {
+            #expect(await failure(["path": path])?.reason == .goneOrHidden, "\(path)")
+        }
+    }
+
+    @Test func `who is not let in waits until the connection works, like everywhere`() async {
+        api.door = .field("Authorization", "Bearer right")
+        let failure = await failure(
+            ["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "wrong"]])
+        #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
+    }
+
+    @Test func `a page in the place of an answer is no success`() async throws {
+        let post: JSON.Object = ["path": "issues", "json": ["title": "a"]]
+        practice.simulation.faults.add(.loginPage)
+        let held = await failure(post)
+        #expect(held?.reason == .unexpectedPage && held?.remedy == .hold)
+        practice.simulation.faults.add(.loginPage)
+        #expect(await failure(["method": "PUT", "path": "issues/1", "json": [:]])?.remedy == .retry(after: nil))
+        practice.simulation.faults.add(.status(200, body: "<p>Thanks</p>"))
+        _ = try await perform(["path": "issues", "json": ["title": "a"], "expect": 200])
+    }
+
+    @Test func `a request that no server takes is refused before it is sent, and ends nothing`() async throws {
+        let long = String(repeating: "x", count: 70_000)
+        for arguments in [
+            ["path": ["issues", .string(long)], "json": [:]], ["path": "issues", "query": ["q": .string(long)], "json": [:]],
+            ["path": "issues", "headers": ["X-Long": .string(long)], "text": "x"],
+        ] as [JSON.Object] {
+            let failure = await failure(arguments)
+            #expect(failure?.reason == .badArguments && failure?.remedy == .giveUp)
+            #expect(failure?.message.contains("bytes") == true && failure?.message.utf8.count ?? 0 < 400)
+        }
+        #expect(practice.simulation.requests.total == 0)
+        _ = try await perform(["path": "issues", "json": ["title": .string(String(long.prefix(30_000)))]])
+        #expect(api.writes == 1)
+    }
+
+    @Test func `of an answer that is no JSON the text is kept`() async throws {
+        practice.simulation.faults.add(.status(200, body: "OK, made\n 17"))
+        let receipt = try await perform(["path": "issues", "json": ["title": "a"], "receipt": "id"])
+        #expect(receipt.summary.hasSuffix("): OK, made 17"))
+    }
+
+    @Test func `no secret that an answer repeats is in a failure or a receipt`() async throws {
+        let connection: JSON.Object = [
+            "auth": ["basic": ["username": "ada", "password": "pass/word \"1"]], "headers": ["X-Key": "k3y-of-mine"],
+        ]
+        let basic = String(Base64.basic(username: "ada", password: "pass/word \"1").dropFirst(6))
+        let said = #"pass\/word \"1 k3y-of-mine pass%2Fword+%221 \#(basic)"#
+        for (arguments, status) in [
+            (["path": "issues", "text": "t", "receipt": "id"], 200), (["path": "issues", "text": "t", "check": ["id": 2]], 200),
+            (["path": "issues", "text": "t"], 400),
+        ] as [(JSON.Object, Int)] {
+            practice.simulation.faults.add(.status(status, body: #"{"id": "\#(said)"}"#))
+            var text = ""
+            do {
+                text = try await perform(arguments, connection: connection).summary
+            } catch let failure as Failure {
+                text = failure.message
+            }
+            #expect(text.contains(Redaction.mark), "\(text)")
+            for word in ["word", "k3y", basic] { #expect(!text.contains(word), "\(text)") }
+        }
     }
 
     @Test(
         arguments: [
             (.tooManyRequests(.seconds(30)), .throttled, .retry(after: .seconds(30))),
-            (.internalError, .serverError, .retry(after: nil)),
+            (.internalError, .serverError, .hold),
             (.forbidden, .forbidden, .giveUp), (.redirect(to: "/rest/v1/issues"), .refused, .giveUp),
         ] as [(Fault, Failure.Reason, Failure.Remedy)])
     func `refusals are what they are for a webhook`(_ fault: Fault, _ reason: Failure.Reason, _ remedy: Failure.Remedy) async {

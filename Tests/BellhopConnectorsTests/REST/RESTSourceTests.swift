@@ -44,31 +44,33 @@ import Testing
 
     // MARK: Pages
 
-    @Test(
-        arguments: [
-            ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]],
-            ["path": "page", "items": "items", "paging": ["by": "page", "size": 3, "size_parameter": "per_page"]],
-            [
-                "path": "page", "items": "items",
-                "paging": ["by": "page", "total": "total", "size": 4, "size_parameter": "per_page"],
+    /// Each way of paging, as a source of the simulated API says it.
+    static let ways: [JSON.Object] = [
+        ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]],
+        ["path": "page", "items": "items", "paging": ["by": "page", "size": 3, "size_parameter": "per_page"]],
+        [
+            "path": "page", "items": "items",
+            "paging": ["by": "page", "total": "total", "size": 4, "size_parameter": "per_page"],
+        ],
+        [
+            "path": "offset", "items": "issues",
+            "paging": ["by": "offset", "size": 3, "size_parameter": "limit", "total": "total_count"],
+        ],
+        ["path": "offset", "items": "issues", "paging": ["by": "offset", "size": 2, "size_parameter": "limit"]],
+        [
+            "path": "cursor", "items": "data.items",
+            "paging": ["by": "cursor", "next": "next", "size": 3, "size_parameter": "limit"],
+        ],
+        [
+            "path": "search", "method": "POST", "json": ["query": "open"], "items": "issues", "title": "fields.summary",
+            "paging": [
+                "by": "offset", "parameter": "startAt", "size": 3, "size_parameter": "maxResults", "in": "body",
+                "total": "total",
             ],
-            [
-                "path": "offset", "items": "issues",
-                "paging": ["by": "offset", "size": 3, "size_parameter": "limit", "total": "total_count"],
-            ],
-            ["path": "offset", "items": "issues", "paging": ["by": "offset", "size": 2, "size_parameter": "limit"]],
-            [
-                "path": "cursor", "items": "data.items",
-                "paging": ["by": "cursor", "next": "next", "size": 3, "size_parameter": "limit"],
-            ],
-            [
-                "path": "search", "method": "POST", "json": ["query": "open"], "items": "issues", "title": "fields.summary",
-                "paging": [
-                    "by": "offset", "parameter": "startAt", "size": 3, "size_parameter": "maxResults", "in": "body",
-                    "total": "total",
-                ],
-            ],
-        ] as [JSON.Object])
+        ],
+    ]
+
+    @Test(arguments: ways)
     func `all pages are one list`(_ settings: JSON.Object) async throws {
         for count in [1, 2, 3, 4, 6, 7, 10] {
             let practice = WebPractice()
@@ -76,6 +78,59 @@ import Testing
             #expect(try await practice.titles(settings) == (1...count).map { "issue \($0)" })
         }
         #expect(try await WebPractice().titles(settings) == [])
+    }
+
+    @Test(arguments: ways)
+    func `a server that sends shorter pages than it was asked for is read whole`(_ settings: JSON.Object) async throws {
+        var settings = settings
+        var paging = try #require(settings["paging"]?.asObject)
+        paging["size"] = 500
+        settings["paging"] = .object(paging)
+        for count in [1, 2, 3, 4, 7, 9] {
+            let practice = WebPractice()
+            practice.api.quirks = [.capsPages]
+            for number in 1...count { practice.api.add("issue \(number)") }
+            #expect(try await practice.titles(settings) == (1...count).map { "issue \($0)" }, "\(count)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (
+                [
+                    "path": "page", "items": "items",
+                    "paging": ["by": "page", "total": "total", "size": 3, "size_parameter": "per_page"],
+                ], 4
+            ),
+            (
+                [
+                    "path": "offset", "items": "issues",
+                    "paging": ["by": "offset", "size": 3, "size_parameter": "limit", "total": "total_count"],
+                ], 5
+            ),
+        ] as [(JSON.Object, Int)])
+    func `pages that end before all items were there make no list`(_ settings: JSON.Object, _ count: Int) async throws {
+        _ = add(count)
+        api.quirks = [.losesPages]
+        let failure = await practice.failure(settings)
+        #expect(failure?.reason == .badAnswer)
+        #expect(
+            failure?.message.contains("end after 3 of \(count)") == true || failure?.message.contains("moved") == true,
+            "\(failure?.message ?? "none")")
+    }
+
+    @Test(
+        arguments: [
+            (#"{"items": [{"id": 1}, {"id": 2}], "total": 1}"#, "more than the 1"),
+            (#"{"items": [{"id": 1}], "total": 1, "more": true}"#, "there is more, but not where"),
+            (#"{"items": [{"id": 1}], "total": "3", "more": false}"#, "end after 1 of 3"),
+        ])
+    func `what an answer says of itself must be so`(_ body: String, _ words: String) async {
+        practice.simulation.faults.add(.status(200, body: body))
+        let failure = await practice.failure([
+            "path": "cursor", "items": "items", "paging": ["by": "cursor", "next": "next", "total": "total", "more": "more"],
+        ])
+        #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "none")")
     }
 
     @Test(
@@ -156,6 +211,10 @@ import Testing
             (.badGateway, .gateway, "502"), (.internalError, .serverError, "500"),
             (.redirect(to: "https://idp.example.com/login"), .refused, "idp.example.com"),
             (.redirect(to: "http://127.0.0.1:1/x"), .refused, "no other host"),
+            (.status(200, body: "{}"), .badAnswer, "an array"), (.status(200, body: #"{"a": []}"#), .badAnswer, "an array"),
+            (.status(200, body: "null"), .badAnswer, "cannot be"),
+            (.status(202, body: "[]"), .badAnswer, "202"), (.status(206, body: "[]"), .badAnswer, "206"),
+            (.status(204, body: ""), .badAnswer, "204"), (.status(304, body: ""), .badAnswer, "unasked"),
             (.status(404, body: "gone"), .goneOrHidden, "404"), (.status(401, body: ""), .unauthenticated, "401"),
         ] as [(Fault, Failure.Reason, String)])
     func `an answer that is none fails and says why`(_ fault: Fault, _ reason: Failure.Reason, _ words: String) async {
@@ -264,12 +323,38 @@ import Testing
             // Where the answer must be scanned whatever it says, it is asked for whole.
             #expect(try await source.list(from: Standing(cursor: first.cursor)).coverage == .whole)
         }
-        try await practice.source(["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]]) { source in
-            let first = try await source.list(from: Standing())
-            #expect(try await source.list(from: Standing(first)).coverage == .whole)
-        }
         let asked = practice.simulation.requests.all.map { $0.header("If-None-Match") != nil }
-        #expect(asked == [false, true, true, false, false, false, false, false])
+        #expect(asked == [false, true, true, false])
+    }
+
+    @Test(arguments: ways.filter { $0["method"] == nil })
+    func `an item that begins another page is seen, although the page before it stays as it was`(
+        _ settings: JSON.Object
+    ) async throws {
+        for count in 1...8 {
+            let practice = WebPractice()
+            for number in 1...count { practice.api.add("issue \(number)") }
+            try await practice.source(settings) { source in
+                let first = try await source.list(from: Standing())
+                let same = try await source.list(from: Standing(first))
+                #expect(same.fingerprint == first.fingerprint)
+                practice.api.add("news")
+                let second = try await source.list(from: Standing(same))
+                #expect(second.coverage == .whole && second.listing.entries.count == count + 1, "\(count)")
+            }
+        }
+    }
+
+    @Test func `a date alone tells answers apart only when it is some seconds old`() {
+        let now = SampleDelivery.now
+        func validators(_ age: Int, _ more: HeaderFields = [:]) -> Validators {
+            let headers: HeaderFields = ["Last-Modified": (now - .seconds(age)).httpDate, "Date": now.httpDate]
+            return Validators(headers.with(more))
+        }
+        #expect(validators(0) == Validators() && validators(4) == Validators())
+        #expect(validators(5).modified != nil)
+        #expect(validators(0, ["ETag": "x"]).modified != nil)
+        #expect(Validators(["Last-Modified": "soon"]) == Validators())
     }
 
     @Test func `with since only what changed is asked for, and everything now and then`() async throws {
@@ -295,6 +380,22 @@ import Testing
         let queries = practice.simulation.requests.all.map { $0.parameter("updated_since") }
         #expect(queries.map { $0 == nil } == [true, false, false, true])
         #expect(queries[2]?.hasSuffix("Z") == true && queries[2]?.utf8.count == 20)
+    }
+
+    @Test func `an item of the far future hides no change of the others`() async throws {
+        _ = add(3)
+        api.quirks = [.farFuture]
+        let settings: JSON.Object = ["path": "list", "since": ["parameter": "updated_since", "field": "updated_at"]]
+        try await practice.source(settings) { source in
+            var answer = try await source.list(from: Standing())
+            for round in 1...3 {
+                await practice.clock.advance(by: .seconds(600))
+                api.change(2) { $0.state = "round \(round)" }
+                answer = try await source.list(from: Standing(answer))
+                #expect(answer.coverage == .part)
+                #expect(answer.listing.entries.contains { $0.key.text == "2" }, "round \(round)")
+            }
+        }
     }
 
     @Test(arguments: [
@@ -328,6 +429,64 @@ import Testing
         #expect(shown == [true, true, true, true, true])
     }
 
+    @Test func `no token that an answer repeats is in a failure`() async throws {
+        let practice = Practice()
+        practice.simulation.api.add("Fan broken")
+        practice.simulation.api.quirks = [.echoes]
+        try await practice.simulation.serve { address in
+            var oauth = practice.oauth("client_credentials")
+            oauth["token_url"] = .string(address + "/oauth_token.do")
+            let settings: JSON.Object = ["url": .string(address + "/rest/v1"), "auth": ["oauth": .object(oauth)]]
+            let connection = try WebConnection(
+                name: "api", settings: Settings(settings, secrets: ["s3cret/9"]), in: practice.environment())
+            let source = try RESTSource(
+                name: "s", settings: Settings(["path": "list", "id": "id", "query": ["k": "s3cret/9"]], secrets: ["s3cret/9"]),
+                connection: connection)
+            let echoed = await failure { _ = try await source.list(from: Standing()) }
+            let delivery = SampleDelivery.make(
+                "rest", .values(["path": "issues", "json": [:], "check": ["error": nil]]), to: "api")
+            let checked = await failure {
+                _ = try await RESTAction(connection: connection).perform(delivery, attempt: SampleDelivery.first)
+            }
+            let token = try #require(practice.simulation.requests.matching(path: "/rest").first?.header("Authorization"))
+            var failures = [echoed, checked]
+            for status in [200, 403] {
+                let key = "\(token.dropFirst(7)) s3cret%2F9"
+                practice.simulation.api.quirks = []
+                practice.simulation.faults.add(
+                    .status(status, body: #"[{"id": "\#(key)"}, {"id": "\#(key)"}]"#), path: "/rest/v1/list")
+                failures.append(await failure { _ = try await source.list(from: Standing()) })
+            }
+            for found in failures {
+                #expect(found?.message.contains(Redaction.mark) == true, "\(found?.message ?? "none")")
+                #expect(found?.message.contains(token.dropFirst(7)) == false)
+                #expect(found?.message.contains("s3cret") == false)
+            }
+            try await connection.shutdown()
+        }
+    }
+
+    @Test func `an answer that says of itself that it failed is none`() async throws {
+        let settings: JSON.Object = ["path": "page", "items": "items", "check": ["success": true]]
+        for body in [#"{"success": false, "items": []}"#, #"{"items": []}"#] {
+            practice.simulation.faults.add(.status(200, body: body))
+            let failure = await practice.failure(settings)
+            #expect(failure?.reason == .badAnswer && failure?.remedy == .retry(after: nil))
+            #expect(failure?.message.contains("`success` is") == true, "\(failure?.message ?? "none")")
+        }
+        practice.simulation.faults.add(.status(200, body: #"{"success": true, "items": [{"id": 1, "title": "a"}]}"#))
+        #expect(try await practice.titles(settings) == ["a"])
+    }
+
+    @Test func `what is encoded once arrives encoded once`() async throws {
+        practice.simulation.faults.add(
+            .status(200, body: #"{"items": [{"id": 1}], "next": "?page[after]=eyJ%2Bx%3D%3D&a b=100%&c={d}|^é"}"#))
+        let failure = await practice.failure(["path": "list", "items": "items", "paging": ["by": "link", "next": "next"]])
+        #expect(failure?.reason == .refused)
+        let query = practice.simulation.requests.all.last?.query
+        #expect(query == "page%5Bafter%5D=eyJ%2Bx%3D%3D&a%20b=100%25&c=%7Bd%7D%7C%5E%C3%A9")
+    }
+
     // MARK: Settings
 
     @Test(
@@ -337,7 +496,8 @@ import Testing
             (["path": "a", "items": "a..b"], "items"), (["path": "a", "id": "x[0]"], "id"),
             (["path": "a", "id": ""], "id"), (["path": "a", "fields": ["a-b": "x"]], "fields"),
             (["path": "a", "fields": ["a", "a"]], "fields"), (["path": "a", "fields": ["a": "x..y"]], "fields"),
-            (["path": "a", "json": [:], "text": "x", "method": "POST"], "text"), (["path": "a", "json": [:]], "method"),
+            (["path": "a", "json": [:], "text": "x", "method": "POST"], "text"), (["path": "a", "json": [:]], "json"),
+            (["path": "a%2F..%2F..%2Fb"], "path"), (["path": "a/..;/b"], "path"),
             (["path": "a", "method": "POST", "data": "?"], "data"), (["path": "a", "headers": ["Host": "x"]], "headers"),
             (["path": "a", "paging": ["by": "cursor"]], "paging.next"),
             (["path": "a", "paging": ["by": "offset"]], "paging.size"),
@@ -379,5 +539,8 @@ import Testing
         #expect(try scope(["path": "list", "query": ["key": "other"]]) != one)
         #expect(try scope(["path": "list", "query": ["key": "s3cret"], "fields": ["a": "b"]]) == one)
         #expect(!"\(one)".contains("s3cret"))
+        let secret = Settings(["path": "s3cret/list", "id": "id"], secrets: ["s3cret"])
+        let hidden = try RESTSource(name: "issues", settings: secret, connection: connection).scope
+        #expect(hidden.instance.hasSuffix("/rest/v1/-/list"))
     }
 }

@@ -39,9 +39,13 @@ struct ReceiverAnswer: Sendable {
     /// What the answer says for itself, as the end of a sentence; a page says nothing.
     func words(of response: HTTPResponse) -> String {
         guard !Self.isPage(response) else { return "." }
-        let text = Redaction.scrub(String(decoding: response.body.prefix(4096), as: UTF8.self), of: secrets)
-        let excerpt = Redaction.excerpt(DisplayText.line(text), length: 160)
+        let excerpt = Redaction.excerpt(DisplayText.line(Self.text(response, hiding: secrets)), length: 160)
         return excerpt.isEmpty ? "." : ": \(excerpt)"
+    }
+
+    /// The beginning of an answer's text without these secrets. None is cut in two before it is looked for.
+    static func text(_ response: HTTPResponse, hiding secrets: [String]) -> String {
+        String(Redaction.scrub(String(decoding: response.body.prefix(16_384), as: UTF8.self), of: secrets).prefix(4096))
     }
 
     /// True when the answer is a page for people: something between us and the receiver speaks.

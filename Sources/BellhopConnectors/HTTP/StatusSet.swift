@@ -7,6 +7,9 @@ struct StatusSet: Sendable, Hashable {
     /// 200 to 299.
     static let success = StatusSet(ranges: [200...299])
 
+    /// 200: what was asked for, and all of it. 202 only says that somebody has heard, 206 is a part.
+    static let whole = StatusSet(ranges: [200...200])
+
     private init(ranges: [ClosedRange<Int>]) { self.ranges = ranges }
 
     /// Nil when something in it is neither a status nor a class of them.

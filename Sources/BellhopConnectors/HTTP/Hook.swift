@@ -25,24 +25,20 @@ struct Hook: Sendable {
     /// A request whose answer never came is tried again: receivers know a repetition by its `webhook-id`, or show it twice. One that must
     /// not be repeated is held for a person.
     func send(
-        _ request: HTTPRequest, expecting expected: StatusSet, at now: Timestamp, isRepeatable: Bool = true
+        _ request: HTTPRequest, expecting expected: StatusSet, at now: Timestamp,
+        _ repetition: Repetition = Repetition(isAllowed: true)
     ) async throws(Failure) -> HTTPResponse {
         let response: HTTPResponse
         do throws(TransportError) {
             response = try await exchange.send(request)
         } catch {
-            var failure = error.failure(changesSomething: false)
+            var failure = repetition.failure(of: error)
             // The message names the host already.
             if let name { failure.message = "\(name): \(failure.message)" }
-            if !isRepeatable, error.mayHaveArrived {
-                failure.remedy = .hold
-                failure.message += " Whether it was done is not known, and the rule says `unanswered: hold`."
-            }
             throw failure
         }
-        if var failure = answer.failure(of: response, expecting: expected, at: now) {
-            if !isRepeatable, response.status >= 500, response.status != 503 { failure.remedy = .hold }
-            throw failure
+        if let failure = answer.failure(of: response, expecting: expected, at: now) {
+            throw repetition.weighed(failure, status: response.status)
         }
         return response
     }

@@ -1,0 +1,66 @@
+import BellhopCore
+
+/// What the answer to a step's request must say, and what is kept of it.
+struct ExpectedAnswer: Sendable {
+    static let settings: [Setting] = [
+        Setting(
+            "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
+            "The statuses that are success, such as 204 or 2xx; by default 2xx."),
+        Setting("check", .map(.json), "Paths in the JSON of the answer, each with the value that it must have there."),
+        Setting(
+            "receipt", .text,
+            "The path to what is kept of the answer, the number of what was made, say; of an answer that is no JSON its text is kept."
+        ),
+    ]
+
+    let statuses: StatusSet
+    private let checks: [(path: JSON.Path, text: String, value: JSON)]
+    private let receipt: JSON.Path?
+
+    init(_ arguments: JSON.Object) throws(RequestArguments.Problem) {
+        func path(_ text: String, of setting: String) throws(RequestArguments.Problem) -> JSON.Path {
+            guard let path = JSON.Path(text: text), !path.steps.isEmpty else {
+                throw RequestArguments.Problem(setting, "`\(text)` is no path: write names with dots between them.")
+            }
+            return path
+        }
+        statuses = try StatusSet.expected(arguments)
+        var checks: [(path: JSON.Path, text: String, value: JSON)] = []
+        for (text, value) in arguments["check"]?.asObject ?? [:] { checks.append((try path(text, of: "check"), text, value)) }
+        self.checks = checks
+        receipt = try arguments["receipt"]?.asString.map { text throws(RequestArguments.Problem) in
+            try path(text, of: "receipt")
+        }
+    }
+
+    /// Sees whether an answer says what it must, and gives back what is to be kept of it.
+    ///
+    /// - Parameters:
+    ///   - label: whose answer it is, for messages.
+    ///   - secrets: what must not be read in messages and receipts.
+    func check(
+        _ response: HTTPResponse, from label: String, hiding secrets: [String], _ repetition: Repetition
+    ) throws(Failure) -> String? {
+        if checks.isEmpty, receipt == nil { return nil }
+        func shown(_ text: String, length: Int) -> String {
+            Redaction.excerpt(DisplayText.line(Redaction.scrub(text, of: secrets)), length: length)
+        }
+        guard let json = try? JSON.parse(response.body) else {
+            guard checks.isEmpty else {
+                throw Failure(
+                    .badAnswer, repetition.isAllowed ? .giveUp : .hold,
+                    "\(label) answered \(response.status), but with no JSON to be checked: whether it did what was asked is not known."
+                )
+            }
+            let text = ReceiverAnswer.isPage(response) ? "" : ReceiverAnswer.text(response, hiding: secrets)
+            return text.isEmpty ? nil : shown(text, length: 100)
+        }
+        for check in checks where json[check.path] != check.value {
+            let found = json[check.path].map { shown($0.text, length: 60) } ?? "nothing"
+            throw Failure(
+                .refused, .giveUp,
+                "\(label) answered \(response.status), but `\(check.text)` is \(found), not \(check.value.text).")
+        }
+        return receipt.flatMap { json[$0] }.map { shown(RequestArguments.words($0), length: 100) }
+    }
+}
