@@ -11,7 +11,8 @@ public struct AdapterAction: Action {
         arguments: [Setting("to", .list(.name), required: true, "The connections of kind mobilefirst that get it.")]
             + AdapterRequest.settings + [
                 Setting("method", .oneOf(AdapterRequest.methods), default: "POST", "The request's method."),
-                Setting("timeout", .duration, "How long it may take, its answer included; by default the connection's."),
+                Setting(
+                    "timeout", .duration, least: "1ms", "How long it may take, its answer included; by default the connection's."),
                 Setting(
                     "repeatable", .boolean,
                     "Whether calling it twice is the same as calling it once; by default so for GET, PUT and DELETE."),

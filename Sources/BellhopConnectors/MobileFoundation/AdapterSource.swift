@@ -66,6 +66,6 @@ extension AdapterSource {
             Setting(
                 "method", .oneOf(AdapterRequest.methods), default: "GET",
                 "The request's method. A source only reads: name another for adapters that read by it."),
-            Setting("timeout", .duration, "How long a request may take; by default the connection's."),
+            Setting("timeout", .duration, least: "1ms", "How long a request may take; by default the connection's."),
         ] + ItemReading.settings)
 }

@@ -202,7 +202,7 @@ public struct RESTSource: ProbedSource {
             Setting("json", .json, "A body in JSON."),
             Setting("text", .text, "A body of plain text."),
             Setting("data", .text, "A body of any bytes, in Base64."),
-            Setting("timeout", .duration, "How long a request may take; by default the connection's."),
+            Setting("timeout", .duration, least: "1ms", "How long a request may take; by default the connection's."),
             Setting("class", .text, default: "item", "What `task.class` is of each item."),
             Setting("paging", .record(Paging.settings), "How the pages of the list follow one another."),
             Setting("since", .record(Since.settings), "How to ask only for what changed since the last poll."),
