@@ -6,7 +6,7 @@ PACKAGES = libyaml-dev libsqlite3-dev libre2-dev pkg-config
 HEADERS = yaml.h sqlite3.h re2/re2.h
 RUN_TIME = tzdata ca-certificates curl
 
-.PHONY: demo test build bench lint format install packages cel-conformance docs clean
+.PHONY: demo test build bench lint format install packages cel-conformance fuzz docs clean
 
 demo: packages
 	@$(SWIFT) build --product bellhop
@@ -15,8 +15,9 @@ demo: packages
 test: packages
 	$(SWIFT) test
 
+# The program for use, with Swift's libraries inside: it runs on machines, and for users, that have no toolchain.
 build: packages
-	$(SWIFT) build -c release --product bellhop
+	$(SWIFT) build -c release --static-swift-stdlib --product bellhop
 
 # Every figure beside its yardstick; fails where a floor is missed. `make bench ARGS="--quick poll"` runs a part.
 bench: build
@@ -25,7 +26,15 @@ bench: build
 
 # The expression language's own conformance suite (cel-spec's tests/simple/testdata): make cel-conformance CEL_SPEC=FOLDER
 cel-conformance: packages
-	CEL_SPEC="$(abspath $(CEL_SPEC))" $(SWIFT) test --filter CELTests.Conformance
+	@[ -n "$(CEL_SPEC)" ] || { echo "Say where the suite is: make cel-conformance CEL_SPEC=FOLDER, with the files of cel-spec's tests/simple/testdata." >&2; exit 64; }
+	@[ -d "$(CEL_SPEC)" ] || { echo "There is no folder $(CEL_SPEC): CEL_SPEC names that of cel-spec's tests/simple/testdata." >&2; exit 64; }
+	CEL_SPEC="$$(cd "$(CEL_SPEC)" && pwd)" $(SWIFT) test --filter CELTests.Conformance
+
+# Lets libFuzzer try the expression language (or YAML) from the corpus in Tests/Fuzz: make fuzz LANGUAGE=yaml SECONDS=600
+LANGUAGE ?= cel
+SECONDS ?= 60
+fuzz: packages
+	@.make/fuzz $(LANGUAGE) $(SECONDS)
 
 lint:
 	$(SWIFT) format lint --strict --recursive --configuration .swift-format Package.swift Sources Tests
@@ -40,8 +49,9 @@ docs:
 		--fallback-display-name Bellhop --fallback-bundle-identifier bellhop
 	@echo "To read them: python3 -m http.server --directory .build/docs 8000, then http://127.0.0.1:8000/documentation/bellhop/"
 
+# Without the names of its functions, which triple its size.
 install: build
-	install -D -m 0755 .build/release/bellhop $(DESTDIR)$(PREFIX)/bin/bellhop
+	install -D -s -m 0755 .build/release/bellhop $(DESTDIR)$(PREFIX)/bin/bellhop
 
 clean:
 	rm -rf .build Tests/Benchmarks/.build

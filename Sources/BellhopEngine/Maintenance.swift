@@ -7,6 +7,8 @@ public struct Maintenance: Sendable {
     private let firstLeaseEnd: @Sendable () -> Timestamp?
     private let rescueEvery = Duration.seconds(60)
     private let pruneEvery = Duration.seconds(3600)
+    /// By how much the clock may differ from the time that passed before it is said to have jumped.
+    private let tolerance = Duration.seconds(30)
 
     /// - Parameter firstLeaseEnd: when the first of the leases ends that this process has in flight; nil when there is none.
     public init(
@@ -33,7 +35,10 @@ public struct Maintenance: Sendable {
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "tidying up", error))
             }
+            let asleep = surroundings.clock.now
             guard (try? await surroundings.clock.sleep(for: rescueEvery)) != nil else { return }
+            let jump = surroundings.clock.now - asleep - rescueEvery
+            if abs(jump.components.seconds) >= tolerance.components.seconds { surroundings.signals.emit(.clockJumped(by: jump)) }
         }
     }
 

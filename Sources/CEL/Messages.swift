@@ -45,10 +45,60 @@ enum Messages {
         "`\(String(repeating: String(letter), count: count))` is no part of a time pattern"
     }
 
+    static func patternTooLong(limit: Int) -> String { "it is longer than \(limit) bytes" }
+    static let patternTooLarge = "out of memory"
+
     static func zoneNotAllowed(_ what: String) -> String { "\(what) with zone value is not allowed" }
     static let mappedNotAllowed = "IPv4-mapped IPv6 address is not allowed"
     static func notAnAddress(_ text: String) -> String { "IP Address '\(text)' parse error during conversion from string" }
     static func notABlock(_ text: String) -> String { "CIDR '\(text)' parse error during conversion from string" }
+}
+
+// MARK: Parts of sentences
+
+/// What the parser expects in the place of something else.
+enum Expected {
+    static let member = "the name of a field or a function"
+    static let value = "a value"
+    static let name = "a name"
+    static func symbol(_ symbol: Token.Symbol) -> String { "`\(symbol.rawValue)`" }
+}
+
+/// What a part of an expression is in it, where its type is wrong.
+enum Part {
+    static let whole = "the expression's type here"
+    static let choice = "the condition before `?`"
+    static let optionalElement = "what follows `?`"
+    static func side(of symbol: String) -> String { "each side of `\(symbol)`" }
+    static func condition(of macro: Node.Comprehension.Kind) -> String { "the condition of \(macro.rawValue)()" }
+    static func product(of macro: Node.Comprehension.Kind) -> String { "what \(macro.rawValue)() makes" }
+    static func operand(of macro: Node.Comprehension.Kind) -> String { "what \(macro.rawValue)() works on" }
+    static func key(of macro: Node.Comprehension.Kind) -> String { "what \(macro.rawValue)() sorts by" }
+}
+
+/// What is null or of a wrong type when an expression runs.
+enum Operand {
+    static let condition = "a condition"
+    static let index = "an index"
+    static let key = "a key"
+    static let element = "an element"
+}
+
+extension Token {
+    /// How a message names the token.
+    var text: String {
+        switch kind {
+        case .int(let value): String(value)
+        case .uint(let value): "\(value)u"
+        case .double(let value): Numbers.text(value)
+        case .string: "a string"
+        case .bytes: "a bytes literal"
+        case .identifier(let name): "`\(name)`"
+        case .quoted(let name): "`\(name)`"
+        case .symbol(let symbol): "`\(symbol.rawValue)`"
+        case .end: "the end"
+        }
+    }
 }
 
 // MARK: Syntax

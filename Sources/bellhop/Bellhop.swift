@@ -43,7 +43,7 @@ struct Bellhop: AsyncParsableCommand {
                 throw Trouble(.usage, "The command `\(name)` is not built yet; `bellhop --help` lists those that are.")
             }
             if let name = CommandLine.arguments.dropFirst().first, let problem = unknownCommand(name) { throw problem }
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(Eval.withExpressionLast(Array(CommandLine.arguments.dropFirst())))
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -43,6 +43,21 @@ import Testing
         #expect(try await problem("echo \"$2-1\"") == "url https://example.com/chat-1")
     }
 
+    @Test func `a command named by a relative path lies beside bellhop.yaml, wherever Bellhop is started`() async throws {
+        for name in ["./bin/vault", "bin/vault"] {
+            try folder.write("bin/vault", "#!/bin/sh\necho \"$2-1\"\n", mode: 0o700)
+            let text = """
+                version: 1
+                secrets: [command: [\(name), show]]
+                connections:
+                  ops: {kind: slack, url: "https://example.com/${{ secret.chat }}"}
+                """
+            let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
+            let configuration = try await loader.load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+            #expect(configuration.connection("ops")?.settings.text("url") == "https://example.com/chat-1")
+        }
+    }
+
     @Test func `a command that fails is told with its status, and nothing that it said`() async throws {
         let told = try await problem("echo hunter2; echo hunter3 >&2; exit 3")
         #expect(

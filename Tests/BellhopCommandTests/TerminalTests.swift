@@ -37,6 +37,34 @@ import Testing
         #expect(!ended.errors.contains("hunter2") && !ended.output.contains("hunter2"))
     }
 
+    /// What a program prints on a terminal for a check that finds a mistake.
+    private func shown(_ environment: [String: String], on screen: PseudoTerminal?) async throws -> String {
+        let folder = try TemporaryFolder()
+        try folder.write("bellhop.yaml", "version: 1\n")
+        try folder.write("rules/a.yaml", "rule: a\non: task_crated\ndo: [{log: x}]\n")
+        let program = try Program(["check"], in: folder.path, environment: environment, screen: screen)
+        let ended = await program.end()
+        #expect(ended.code == 78)
+        return screen?.shown ?? ended.output + ended.errors
+    }
+
+    @Test func `colour is for a terminal`() async throws {
+        let coloured = try await shown(["TERM": "xterm"], on: try PseudoTerminal())
+        #expect(coloured.contains("\u{1B}["))
+        #expect(coloured.contains("there is no event `task_crated`"))
+        let piped = try await shown(["TERM": "xterm"], on: nil)
+        #expect(!piped.contains("\u{1B}"))
+        #expect(piped.contains("there is no event `task_crated`"))
+    }
+
+    @Test(arguments: [["TERM": "xterm", "NO_COLOR": "1"], ["TERM": "xterm", "NO_COLOR": ""], ["TERM": "dumb"]])
+    func `who wants no colour gets none`(_ environment: [String: String]) async throws {
+        let plain = try await shown(environment, on: try PseudoTerminal())
+        // no-color.org: an empty value says nothing.
+        #expect(plain.contains("\u{1B}") == (environment["NO_COLOR"] == ""))
+        #expect(plain.contains("there is no event `task_crated`"))
+    }
+
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a signal at the prompt of eval gives the terminal its mode back`(_ signal: Int32) async throws {
         let folder = try TemporaryFolder()

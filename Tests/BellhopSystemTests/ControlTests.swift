@@ -198,6 +198,22 @@ import Testing
         }
     }
 
+    @Test func `an agent whose store lies too deep for a socket beside it can be talked to all the same`() async throws {
+        let deep = String(repeating: "deeper-and-", count: 10) + "deeper"
+        func configuration(_ address: String) -> String { Stage.configuration(address, extra: "store: \(deep)/bellhop.db") }
+        try await Stage.set(rules: Self.logging("A"), configuration: configuration) { stage in
+            try stage.folder.write("\(deep)/keep", "")
+            try stage.folder.write("run/keep", "")
+            let environment = ["XDG_RUNTIME_DIR": stage.folder.path + "/run"]
+            let agent = try stage.start(["run"], environment: environment)
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            let status = try await stage.bellhop("status", environment: environment)
+            #expect(status.output.contains("An agent is running (process \(agent.id)"))
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+        }
+    }
+
     @Test func `SIGHUP reads the rules again`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in

@@ -4,7 +4,8 @@ import Simulator
 import Testing
 
 /// The real program, ended as `kill -9` does, again and again, while tasks come, change and go on an instance that lives on. Then it is left
-/// in peace, and nothing may be lost or doubled.
+/// in peace, and nothing may be lost or doubled. So many kills are asserted: 8 × 14 at checkpoints, 2 × 18 and 12 at any moment and 2 × 24 in bad
+/// weather, 208 in all; a few runs are through before their turn comes.
 @Suite(.timeLimit(.minutes(15))) struct KillTests {
     /// Where a process can be ended: before and after each of the transactions, and after the request to the outside.
     static let checkpoints = [
@@ -19,7 +20,7 @@ import Testing
                 try await ordeal.kill(at: checkpoint, nth: 1 + (checkpoint.hasSuffix("t1") ? 0 : round % 3))
                 if round % 5 == 0 { try await ordeal.pass() }
             }
-            #expect(ordeal.kills >= 10)
+            #expect(ordeal.kills >= 14)
             try await ordeal.end()
         }
     }
@@ -32,7 +33,7 @@ import Testing
                 try await ordeal.killAtAnyMoment(["run", "--once"])
                 if round % 5 == 0 { try await ordeal.pass() }
             }
-            #expect(ordeal.kills >= 5)
+            #expect(ordeal.kills >= 18)
             try await ordeal.end()
         }
     }
@@ -66,7 +67,7 @@ import Testing
                 }
                 if round % 5 == 0 { try await ordeal.pass() }
             }
-            #expect(ordeal.kills >= 10)
+            #expect(ordeal.kills >= 24)
             #expect(stage.simulation.faults.struck > 20)
             stage.simulation.faults.removeAll()
             try await ordeal.end()

@@ -1,6 +1,6 @@
 import BellhopCore
 import BellhopTesting
-import Glibc
+import Foundation
 import Simulator
 import Testing
 
@@ -18,6 +18,18 @@ import Testing
             do: [{notify: {to: ops, title: "Login to ${{ event.data.connection }} failed"}}]
 
         """
+
+    private static func fromKeychain(_ address: String) -> String {
+        """
+        version: 1
+        connections:
+          snow: {kind: servicenow, instance: "\(address)", auth: {keychain: true}}
+          ops: {kind: slack, url: "${{ env.CHAT_URL }}"}
+        sources:
+          my-work: {kind: tracker, connection: snow, initial: emit}
+
+        """
+    }
 
     @Test func `a wrong password is tried once, over any number of runs, until it is another one`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
@@ -58,18 +70,7 @@ import Testing
     }
 
     @Test func `a login that is not stored yet is asked for, and works once it is`() async throws {
-        func configuration(_ address: String) -> String {
-            """
-            version: 1
-            connections:
-              snow: {kind: servicenow, instance: "\(address)", auth: {keychain: true}}
-              ops: {kind: slack, url: "${{ env.CHAT_URL }}"}
-            sources:
-              my-work: {kind: tracker, connection: snow, initial: emit}
-
-            """
-        }
-        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+        try await Stage.set(rules: Self.rules, configuration: Self.fromKeychain) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let missing = try await stage.bellhop("run", "--once")
             #expect(missing.code == 77)
@@ -86,6 +87,29 @@ import Testing
             #expect(run.code == 0, "\(run.errors)")
             #expect(stage.notes(on: task.id).count == 1)
             #expect(try await stage.events().contains { $0["type"] == "ks_login_event" && $0.at("data", "ok") == true })
+        }
+    }
+
+    @Test func `a login that fails later leaves the stored one as it was, and it is used`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: Self.fromKeychain) { stage in
+            let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let right = try await stage.bellhop("login", "snow", input: "\(Stage.user)\n\(Secrets.password)\n")
+            #expect(right.code == 0, "\(right.errors)")
+            let stored = try #require(FileManager.default.contents(atPath: stage.folder.path + "/keychain.json"))
+            for input in ["\(Stage.user)\n\(Secrets.wrongPassword)\n", "nobody\n\(Secrets.wrongPassword)\n"] {
+                let wrong = try await stage.bellhop("login", "snow", input: input)
+                #expect(wrong.code == 77)
+                #expect(FileManager.default.contents(atPath: stage.folder.path + "/keychain.json") == stored)
+            }
+            let run = try await stage.bellhop("run", "--once")
+            #expect(run.code == 0, "\(run.errors)")
+            #expect(stage.notes(on: task.id).count == 1)
+
+            // The instance refusing the stored login itself takes nothing away either.
+            stage.simulation.faults.add(.status(401, body: "{}"), times: nil)
+            stage.time.pass(.seconds(3600))
+            #expect(try await stage.bellhop("run", "--once").code == 77)
+            #expect(FileManager.default.contents(atPath: stage.folder.path + "/keychain.json") == stored)
         }
     }
 

@@ -48,6 +48,37 @@ import Testing
         }
     }
 
+    @Test func `a single pass that is asked to stop finishes what is in flight, and begins nothing more`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.simulation.faults.add(.slow(milliseconds: 2000), path: "/webhook")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let pass = try stage.start(["run", "--once"])
+            try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
+            #expect(stage.simulation.receivers.received(by: "hook").isEmpty, "it should still be under way")
+            pass.send(SIGTERM)
+            let ended = await pass.end()
+            #expect(ended.code == 0, "\(ended.errors)")
+            #expect(stage.simulation.receivers.received(by: "hook").count == 1)
+            #expect(try await stage.deliveries().map { $0["state"] } == ["done"])
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `interrupted before it had started, it ends with the signal`(_ signal: Int32) async throws {
+        func configuration(_ address: String) -> String {
+            "secrets: [command: [./slow]]\n"
+                + Stage.configuration(address).replacing("${{ env.PASSWORD }}", with: "${{ secret.a }}")
+        }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            try stage.folder.write("slow", "#!/bin/sh\ntouch asked\nexec sleep 20\n", mode: 0o700)
+            let agent = try stage.start(["run"])
+            try await eventually("it asks for the secret") { access(stage.folder.path + "/asked", F_OK) == 0 }
+            agent.send(signal)
+            #expect(await agent.end(within: .seconds(10)).code == 128 + signal)
+            #expect(access(stage.folder.path + "/bellhop.db", F_OK) != 0, "nothing was begun")
+        }
+    }
+
     @Test func `a demonstration that is interrupted gives no verdict`() async throws {
         let folder = try TemporaryFolder()
         let demo = try Program(["demo"], in: folder.path)

@@ -59,13 +59,24 @@ struct BoundsTests {
         #expect(error.hasPrefix("cost-limit"), "\(error)")
     }
 
-    @Test func `a pattern that explodes elsewhere takes linear time`() throws {
-        let text = Value.string(String(repeating: "a", count: 1_000_000) + "!")
-        let clock = ContinuousClock()
-        let start = clock.now
-        #expect(try evaluated("x.matches('^(a+)+$')", ["x": text]) == false)
-        let took = clock.now - start
-        #expect(took < .seconds(2))
+    /// Linear time: so many times what looking for a text in the same text takes in the same run.
+    @Test(arguments: ["(a+)+$", "^(a+)+$", "(a|aa)+$", "(a*)*b", "(.*a){10}b$"])
+    func `a pattern that explodes elsewhere takes time that is linear in the text`(_ pattern: String) throws {
+        let (short, long) = (String(repeating: "a", count: 100_000) + "!", String(repeating: "a", count: 1_000_000) + "!")
+        func time(_ expression: String, _ text: String) throws -> Duration {
+            try (0..<3).map { _ in
+                let start = ContinuousClock.now
+                let found = try evaluated(expression, ["x": .string(text)])
+                let took = ContinuousClock.now - start
+                #expect(found == false)
+                return took
+            }.min()!
+        }
+        let looking = try time("x.contains('ab')", long)
+        let (tenth, whole) = (try time("x.matches('\(pattern)')", short), try time("x.matches('\(pattern)')", long))
+        // Quadratic time would be 100 times as long; the floor is for the noise of a busy machine.
+        #expect(whole < max(tenth * 40, .milliseconds(200)), "\(tenth) for a tenth, \(whole) for all")
+        #expect(whole < max(looking * 500, .milliseconds(500)), "\(looking) for contains(), \(whole)")
     }
 
     @Test func `patterns and times are bounded`() throws {

@@ -10,6 +10,12 @@ struct CheckerTests {
         Line("1 2", "syntax: 2 does not belong here at 2"), Line("a.1", "syntax: 0.1 does not belong here at .1"),
         Line("task.title = 'a'", "strange-character: `=` means nothing here at = (compare with `==`)"),
         Line("true & false", "strange-character: `&` means nothing here at & (write `&&`)"),
+        Line("true | false", "strange-character: `|` means nothing here at | (write `||`)"),
+        Line("true;", "strange-character: `;` means nothing here at ; (an expression has no `;`)"),
+        Line("${{ task }}", "strange-character: `$` means nothing here at $ (inside an expression names stand without `${{`)"),
+        Line("‘a’", "strange-character: `‘` means nothing here at ‘ (use straight quotes)"),
+        Line("#", "strange-character: `#` means nothing here at #"),
+        Line("task.?", "syntax: the expression ends too early at  (expected the name of a field or a function)"),
         Line("“a”", "strange-character: `“` means nothing here at “ (use straight quotes)"),
         Line(
             "'a",
@@ -131,6 +137,20 @@ struct CheckerTests {
     ])
     func `names and types`(_ line: Line) {
         #expect(problems(line.text, in: Sample.environment) == line.expected)
+    }
+
+    /// A third of the letters may be off, and one of two; something must be as it was.
+    @Test(
+        arguments: [
+            ("tsk", "task"), ("atsk", "task"), ("tsks", "tasks"), ("task", nil), ("tusk", "task"), ("tuck", nil), ("nope", nil),
+            ("q", nil),
+            ("evnt", "event"), ("evetn", "event"), ("ovont", nil), ("befroe", "before"), ("bifora", "before"), ("bifara", nil),
+            ("xyz", nil), ("anythnig", "anything"), ("onythung", "anything"), ("timezone", nil),
+        ] as [(String, String?)])
+    func `a name is suggested where it is near to what was written`(_ written: String, _ meant: String?) {
+        let found = problems(written, in: Sample.environment)
+        let suggestion = found.split(separator: "`").dropFirst(2).first { found.contains("did you mean `\($0)`?") }
+        #expect(suggestion.map(String.init) == meant, "\(found)")
     }
 
     @Test func `all problems come at once, in the order of the text`() {

@@ -67,6 +67,35 @@ struct FailureTests {
             "'%d'.format(['a'])",
             "invalid-argument: error during formatting: decimal clause can only be used on integers, was given string at format"),
         Line(
+            "'%f'.format(['a'])",
+            "invalid-argument: error during formatting: fixed-point clause can only be used on doubles, was given string at format"
+        ),
+        Line(
+            "'%e'.format([true])",
+            "invalid-argument: error during formatting: scientific clause can only be used on doubles, was given bool at format"),
+        Line(
+            "'%b'.format(['a'])",
+            "invalid-argument: error during formatting: only integers and bools can be formatted as binary, was given string at format"
+        ),
+        Line(
+            "'%o'.format([1.5])",
+            "invalid-argument: error during formatting: octal clause can only be used on integers, was given double at format"),
+        Line(
+            "'%x'.format([[1]])",
+            "invalid-argument: error during formatting: only integers, byte buffers, and strings can be formatted as hex, was given list at format"
+        ),
+        Line(
+            "'%X'.format([null])",
+            "invalid-argument: error during formatting: only integers, byte buffers, and strings can be formatted as hex, was given null_type at format"
+        ),
+        Line(
+            "'%s'.format([optional.none()])",
+            "invalid-argument: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type at format"
+        ),
+        Line(
+            "'%s'.format([" + String(repeating: "[", count: 70) + String(repeating: "]", count: 70) + "])",
+            "invalid-argument: error during formatting: the value is nested too deep at format"),
+        Line(
             #"regex.replace('a', 'a', '\\9')"#,
             #"invalid-argument: "\\9" is no replacement: behind a backslash stands a backslash or the number of a group at replace"#
         ),

@@ -75,6 +75,9 @@ struct LanguageTests {
         Line(
             "cel.block([[3, 4].map(x, x + 1), [7, 8].map(x, x)], [cel.index(1), cel.index(0), cel.index(1)])",
             "[[7, 8], [4, 5], [7, 8]]"),
+        Line("cel.block([[3, 4].map(cel.iterVar(0, 0), cel.iterVar(0, 0) + 1)], cel.index(0))", "[4, 5]"),
+        Line("[1, 2].map(cel.iterVar(0, 0), [10].map(cel.iterVar(1, 0), cel.iterVar(0, 0) + cel.iterVar(1, 0)))", "[[11], [12]]"),
+        Line("[2, 3].transformList(cel.iterVar(0, 0), cel.accuVar(0, 0), cel.iterVar(0, 0) * cel.accuVar(0, 0))", "[0, 3]"),
     ])
     func `macros`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)

@@ -142,7 +142,7 @@ public struct ConfigurationLoader: Sendable {
             }
             if let command = item["command"], item.mapping?.count == 1 {
                 let words = command.items?.compactMap(\.scalarText) ?? command.scalarText.map { [$0] } ?? []
-                if !words.isEmpty { return .command(words) }
+                if let program = words.first { return .command([Self.program(program, folder)] + words.dropFirst()) }
             }
             problems.report(
                 Diagnostic(
@@ -150,6 +150,14 @@ public struct ConfigurationLoader: Sendable {
                     help: "write `keychain`, `folder: /run/secrets` or `command: [pass, show]`"))
             return nil
         }
+    }
+}
+
+extension ConfigurationLoader {
+    /// A program as it is started: one that is named by a relative path lies there from the folder of bellhop.yaml, as all paths do.
+    private static func program(_ name: String, _ folder: String) -> String {
+        guard name.contains("/"), !name.hasPrefix("/"), !folder.isEmpty else { return name }
+        return folder + (name.hasPrefix("./") ? String(name.dropFirst(2)) : name)
     }
 }
 

@@ -12,9 +12,9 @@ public enum ConfigurationManifest {
     ]
 
     public static let retention: [Setting] = [
-        Setting("events", .duration, default: "30d", "How long events are kept."),
-        Setting("deliveries", .duration, default: "30d", "How long deliveries that have ended are kept."),
-        Setting("forgotten", .duration, default: "400d", "How long a removed task is remembered."),
+        Setting("events", .duration, default: "30d", least: "1h", "How long events are kept."),
+        Setting("deliveries", .duration, default: "30d", least: "1h", "How long deliveries that have ended are kept."),
+        Setting("forgotten", .duration, default: "400d", least: "1h", "How long a removed task is remembered."),
     ]
 
     /// Keys of the root that are read by hand, because what they hold depends on kinds.

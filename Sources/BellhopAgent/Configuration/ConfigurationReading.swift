@@ -118,6 +118,9 @@ struct ConfigurationReading {
         if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:"), let node = root["store"] {
             reader.report(code: "not-built-yet", "a store on PostgreSQL is not built yet", at: node, help: "name a SQLite file")
         }
+        if store.isEmpty, let node = root["store"] {
+            reader.report(code: "wrong-value", "`store` names no file", at: node, help: "write `store: bellhop.db`, say")
+        }
         return path(store)
     }
 

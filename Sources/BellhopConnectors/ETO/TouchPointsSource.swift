@@ -225,6 +225,7 @@ extension TouchPointsSource {
             Setting(
                 "initial", .oneOf(["baseline", "emit"]), default: "baseline",
                 "Whether the first poll is only remembered, or emits a task_created for each response."),
-            Setting("timeout", .duration, "How long a request of this source may take; by default the connection's."),
+            Setting(
+                "timeout", .duration, least: "1ms", "How long a request of this source may take; by default the connection's."),
         ])
 }

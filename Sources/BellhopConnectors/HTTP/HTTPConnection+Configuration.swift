@@ -93,13 +93,13 @@ extension HTTPConnection {
         /// The settings that every kind of connection has, for its manifest.
         public static let settings: [Setting] = [
             Setting("ca", .path, "A PEM file with authorities that are trusted besides the system's."),
-            Setting("timeout", .duration, default: "30s", "How long a request may take, its answer included."),
+            Setting("timeout", .duration, default: "30s", least: "1ms", "How long a request may take, its answer included."),
             Setting("proxy", .secret, "The http:// address of a proxy to go through."),
             Setting("rate", .rate, "How many requests may go in how long, such as 60/m."),
             Setting("headers", .map(.secret), "Header fields that every request carries."),
             Setting(
                 "plain_http", .boolean, default: "false", "Allow http:// to other machines; anybody on the way can read along."),
-            Setting("max_body", .size, default: "64MB", "The largest answer that is read."),
+            Setting("max_body", .size, default: "64MB", least: "1KB", "The largest answer that is read."),
         ]
     }
 }

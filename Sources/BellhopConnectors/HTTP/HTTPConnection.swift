@@ -82,7 +82,9 @@ public final class HTTPConnection: HTTPExchange {
             let headers = HeaderFields(head.headers.map { HeaderFields.Field($0.name, $0.value) })
             return HTTPResponse(status: Int(head.status.code), headers: headers, body: body)
         } catch {
-            throw TransportError(error, at: request.address, timeout: timeout, limit: configuration.maxBody, progress)
+            throw TransportError(
+                error, at: request.address, through: configuration.proxy, timeout: timeout, limit: configuration.maxBody, progress
+            )
         }
     }
 
@@ -114,16 +116,15 @@ public final class HTTPConnection: HTTPExchange {
     }
 
     private static func collect(_ head: HTTPClientResponse, limit: Int) async throws -> [UInt8] {
-        var body: [UInt8] = []
-        if let announced = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) {
-            guard announced <= limit else { throw BodyTooLarge() }
-            body.reserveCapacity(max(announced, 0))
-        }
+        let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) }
+        if let announced, announced > limit { throw BodyTooLarge() }
+        // What is announced of a compressed body is not what it will be.
+        var body = BodyBlocks(announced: head.headers.contains(name: "Content-Encoding") ? nil : announced)
         for try await chunk in head.body {
             guard body.count + chunk.readableBytes <= limit else { throw BodyTooLarge() }
-            body.append(contentsOf: chunk.readableBytesView)
+            body.append(chunk.readableBytesView)
         }
-        return body
+        return body.joined()
     }
 
     private static func show(

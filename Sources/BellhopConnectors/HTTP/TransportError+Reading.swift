@@ -6,8 +6,14 @@ import NIOSSL
 
 extension TransportError {
     /// Tells what the libraries below threw in our words. Errors that name the way to a connection happened before anything was sent.
-    init(_ error: any Error, at address: HTTPAddress, timeout: Duration, limit: Int, _ progress: Progress) {
+    ///
+    /// - Parameter proxy: through which the request went; then it is the proxy that did not take a connection.
+    init(
+        _ error: any Error, at address: HTTPAddress, through proxy: HTTPAddress? = nil, timeout: Duration, limit: Int,
+        _ progress: Progress
+    ) {
         let place = address.place
+        let called = proxy.map { "the proxy \($0.place)" } ?? place
         let arrived = progress.mayHaveArrived
         switch error {
         case let error as TransportError:
@@ -21,36 +27,38 @@ extension TransportError {
         case is Deadline.Passed:
             self.init(.timeout, mayHaveArrived: true, "\(place) did not finish its answer within \(timeout.plain).")
         case let error as NIOConnectionError:
-            self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, place))
+            self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(reading: error, place, progress)
         case let error as HTTPClientError:
-            self.init(error, place: place, timeout: timeout, progress)
+            self.init(error, place: place, called: called, timeout: timeout, progress)
         case let error as ChannelError:
             if case .connectTimeout = error {
-                self.init(.unreachable, mayHaveArrived: false, "\(place) did not answer when it was called.")
+                self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
             } else {
                 self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) broke off.")
             }
         case let error as IOError where error.isOfConnecting || (!progress.isAnswered && !arrived):
-            self.init(.unreachable, mayHaveArrived: false, "No connection to \(place): \(Self.words(error)).")
+            self.init(.unreachable, mayHaveArrived: false, "No connection to \(called): \(Self.words(error)).")
         default:
             self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) broke off before the answer was complete.")
         }
     }
 
-    private init(_ error: HTTPClientError, place: String, timeout: Duration, _ progress: Progress) {
+    private init(_ error: HTTPClientError, place: String, called: String, timeout: Duration, _ progress: Progress) {
         let arrived = progress.mayHaveArrived
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout:
-            self.init(.unreachable, mayHaveArrived: false, "\(place) did not answer when it was called.")
+            self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
         case .tlsHandshakeTimeout:
             self.init(.tls, mayHaveArrived: false, "\(place) did not finish the TLS handshake.")
         case .httpProxyHandshakeTimeout, .socksHandshakeTimeout, .invalidProxyResponse:
-            self.init(.unreachable, mayHaveArrived: false, "The proxy does not connect to \(place).")
+            self.init(.unreachable, mayHaveArrived: false, "\(Self.capitalised(called)) does not connect to \(place).")
         case .proxyAuthenticationRequired:
             self.init(
-                .unreachable, mayHaveArrived: false, "The proxy wants a name and a password before it connects to \(place).")
+                .unreachable, mayHaveArrived: false,
+                "\(Self.capitalised(called)) wants a name and a password, or others than it got, before it connects to \(place): write them into `proxy`, as http://name:password@host:port."
+            )
         case .deadlineExceeded, .readTimeout, .writeTimeout:
             self.init(.timeout, mayHaveArrived: arrived, "\(place) did not answer within \(timeout.plain).")
         case .cancelled:
@@ -81,12 +89,18 @@ extension TransportError {
 
     private static func unreachable(_ error: NIOConnectionError, _ place: String) -> String {
         if let failure = error.connectionErrors.last {
-            if case .connectTimeout? = failure.error as? ChannelError { return "\(place) did not answer when it was called." }
+            if case .connectTimeout? = failure.error as? ChannelError { return silent(place) }
             let words = (failure.error as? IOError).map(words) ?? "it cannot be reached"
             return "No connection to \(place): \(words)."
         }
         return
             "There is no host of the name \(error.host) (asked for \(place)); the name service does not know it or cannot be reached."
+    }
+
+    private static func silent(_ called: String) -> String { "\(capitalised(called)) did not answer when it was called." }
+
+    private static func capitalised(_ called: String) -> String {
+        called.hasPrefix("the ") ? "T" + called.dropFirst() : called
     }
 
     private static func words(_ error: IOError) -> String {

@@ -169,7 +169,7 @@ public struct PageSource: ProbedSource {
                 "preload", .list(.text), "Pages that are asked for once before the first poll, so that the server has them ready."
             ),
         ] + PageWatch.settings + [
-            Setting("timeout", .duration, "How long a request may take; by default the connection's.")
+            Setting("timeout", .duration, least: "1ms", "How long a request may take; by default the connection's.")
         ])
 }
 

@@ -130,6 +130,7 @@ extension TrackerSource {
             Setting(
                 "refresh", .duration,
                 "How old what is known of a task may become before it is read again; by default each poll for up to 200 tasks."),
-            Setting("timeout", .duration, "How long a request of this source may take; by default the connection's."),
+            Setting(
+                "timeout", .duration, least: "1ms", "How long a request of this source may take; by default the connection's."),
         ])
 }

@@ -10,10 +10,12 @@ public struct Setting: Sendable, Hashable {
     public var summary: String
     /// A line as one would write it, shown where the setting is missing.
     public var example: String?
+    /// The least duration or size, as one would write it; nil where any will do.
+    public var least: String?
 
     public init(
-        _ name: String, _ type: SettingType, required: Bool = false, default fallback: String? = nil, _ summary: String,
-        example: String? = nil
+        _ name: String, _ type: SettingType, required: Bool = false, default fallback: String? = nil, least: String? = nil,
+        _ summary: String, example: String? = nil
     ) {
         self.name = name
         self.type = type
@@ -21,6 +23,7 @@ public struct Setting: Sendable, Hashable {
         self.fallback = fallback
         self.summary = summary
         self.example = example
+        self.least = least
     }
 }
 

@@ -1,6 +1,7 @@
 /// Finds what somebody meant.
 public enum Suggestion {
-    /// The candidate nearest to `word`, if one is near enough to be what was meant: a third of its letters may be off.
+    /// The candidate nearest to `word`, if one is near enough to be what was meant: a third of the letters may be off, and not all
+    /// of them.
     public static func closest(to word: String, among candidates: some Sequence<String>) -> String? {
         let wanted = Array(word.lowercased().unicodeScalars)
         guard !wanted.isEmpty, wanted.count <= 80 else { return nil }
@@ -9,7 +10,9 @@ public enum Suggestion {
             let distance = distance(wanted, Array(candidate.lowercased().unicodeScalars))
             if distance < best?.distance ?? .max { best = (distance, candidate) }
         }
-        guard let best, best.distance <= max(1, (wanted.count + 1) / 3) else { return nil }
+        guard let best, best.distance <= max(1, wanted.count / 3),
+            best.distance < max(wanted.count, best.name.unicodeScalars.count)
+        else { return nil }
         return best.name
     }
 

@@ -30,6 +30,7 @@ extension Signal {
         case .configurationChanged: "configuration.changed"
         case .storeFailed: "store.failed"
         case .pruned: "store.pruned"
+        case .clockJumped: "clock.jumped"
         case .stopping: "agent.stopping"
         }
     }
@@ -39,7 +40,7 @@ extension Signal {
         case .unchanged, .routed, .pruned: .debug
         case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed: .info
         case .notice, .pollHeld, .retrying, .paused, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
-            .configurationChanged:
+            .configurationChanged, .clockJumped:
             .warning
         case .pollFailed, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed: .error
         }
@@ -73,6 +74,8 @@ extension Signal {
         case .configurationChanged: "The configuration changed; restart to use it."
         case .storeFailed: "The store failed."
         case .pruned: "Old rows were forgotten."
+        case .clockJumped:
+            "The clock was set, or the machine slept: polls and schedules go by the new time, and what came due meanwhile is made up for."
         case .stopping: "Stopping; what is in flight is finished first."
         }
     }
@@ -85,7 +88,8 @@ extension Signal {
             ["source": "\(source)", "tasks": "\(tasks)", "ms": "\(took.milliseconds)"]
         case .baseline(let source, let tasks): ["source": "\(source)", "tasks": "\(tasks)"]
         case .pollFailed(let source, let failure, let failures, let next):
-            failure.metadata.with(["source": "\(source)", "failures": "\(failures)", "next": "\(next)"])
+            (failures == 1 ? failure.advisedMetadata : failure.metadata)
+                .with(["source": "\(source)", "failures": "\(failures)", "next": "\(next)"])
         case .pollHeld(let source, let new, let gone, let known):
             ["source": "\(source)", "new": "\(new)", "gone": "\(gone)", "known": "\(known)"]
         case .pollSuperseded(let source): ["source": "\(source)"]
@@ -98,9 +102,10 @@ extension Signal {
         case .delivered(let delivery, let receipt, let attempt, let took):
             delivery.metadata.with(["receipt": "\(receipt.summary)", "attempt": "\(attempt)", "ms": "\(took.milliseconds)"])
         case .retrying(let delivery, let failure, let attempt, let at):
-            delivery.metadata.with(failure.metadata).with(["attempt": "\(attempt)", "next": "\(at)"])
+            delivery.metadata.with(attempt == 1 ? failure.advisedMetadata : failure.metadata)
+                .with(["attempt": "\(attempt)", "next": "\(at)"])
         case .dead(let delivery, let failure), .held(let delivery, let failure):
-            delivery.metadata.with(failure.metadata)
+            delivery.metadata.with(failure.advisedMetadata)
         case .paused(let delivery, let failure, let until):
             delivery.metadata.with(failure.metadata).with(["next": "\(until)"])
         case .leaseLost(let delivery): delivery.metadata
@@ -112,6 +117,7 @@ extension Signal {
         case .configurationChanged(let file): ["file": "\(file)"]
         case .storeFailed(let doing, let error): ["doing": "\(doing)", "error": "\(error.message)"]
         case .pruned(let rows): ["rows": "\(rows)"]
+        case .clockJumped(let by): ["by": "\(by.components.seconds) s"]
         case .stopping(let inFlight): ["in_flight": "\(inFlight)"]
         }
     }
@@ -123,6 +129,9 @@ extension Logger.Metadata {
 
 extension Failure {
     var metadata: Logger.Metadata { ["reason": "\(reason.rawValue)", "error": "\(message)"] }
+
+    /// With where to look, for the first time in a row that it is told.
+    var advisedMetadata: Logger.Metadata { advice.map { metadata.with(["help": "\($0)"]) } ?? metadata }
 }
 
 extension Event {

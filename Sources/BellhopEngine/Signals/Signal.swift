@@ -27,5 +27,7 @@ public enum Signal: Sendable {
     case configurationChanged(file: String)
     case storeFailed(doing: String, StoreError)
     case pruned(rows: Int)
+    /// The clock went on by so much more than the time that passed; less than nothing where it was put back.
+    case clockJumped(by: Duration)
     case stopping(inFlight: Int)
 }

@@ -54,7 +54,7 @@ extension Signal {
         case .storeFailed: Counter(label: "bellhop_store_errors_total").increment()
         case .baseline, .pollSuperseded, .notice, .event, .shadowed, .leaseLost, .rescued, .rulesLoaded, .rulesRefused,
             .ruleRefused,
-            .rulesUnwatched, .configurationChanged, .pruned, .stopping:
+            .rulesUnwatched, .configurationChanged, .pruned, .clockJumped, .stopping:
             break
         }
     }

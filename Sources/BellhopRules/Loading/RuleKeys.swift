@@ -20,7 +20,7 @@ enum RuleKeys {
     ]
 
     static let throttle: [Setting] = [
-        Setting("every", .duration, required: true, "How long the others do not pass."),
+        Setting("every", .duration, required: true, least: "1ms", "How long the others do not pass."),
         Setting("by", .expression, "What is throttled on its own, such as `task.id`; all together, unless it is said."),
     ]
 
@@ -30,7 +30,7 @@ enum RuleKeys {
         Setting(
             "retry", .either([.integer(1...1000), .record(retry)]),
             "How often it is tried in all, or `{attempts, wait, max_wait}`."),
-        Setting("expires", .duration, "How long after it was made it is still done."),
+        Setting("expires", .duration, least: "1s", "How long after it was made it is still done."),
         Setting(
             "on_error", .oneOf(["continue", "stop"]), default: "continue", "`stop` leaves out the steps after one that fails."),
     ]
@@ -89,6 +89,9 @@ enum RuleKeys {
     static let laterActions = ["emit", "exec"]
     /// Names of the contract that expressions do not have yet.
     static let laterNames = ["events"]
+
+    /// Receivers of messages that have no threads: an incoming webhook of Slack does not tell what a message is called, so none can answer it.
+    static let withoutThreads: Set<String> = ["slack"]
 
     /// Arguments under `do` whose texts are names, never templates.
     static let literalArguments: Set<String> = ["to", "as", "level"]

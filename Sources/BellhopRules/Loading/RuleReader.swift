@@ -143,6 +143,10 @@ struct RuleReader {
 
     private mutating func from(_ node: YAML.Node?, _ types: [EventType]) -> [String]? {
         guard let node else { return [] }
+        if node.items?.isEmpty == true {
+            report("wrong-type", "`from` names no source", at: node, help: "name some, or leave `from` out for all")
+            return nil
+        }
         var reader = SettingsReader<Never>(file: file)
         let value = reader.read(node, as: Setting("from", .list(.name), ""))
         problems.report(reader.diagnostics)

@@ -30,6 +30,35 @@ extension StepReader {
         }
     }
 
+    /// Looks at the path of a file to be written that stands in the rule as it is; one made from values is looked at when it is written.
+    func checkFile(
+        _ path: String, _ place: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
+    ) {
+        if path.split(separator: "/").contains("..") {
+            reader.report(
+                code: "wrong-value", "the path of a file that `\(action.kind)` writes has no `..`", at: place,
+                help: "it starts from the folder of bellhop.yaml; write a path from `/` to have it elsewhere")
+        } else if path.hasSuffix("/") || path.utf8.contains(0) {
+            reader.report(
+                code: "wrong-value", "this path names no file", at: place,
+                help: "write `\(path.filter { $0 != "\0" })bellhop.log`, say")
+        }
+    }
+
+    /// Tells of a `thread` that some of the receivers leave out.
+    mutating func checkThread(_ node: YAML.Node, _ receivers: Step.Receivers?) {
+        guard case .named(let names)? = receivers, let place = node.mapping?["thread"] else { return }
+        let without = surroundings.connections.filter { names.contains($0.name) && RuleKeys.withoutThreads.contains($0.kind) }
+        guard let first = without.first else { return }
+        let listed = without.map { "`\($0.name)`" }.joined(separator: ", ")
+        compiler.report(
+            Diagnostics([
+                Diagnostic(
+                    .warning, code: "unused-thread", "\(listed) shows no threads: a connection of kind `\(first.kind)` has none",
+                    at: Diagnostic.Place(place.key, file: compiler.file), help: "the message stands by itself there")
+            ]))
+    }
+
     /// Whether the tasks of the rule's sources are where the action can be done.
     mutating func checkSources(of action: ActionManifest, _ pair: Mapping.Pair) {
         guard action.receiver == .taskConnection, !surroundings.isOpen else { return }

@@ -86,6 +86,7 @@ struct StepReader {
         checkFields(pair.value, of: action)
         checkSources(of: action, pair)
         let receivers = receivers(of: action, tree, pair)
+        if action.isMessage { checkThread(pair.value, receivers) }
         let task = tree["task"].flatMap { action.effect == .writes ? ArgumentCompiler.compile($0, with: &compiler) : nil }
         if let task, !task.needs.isEmpty, let place = pair.value["task"] {
             compiler.report(
@@ -149,10 +150,17 @@ struct StepReader {
                 help: "give one of " + names.map { "`\($0)`" }.joined(separator: ", "))
         }
         if let place = node["to"], let names = place.items {
+            if names.isEmpty, action.receiver == .named {
+                reader.report(
+                    code: "wrong-type", "`to` names no connection", at: place, help: "name one, or several in the list")
+            }
             for (index, name) in names.enumerated() where names[..<index].contains(where: { $0.scalarText == name.scalarText }) {
                 reader.report(
                     code: "duplicate-receiver", "`\(name.scalarText ?? "")` is named twice", at: name, help: "delete one")
             }
+        }
+        if case .local(let argument) = action.receiver, let place = node[argument], let path = tree[argument]?.json?.asString {
+            checkFile(path, place, of: action, &reader)
         }
         if case .namedOrAddress = action.receiver, let place = node["url"], let text = tree["url"]?.json?.asString,
             PlainAddress.isReadableOnTheWay(text)

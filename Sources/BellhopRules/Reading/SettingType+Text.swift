@@ -1,5 +1,14 @@
 import BellhopCore
 
+extension Setting {
+    /// What to write in the place of a value that is below the setting's least; nil for any other.
+    func least(above value: JSON) -> String? {
+        guard let least, case .int(let number) = value, case .int(let bound)? = try? type.value(of: least), number < bound
+        else { return nil }
+        return "write `\(least)` or more"
+    }
+}
+
 extension SettingType {
     /// What the type wants, as words that complete "this is not …".
     var wanted: String {

@@ -199,10 +199,18 @@ public struct SettingsReader<Deferred: Sendable> {
                 report(code: "wrong-value", "what \(name) gives is not \(type.wanted)", at: node)
                 return nil
             }
+            if let least = leaf.least(above: value) {
+                report(code: "too-small", "what \(name) gives is less than `\(setting.name)` may be", at: node, help: least)
+                return nil
+            }
             return .value(value)
         case .text(let text):
             do throws(SettingProblem) {
-                return .value(try type.value(of: text))
+                let value = try type.value(of: text)
+                if let least = leaf.least(above: value) {
+                    throw SettingProblem("`\(text)` is less than `\(setting.name)` may be", code: "too-small", help: least)
+                }
+                return .value(value)
             } catch {
                 // A range is of the text as written; after a replacement by the hook it says nothing.
                 let range = text == scalar.text ? error.range : nil
@@ -247,38 +255,6 @@ extension SettingsReader where Deferred == Never {
         _ node: Node, as settings: [Setting], of subject: String, besides others: Set<String> = []
     ) -> Settings {
         Settings(read(node, as: settings, of: subject, besides: others).json?.asObject ?? [:])
-    }
-}
-
-extension SettingType {
-    /// Whether a node has the shape of this type.
-    fileprivate func fits(_ node: Node) -> Bool {
-        switch self {
-        case .map, .record: node.mapping != nil
-        case .list(let element): node.items != nil || element.fits(node)
-        case .either(let types): types.contains { $0.fits(node) }
-        case .json: true
-        default: node.scalar.map { !$0.isAbsent } ?? false
-        }
-    }
-
-    /// The settings of a record, also of one among other choices.
-    fileprivate var members: [Setting] {
-        switch self {
-        case .record(let settings): settings
-        case .either(let types): types.flatMap(\.members)
-        default: []
-        }
-    }
-
-    fileprivate var holdsSecret: Bool {
-        switch self {
-        case .secret: true
-        case .list(let element), .map(let element): element.holdsSecret
-        case .record(let settings): settings.contains { $0.type.holdsSecret }
-        case .either(let types): types.contains(where: \.holdsSecret)
-        default: false
-        }
     }
 }
 

@@ -17,10 +17,12 @@ public final class Program: Sendable {
     private let errors = Gathered()
 
     /// Starts it. The environment is a bare one, with what is given on top.
-    /// - Parameter terminal: its standard input, in place of `input`.
+    /// - Parameters:
+    ///   - terminal: its standard input, in place of `input`.
+    ///   - screen: where its output and its errors show, in place of what is gathered here.
     public init(
         _ arguments: [String], program: String = Repository.program, in folder: String, environment: [String: String] = [:],
-        input: String = "", terminal: PseudoTerminal? = nil
+        input: String = "", terminal: PseudoTerminal? = nil, screen: PseudoTerminal? = nil
     ) throws {
         process = Process()
         process.executableURL = URL(filePath: program)
@@ -30,8 +32,13 @@ public final class Program: Sendable {
         if let toolchain = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] { all["LD_LIBRARY_PATH"] = toolchain }
         process.environment = all.merging(environment) { _, new in new }
         let (out, err) = (Pipe(), Pipe())
-        process.standardOutput = out
-        process.standardError = err
+        if let screen {
+            process.standardOutput = screen.input
+            process.standardError = screen.input
+        } else {
+            process.standardOutput = out
+            process.standardError = err
+        }
         let stdin = input.isEmpty ? nil : Pipe()
         if let terminal {
             process.standardInput = terminal.input
@@ -39,6 +46,7 @@ public final class Program: Sendable {
             process.standardInput = stdin ?? FileHandle.nullDevice
         }
         try process.run()
+        if screen != nil { for pipe in [out, err] { try pipe.fileHandleForWriting.close() } }
         output.read(out.fileHandleForReading)
         errors.read(err.fileHandleForReading)
         if let stdin {

@@ -1,12 +1,14 @@
 import Foundation
+import Synchronization
 
-/// A terminal without a screen: a program's standard input, as a person has it.
+/// A terminal: a program's standard input, as a person has it, or what it prints to.
 ///
-/// A class, because its two ends are open files that are closed once.
+/// A class, because its two ends are open files that are closed once, and what was shown is kept.
 public final class PseudoTerminal: Sendable {
     /// The end at which the person sits.
     private let person: Int32
     private let program: Int32
+    private let screen = Mutex<[UInt8]>([])
 
     public init() throws {
         var ends: (person: Int32, program: Int32) = (-1, -1)
@@ -20,6 +22,20 @@ public final class PseudoTerminal: Sendable {
     deinit {
         close(person)
         close(program)
+    }
+
+    /// All that was printed on it so far, with the newlines that a terminal makes.
+    public var shown: String {
+        screen.withLock { bytes in
+            var ready = pollfd(fd: person, events: Int16(POLLIN), revents: 0)
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while poll(&ready, 1, 0) > 0 {
+                let count = read(person, &buffer, buffer.count)
+                guard count > 0 else { break }
+                bytes += buffer[..<count]
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
     }
 
     /// What a program gets as its standard input.

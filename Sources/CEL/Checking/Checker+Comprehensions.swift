@@ -27,13 +27,13 @@ extension Checker {
     }
 
     private mutating func result(of macro: Node.Comprehension, over range: CELType) -> CELType {
-        if let filter = macro.filter { needBool(filter, "the condition of \(macro.kind.rawValue)()") }
+        if let filter = macro.filter { needBool(filter, Part.condition(of: macro.kind)) }
         switch macro.kind {
         case .all, .exists, .existsOne:
-            needBool(macro.body, "the condition of \(macro.kind.rawValue)()")
+            needBool(macro.body, Part.condition(of: macro.kind))
             return .bool
         case .filter:
-            needBool(macro.body, "the condition of filter()")
+            needBool(macro.body, Part.condition(of: macro.kind))
             if case .list(let element) = inference.resolve(range).unwrapped { return .list(element) }
             return .list(scopes[scopes.count - 1].type)
         case .map, .transformList: return .list(visit(macro.body))
@@ -44,13 +44,13 @@ extension Checker {
             guard inference.accepts(type, as: .map(inference.fresh(), inference.fresh())) else {
                 return report(
                     .wrongType(
-                        "what transformMapEntry() makes", needs: .map(.dyn, .dyn), got: resolved(type), at: macro.body.range))
+                        Part.product(of: macro.kind), needs: .map(.dyn, .dyn), got: resolved(type), at: macro.body.range))
             }
             return type
         case .sortBy:
             let key = visit(macro.body)
             if isStrict, !Self.isSortable(inference.resolve(key).unwrapped) {
-                issues.append(.wrongType("what sortBy() sorts by", needs: .string, got: resolved(key), at: macro.body.range))
+                issues.append(.wrongType(Part.key(of: macro.kind), needs: .string, got: resolved(key), at: macro.body.range))
             }
             if case .list(let element) = inference.resolve(range).unwrapped { return .list(element) }
             return .list(.dyn)
@@ -70,7 +70,7 @@ extension Checker {
         if isStrict, !inference.accepts(range, as: .optional(inner)) {
             issues.append(
                 .wrongType(
-                    "what \(macro.kind.rawValue)() works on", needs: .optional(.dyn), got: resolved(range), at: macro.range.range)
+                    Part.operand(of: macro.kind), needs: .optional(.dyn), got: resolved(range), at: macro.range.range)
             )
         }
         let value = isStrict ? inference.resolve(inner) : .dyn
@@ -79,7 +79,7 @@ extension Checker {
         let flat = CELType.optional(inference.fresh())
         if isStrict, !inference.accepts(type, as: flat) {
             return report(
-                .wrongType("what optFlatMap() makes", needs: .optional(.dyn), got: resolved(type), at: macro.body.range))
+                .wrongType(Part.product(of: macro.kind), needs: .optional(.dyn), got: resolved(type), at: macro.body.range))
         }
         return inference.resolve(flat)
     }

@@ -24,7 +24,7 @@ struct Checker {
         let type = checker.visit(root)
         if let expected, isStrict, checker.issues.isEmpty, !checker.inference.accepts(type, as: expected) {
             checker.issues.append(
-                .wrongType("the expression's type here", needs: expected, got: checker.resolved(type), at: root.range))
+                .wrongType(Part.whole, needs: expected, got: checker.resolved(type), at: root.range))
         }
         guard checker.issues.isEmpty else {
             throw Issues(all: checker.issues.sorted { $0.range.lowerBound < $1.range.lowerBound })
@@ -73,10 +73,10 @@ struct Checker {
             return overload(optional ? "_[?_]" : "_[_]", node, isMember: false, nodes: [operand, key], types: arguments)
         case .call(let function, let target, let arguments): return call(node, function, target, arguments)
         case .and(let left, let right), .or(let left, let right):
-            for side in [left, right] { needBool(side, "each side of `\(node.kind.logicalSymbol)`") }
+            for side in [left, right] { needBool(side, Part.side(of: node.kind.logicalSymbol)) }
             return .bool
         case .conditional(let condition, let yes, let no):
-            needBool(condition, "the condition before `?`")
+            needBool(condition, Part.choice)
             let (first, second) = (visit(yes), visit(no))
             return join(first, second)
                 ?? report(
@@ -228,7 +228,8 @@ struct Checker {
             if optional {
                 guard inference.accepts(type, as: .optional(inference.fresh())) else {
                     if isStrict {
-                        issues.append(.wrongType("what follows `?`", needs: .optional(.dyn), got: resolved(type), at: node.range))
+                        issues.append(
+                            .wrongType(Part.optionalElement, needs: .optional(.dyn), got: resolved(type), at: node.range))
                     }
                     return .dyn
                 }

@@ -19,6 +19,16 @@ struct Checked: Sendable {
     /// The most macro variables that are alive at once.
     var locals: Int
 
+    /// The parts of a node that have values of their own: not the names before the dot of `math.round`.
+    func evaluatedChildren(of node: Node) -> [Node] {
+        switch references[node.id] {
+        case .constant?, .variable?: []
+        case .function(_, _, isNamespaced: true)?:
+            if case .call(_, target: _, let arguments) = node.kind { arguments } else { node.kind.children }
+        case .function?, .local?, .failure?, nil: node.kind.children
+        }
+    }
+
     /// The type of the whole.
     var type: CELType { types[root.id] ?? .dyn }
 }

@@ -1,13 +1,14 @@
 /// The name that was probably meant.
 enum Suggestion {
-    /// The closest of the choices by letters inserted, dropped, changed and swapped; nil where none is near.
+    /// The closest of the choices by letters inserted, dropped, changed and swapped; nil where none is near: a third of the letters may be
+    /// off, and not all of them.
     static func closest(to name: String, among choices: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().utf8)
-        let allowed = wanted.count <= 3 ? 1 : wanted.count <= 6 ? 2 : 3
+        let allowed = max(1, wanted.count / 3)
         var best: (name: String, distance: Int)?
         for choice in choices where choice != name {
             let distance = distance(wanted, Array(choice.lowercased().utf8), atMost: allowed)
-            guard distance <= allowed else { continue }
+            guard distance <= allowed, distance < max(wanted.count, choice.utf8.count) else { continue }
             if best.map({ distance < $0.distance || (distance == $0.distance && choice < $0.name) }) ?? true {
                 best = (choice, distance)
             }

@@ -70,7 +70,7 @@ extension Expression {
                     node: node, text: text.slice(node.range), type: checked.types[node.id] ?? .dyn, depth: depth,
                     outcome: seen?.outcome ?? .notEvaluated, times: seen?.times ?? 0))
             if planner.slots[node.id] != nil { return }
-            for child in node.kind.children { visit(child, depth + 1) }
+            for child in checked.evaluatedChildren(of: node) { visit(child, depth + 1) }
         }
         visit(checked.root, 0)
         return (result, parts)

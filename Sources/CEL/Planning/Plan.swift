@@ -55,7 +55,7 @@ struct Plan: Sendable {
                 let value = try evaluate(activation)
                 if case .bool(let truth) = value { return Truth(truth) }
                 return activation.fail(
-                    value.isNull ? .nullOperand("a condition") : .noOverload("a condition", [value]), at: range)
+                    value.isNull ? .nullOperand(Operand.condition) : .noOverload(Operand.condition, [value]), at: range)
             } catch {
                 activation.failure = error
                 return .failed

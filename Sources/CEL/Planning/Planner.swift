@@ -85,8 +85,8 @@ struct Planner {
                 guard activation.makeReady(id) else { return activation.fail(activation.reason, at: range) }
                 switch activation.values[id] {
                 case .bool(let truth): return Truth(truth)
-                case .null: return activation.fail(.nullOperand("a condition"), at: range)
-                default: return activation.fail(.noOverload("a condition", [activation.values[id]]), at: range)
+                case .null: return activation.fail(.nullOperand(Operand.condition), at: range)
+                default: return activation.fail(.noOverload(Operand.condition, [activation.values[id]]), at: range)
                 }
             }
         }

@@ -37,7 +37,7 @@ extension Parser {
         case .identifier(let name) where !Self.keywords.contains(name), .quoted(let name):
             try advance()
             return name
-        default: throw .unexpected(token, expected: "the name of a field or a function")
+        default: throw .unexpected(token, expected: Expected.member)
         }
     }
 
@@ -62,7 +62,7 @@ extension Parser {
             return inner
         case .symbol(.openBracket): return try list(from: start.range.lowerBound)
         case .symbol(.openBrace): return try map(from: start.range.lowerBound)
-        default: throw .unexpected(token, expected: "a value")
+        default: throw .unexpected(token, expected: Expected.value)
         }
     }
 
@@ -75,7 +75,7 @@ extension Parser {
     private mutating func name() throws(Issue) -> Node {
         let start = token.range.lowerBound
         let absolute = try take(.dot)
-        guard case .identifier(let name) = token.kind else { throw .unexpected(token, expected: "a name") }
+        guard case .identifier(let name) = token.kind else { throw .unexpected(token, expected: Expected.name) }
         guard !Self.keywords.contains(name), !Self.reserved.contains(name) else { throw .reservedName(name, at: token.range) }
         let place = token.range
         try advance()

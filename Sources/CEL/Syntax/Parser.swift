@@ -182,7 +182,7 @@ struct Parser {
     }
 
     mutating func need(_ symbol: Token.Symbol) throws(Issue) {
-        guard try take(symbol) else { throw .unexpected(token, expected: "`\(symbol.rawValue)`") }
+        guard try take(symbol) else { throw .unexpected(token, expected: Expected.symbol(symbol)) }
     }
 
     static let keywords: Set<String> = ["in", "true", "false", "null"]

@@ -24,20 +24,3 @@ struct Token: Sendable {
     let kind: Kind
     let range: Range<Int>
 }
-
-extension Token {
-    /// How a message names the token.
-    var text: String {
-        switch kind {
-        case .int(let value): String(value)
-        case .uint(let value): "\(value)u"
-        case .double(let value): Numbers.text(value)
-        case .string: "a string"
-        case .bytes: "a bytes literal"
-        case .identifier(let name): "`\(name)`"
-        case .quoted(let name): "`\(name)`"
-        case .symbol(let symbol): "`\(symbol.rawValue)`"
-        case .end: "the end"
-        }
-    }
-}

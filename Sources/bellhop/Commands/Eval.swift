@@ -27,6 +27,22 @@ struct Eval: AsyncParsableCommand {
     @Argument(help: "The expression, such as 'task.priority <= 2'.")
     var expression: String?
 
+    /// The arguments with an expression that begins with a minus where it is not taken for an option: at the end, behind `--`.
+    static func withExpressionLast(_ arguments: [String]) -> [String] {
+        guard arguments.first == "eval", !arguments.contains("--") else { return arguments }
+        let place = arguments.indices.dropFirst().first { index in
+            let text = arguments[index].utf8.dropFirst()
+            guard arguments[index].hasPrefix("-"), let next = text.first else { return false }
+            // `-c`, `-h` and `--json` are options, and so is whatever looks like one; `--x` would be.
+            let isName = next == UInt8(ascii: "-") || ((next | 0x20) &- UInt8(ascii: "a") < 26 && text.count == 1)
+            return !isName && !["-c", "--config", "--event", "--task"].contains(arguments[index - 1])
+        }
+        guard let place else { return arguments }
+        var others = arguments
+        let expression = others.remove(at: place)
+        return others + ["--", expression]
+    }
+
     func validate() throws {
         if event != nil, task != nil { throw ValidationError("An expression is about an event or a task: give one of them.") }
     }

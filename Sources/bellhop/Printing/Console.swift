@@ -19,7 +19,9 @@ enum Console {
     static let dataHasColour = isatty(STDOUT_FILENO) == 1 && wantsColour
     static let noteHasColour = isatty(STDERR_FILENO) == 1 && wantsColour
 
-    private static var wantsColour: Bool { getenv("NO_COLOR") == nil && getenv("TERM").map { String(cString: $0) } != "dumb" }
+    private static var wantsColour: Bool {
+        (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true) && getenv("TERM").map { String(cString: $0) } != "dumb"
+    }
 
     /// Prints a line of a running agent's own, which goes on when nobody reads it any more.
     static func agentData(_ line: String) throws(Failure) {

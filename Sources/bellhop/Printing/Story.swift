@@ -40,14 +40,15 @@ final class Story: Sendable {
             say("done", .green, "\(Self.words(delivery)): \(receipt.summary)", id: delivery.shortID)
         case .shadowed(let delivery):
             say("shadow", .blue, "\(Self.words(delivery)): not done, only recorded", id: delivery.shortID)
-        case .retrying(let delivery, let failure, _, let next):
-            say("again", .yellow, "\(Self.words(delivery)): \(failure.message) Next try \(time(next)).", id: delivery.shortID)
+        case .retrying(let delivery, let failure, let attempt, let next):
+            let why = attempt == 1 ? failure.advised : failure.message
+            say("again", .yellow, "\(Self.words(delivery)): \(why) Next try \(time(next)).", id: delivery.shortID)
         case .paused(let delivery, let failure, let next):
             say("waits", .yellow, "\(Self.words(delivery)): \(failure.message) Until \(time(next)).", id: delivery.shortID)
         case .dead(let delivery, let failure), .held(let delivery, let failure):
-            say("trouble", .red, "\(Self.words(delivery)): \(failure.message)", id: delivery.shortID)
-        case .pollFailed(let source, let failure, _, let next):
-            say("trouble", .red, "\(source): \(failure.message) Next poll \(time(next)).")
+            say("trouble", .red, "\(Self.words(delivery)): \(failure.advised)", id: delivery.shortID)
+        case .pollFailed(let source, let failure, let failures, let next):
+            say("trouble", .red, "\(source): \(failures == 1 ? failure.advised : failure.message) Next poll \(time(next)).")
         case .notice(let source, let text): say("notice", .yellow, "\(source): \(text)")
         case .storeFailed(let doing, let error): say("trouble", .red, "\(doing): \(error.message)")
         case .ruleFailed(let rule, let error, _): say("trouble", .red, "\(rule): \(error)")
@@ -71,6 +72,7 @@ final class Story: Sendable {
         case .polled(let source, let tasks, _, let took), .unchanged(let source, let tasks, let took):
             if level == .debug { say("polled", .dim, "\(source): \(tasks) tasks in \(took.inMilliseconds) ms") }
         case .routed(let events, let deliveries, _): say("routed", .dim, "\(events) events, \(deliveries) deliveries")
+        case .clockJumped: say("notice", .yellow, "\(signal.message)")
         case .pruned(let rows): say("pruned", .dim, "\(rows) old rows")
         }
     }

@@ -69,7 +69,7 @@ struct Trouble: Error {
                 .unreachable
             default: .problem
             }
-        self.init(code, failure.message)
+        self.init(code, failure.advised + (failure.passesByItself ? " Nothing is lost by it, and the next try may work." : ""))
     }
 
     /// Says it on standard error.

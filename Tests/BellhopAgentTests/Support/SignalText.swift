@@ -71,7 +71,8 @@ enum SignalText {
         case .rulesUnwatched: .configurationChanged(file: "")
         case .configurationChanged: .storeFailed(doing: "", StoreError(.other, ""))
         case .storeFailed: .pruned(rows: 0)
-        case .pruned: .stopping(inFlight: 0)
+        case .pruned: .clockJumped(by: .zero)
+        case .clockJumped: .stopping(inFlight: 0)
         case .stopping: nil
         }
     }

@@ -25,4 +25,25 @@ import Testing
         #expect(action.count == 2)
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
+
+    @Test(arguments: [Duration.days(1), .days(-1), .seconds(90), .seconds(-90)])
+    func `a clock that jumps is told once`(_ jump: Duration) async throws {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        let surroundings = bench.surroundings
+        let loop = Task { await Maintenance(surroundings, retention: Retention()).run() }
+        await bench.run(until: bench.now + .seconds(600))
+        #expect(bench.jumps == [], "time that passes is no jump")
+        wall.set(by: jump)
+        await bench.run(until: bench.now + .seconds(600))
+        loop.cancel()
+        await loop.value
+        #expect(bench.jumps == [jump])
+    }
+}
+
+extension Bench {
+    fileprivate var jumps: [Duration] {
+        recorder.all.compactMap { signal in if case .clockJumped(let by) = signal { by } else { nil } }
+    }
 }

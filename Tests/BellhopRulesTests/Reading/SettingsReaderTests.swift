@@ -114,7 +114,7 @@ import YAML
                     |     ^~~ write `true`
                 bellhop.yaml:6:7: error: `c` is not `a` or `b` [wrong-value]
                   6 | kind: c
-                    |       ^ did you mean `a`?
+                    |       ^
                 bellhop.yaml:7:6: error: an address begins with `https://` or `http://` [bad-address]
                   7 | url: ftp://x
                     |      ^~~~~~~
@@ -168,7 +168,7 @@ import YAML
                     |        ^~
                 bellhop.yaml:3:7: error: `c` is not `a` or `b` [wrong-value]
                   3 | kind: c
-                    |       ^ did you mean `a`?
+                    |       ^
                 """)
     }
 }

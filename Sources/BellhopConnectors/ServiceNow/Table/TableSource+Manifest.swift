@@ -21,6 +21,7 @@ extension TableSource {
             Setting(
                 "longest_address", .integer(256...65_536), default: "2048",
                 "The longest address a request may have; a longer one is sent in the body of a batch."),
-            Setting("timeout", .duration, "How long a request of this source may take; by default the connection's."),
+            Setting(
+                "timeout", .duration, least: "1ms", "How long a request of this source may take; by default the connection's."),
         ])
 }

@@ -56,7 +56,7 @@ extension Quantity: CustomStringConvertible {
                 ? "\(Self.figures(value)) s"
                 : value >= 1e-4 || value == 0 ? "\(Self.figures(value * 1e3)) ms" : "\(Self.figures(value * 1e6)) µs"
         case .memory(let value, let thing):
-            if let thing { "\(Self.figures(value)) B/\(thing)" } else { "\(Self.figures(value / 1_048_576)) MB" }
+            if let thing { "\(Self.figures(value)) B/\(thing)" } else { "\(Self.figures(value / 1e6)) MB" }
         case .factor(let value): "\(Self.figures(value)) ×"
         case .count(let value, let things): "\(Self.grouped(value)) \(things)"
         }

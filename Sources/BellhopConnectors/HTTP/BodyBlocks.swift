@@ -1,0 +1,44 @@
+/// The bytes of a body that comes in pieces, gathered so that its memory is little more than the body: an array that grows by doubling would hold
+/// up to three times as much while it moves.
+struct BodyBlocks {
+    /// Each is filled before the next is begun.
+    private var blocks: [[UInt8]] = []
+    /// How many bytes still fit into the last one.
+    private var room = 0
+    private let step: Int
+    private(set) var count = 0
+
+    /// - Parameter announced: how many bytes there will be, where the other side said so.
+    init(announced: Int?, step: Int = 4 << 20) {
+        self.step = step
+        if let announced, announced > 0 { begin(announced) }
+    }
+
+    mutating func append(_ bytes: some Collection<UInt8>) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            if room == 0 { begin(blocks.isEmpty ? max(64 << 10, rest.count) : step) }
+            let part = rest.prefix(room)
+            blocks[blocks.count - 1] += part
+            room -= part.count
+            count += part.count
+            rest = rest.dropFirst(part.count)
+        }
+    }
+
+    /// The whole body. Each block is let go once it is copied.
+    mutating func joined() -> [UInt8] {
+        if blocks.count <= 1 { return blocks.popLast() ?? [] }
+        var body: [UInt8] = []
+        body.reserveCapacity(count)
+        blocks.reverse()
+        while let block = blocks.popLast() { body += block }
+        return body
+    }
+
+    private mutating func begin(_ size: Int) {
+        blocks.append([])
+        blocks[blocks.count - 1].reserveCapacity(size)
+        room = size
+    }
+}

@@ -1,0 +1,46 @@
+import BellhopAgent
+import BellhopTesting
+import Testing
+
+/// What was typed at a prompt, kept from run to run.
+@Suite struct HistoryFileTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func `lines are kept over runs in a file of its owner alone`() throws {
+        let path = folder.path + "/state/bellhop/eval-history"
+        #expect(try HistoryFile(path: path).lines() == [])
+        try HistoryFile(path: path).add("1 + 1")
+        try HistoryFile(path: path).add("task.title")
+        #expect(try HistoryFile(path: path).lines() == ["1 + 1", "task.title"])
+        #expect(try folder.mode("state/bellhop/eval-history") == 0o600)
+        #expect(try folder.mode("state/bellhop") == 0o700)
+    }
+
+    @Test func `the last line again, an empty one and one of several lines are left out`() throws {
+        let file = HistoryFile(path: folder.path + "/history")
+        for line in ["a", "a", "", "b\nc", "d", "a"] { try file.add(line) }
+        #expect(try file.lines() == ["a", "d", "a"])
+    }
+
+    @Test func `the newest lines are kept, and no more than the limit`() throws {
+        let file = HistoryFile(path: folder.path + "/history", limit: 3)
+        for number in 1...5 { try file.add("\(number)") }
+        #expect(try file.lines() == ["3", "4", "5"])
+    }
+
+    @Test func `a history that others can read is not used`() throws {
+        let path = try folder.write("history", "secret\n", mode: 0o644)
+        #expect(throws: HistoryFile.Trouble.self) { try HistoryFile(path: path).lines() }
+        #expect(throws: HistoryFile.Trouble.self) { try HistoryFile(path: path).add("more") }
+    }
+
+    @Test func `it lies where the state of programs belongs`() {
+        func path(_ environment: [String: String]) -> String? { HistoryFile.standardPath("x", environment: environment) }
+        #expect(path(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == "/s/bellhop/x")
+        #expect(path(["XDG_STATE_HOME": "relative", "HOME": "/h"]) == "/h/.local/state/bellhop/x")
+        #expect(path(["HOME": ""]) == nil)
+        #expect(path([:]) == nil)
+    }
+}

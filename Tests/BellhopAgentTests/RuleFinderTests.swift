@@ -1,0 +1,64 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+import BellhopTesting
+import Foundation
+import Testing
+
+/// Files, folders and globs of `rules:`.
+@Suite struct RuleFinderTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        for name in [
+            "rules/a.yaml", "rules/b.yml", "rules/b.test.yaml", "rules/.hidden.yaml", "rules/notes.txt", "rules/deep/c.yaml",
+            "rules/deep/er/d.yaml", "teams/east/e.yaml", "teams/west/w.yaml", "teams/west/w.test.yml", "teams/x.yaml",
+            "lone.rules",
+        ] { try folder.write(name, "# \(name)\n") }
+    }
+
+    private func found(_ paths: String..., isImplicit: Bool = false) -> (rules: [String], tests: [String], problems: [String]) {
+        let found = RuleFinder.find(paths.map { "\(folder.path)/\($0)" }, isImplicit: isImplicit)
+        func short(_ text: String) -> String { text.replacing(folder.path + "/", with: "") }
+        return (
+            found.rules.map { short($0.path) }, found.tests.map { short($0.path) },
+            found.problems.all.map { "\($0.severity): \(short($0.message))" }
+        )
+    }
+
+    @Test func `a folder stands for the rules in it and below, but for hidden files`() {
+        let all = found("rules")
+        #expect(all.rules.sorted() == ["rules/a.yaml", "rules/b.yml", "rules/deep/c.yaml", "rules/deep/er/d.yaml"])
+        #expect(all.tests == ["rules/b.test.yaml"])
+        #expect(all.problems == [])
+    }
+
+    @Test func `globs match within a part of the path: stars, choices and questions`() {
+        #expect(found("rules/*.yaml").rules == ["rules/a.yaml"])
+        #expect(found("rules/*.y*ml").rules.sorted() == ["rules/a.yaml", "rules/b.yml"])
+        #expect(found("rules/[ab].y*").rules.sorted() == ["rules/a.yaml", "rules/b.yml"])
+        #expect(found("rules/?.yml").rules == ["rules/b.yml"])
+        #expect(found("teams/*/*.yaml").rules == ["teams/east/e.yaml", "teams/west/w.yaml"])
+        #expect(found("teams/*/*").tests == ["teams/west/w.test.yml"])
+        #expect(
+            found("teams/*st").rules == ["teams/east/e.yaml", "teams/west/w.yaml"], "a folder that matches stands for its files")
+    }
+
+    @Test func `a file is taken once, however often it is named, and one that is named has any name`() {
+        #expect(found("rules/*.yaml", "rules/a.yaml", "rules").rules.count { $0 == "rules/a.yaml" } == 1)
+        #expect(found("lone.rules").rules == ["lone.rules"])
+    }
+
+    @Test func `what matches nothing is told, as an error where it was named`() {
+        #expect(found("none/*.yaml").problems == ["warning: no file matches none/*.yaml"])
+        #expect(found("none").problems == ["error: there is no none"])
+        #expect(found("none", isImplicit: true).problems == ["warning: there is no none"])
+    }
+
+    @Test func `the folders in which something can change are those above each glob`() {
+        let watched = RuleFinder.find(["\(folder.path)/teams/*/*.yaml", "\(folder.path)/lone.rules"]).folders
+        #expect(watched.contains("\(folder.path)/teams"))
+        #expect(watched.contains(folder.path))
+    }
+}

@@ -1,0 +1,83 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import Simulator
+@testable import bellhop
+
+/// The demonstration says that all arrived only where it did.
+@Suite struct DemoVerdictTests {
+    private let simulation: Simulation
+    private let old: SimulatedTask
+    private let fresh: [SimulatedTask]
+
+    /// A morning with an old task, two incidents and a change, before Bellhop did anything.
+    init() async {
+        let clock = TestClock(at: Demo.start - .seconds(3600))
+        simulation = Simulation { clock.now.microseconds }
+        simulation.instance.addUser("john.doe", password: "x", name: "John Doe")
+        old = simulation.instance.addTask(title: "Printer", assignedTo: "john.doe")
+        await clock.advance(by: .seconds(7200))
+        fresh = [
+            simulation.instance.addTask(title: "<!channel> ${{ secret.x }}", assignedTo: "john.doe"),
+            simulation.instance.addTask(title: "VPN", assignedTo: "john.doe"),
+            simulation.instance.addTask("change_request", title: "Certificate", assignedTo: "john.doe"),
+        ]
+    }
+
+    private func chat(_ text: String) {
+        let body = Array(BellhopCore.JSON.object(["text": .string(text)]).text.utf8)
+        _ = simulation.receivers.answer(
+            ReceivedRequest(method: "POST", path: "/hooks/ops", query: "", headers: [], body: body, time: 0))
+    }
+
+    private func acknowledge(_ task: SimulatedTask) {
+        simulation.instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
+    }
+
+    private func alert(_ task: SimulatedTask) {
+        chat("New: \(task.number) \(task["short_description"].replacing("<", with: "&lt;").replacing(">", with: "&gt;"))")
+    }
+
+    /// What is bad after a whole morning but for what is left out, and with what is done besides.
+    private func bad(
+        without missing: Step? = nil, and more: () -> Void = {}
+    ) -> [String] {
+        if missing != .digest { chat("2 open tasks") }
+        for task in fresh {
+            if task.table == "incident", missing != .acknowledgement || task.id != fresh[1].id { acknowledge(task) }
+            if missing != .alert || task.id != fresh[1].id { alert(task) }
+        }
+        more()
+        let verdict = DemoVerdict(simulation)
+        let bad = verdict.items.filter { !$0.isThere }.map(\.what)
+        #expect(verdict.isGood == bad.isEmpty)
+        return bad
+    }
+
+    private enum Step { case digest, acknowledgement, alert }
+    private static let notes = "acknowledgements of the new incidents"
+    private static let digest = "the digest of 08:30"
+    private static let alerts = "alerts in the chat"
+
+    @Test func `a morning on which all arrived once is good`() { #expect(bad() == []) }
+
+    @Test func `without anything, all is bad`() {
+        let verdict = DemoVerdict(simulation)
+        #expect(!verdict.isGood)
+        #expect(verdict.items.map(\.isThere) == [false, false, false])
+    }
+
+    @Test func `without a digest it is bad`() { #expect(bad(without: .digest) == [Self.digest]) }
+    @Test func `with two digests it is bad`() { #expect(bad { chat("2 open tasks") } == [Self.digest]) }
+    @Test func `without an acknowledgement it is bad`() { #expect(bad(without: .acknowledgement) == [Self.notes]) }
+    @Test func `with a doubled note it is bad`() { #expect(bad { acknowledge(fresh[0]) } == [Self.notes]) }
+    @Test func `with a note on an old task it is bad`() { #expect(bad { acknowledge(old) } == [Self.notes]) }
+    @Test func `without an alert it is bad`() { #expect(bad(without: .alert) == [Self.alerts]) }
+    @Test func `with an alert too many it is bad`() { #expect(bad { alert(fresh[2]) } == [Self.alerts]) }
+
+    @Test func `an alert that the chat refused did not arrive`() {
+        simulation.receivers.setAnswer(of: "ops", status: 500)
+        #expect(bad() == [Self.digest, Self.alerts])
+    }
+}

@@ -1,0 +1,64 @@
+import BellhopTesting
+import Foundation
+import Testing
+
+/// What `make` says where Debian's packages are missing and cannot be installed.
+@Suite(.timeLimit(.minutes(2))) struct PackagesTests {
+    /// Runs .make/packages for a header that nobody has, where these tools are all there are: names with the scripts that they are, besides a few
+    /// that every machine has.
+    private func packages(_ tools: [String: String]) async throws -> Program.Ended {
+        let folder = try TemporaryFolder()
+        for name in ["uname", "mktemp", "tail", "rm", "sh"] {
+            let path = ["/bin/", "/usr/bin/"].map { $0 + name }.first { FileManager.default.isExecutableFile(atPath: $0) }
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.path + "/" + name, withDestinationPath: try #require(path))
+        }
+        for (name, script) in tools { try folder.write(name, "#!/bin/sh\n\(script)\n", mode: 0o755) }
+        return try await Program(
+            [Repository.root.appending(path: ".make/packages").path, "libyaml-dev libre2-dev", "no-such-header.h"],
+            program: "/bin/sh", in: folder.path, environment: ["PATH": folder.path]
+        ).end()
+    }
+
+    private static let need = "Bellhop is built with these Debian packages: libyaml-dev libre2-dev."
+
+    @Test func `on another system than Debian, one sentence names what is needed`() async throws {
+        let ended = try await packages(["id": "echo 0"])
+        #expect(ended.code == 69)
+        #expect(
+            ended.errors
+                == "\(Self.need) This machine has no apt-get: please install their equivalents, then run make again.\n")
+    }
+
+    @Test func `without root, one sentence says what to run`() async throws {
+        let ended = try await packages(["id": "echo 1000", "sudo": "exit 1", "apt-get": "echo NO; exit 1"])
+        #expect(ended.code == 77)
+        #expect(
+            ended.errors
+                == "\(Self.need) Installing them takes root: run 'sudo apt-get install libyaml-dev libre2-dev', then make again.\n"
+        )
+    }
+
+    @Test func `without the network, one sentence follows what apt-get says`() async throws {
+        let ended = try await packages(["id": "echo 0", "apt-get": "echo 'E: Unable to fetch some archives' >&2; exit 100"])
+        #expect(ended.code == 69)
+        #expect(
+            ended.errors == """
+                Installing libyaml-dev libre2-dev
+                E: Unable to fetch some archives
+                \(Self.need) They could not be installed (is the network there?): install them, then run make again.
+
+                """)
+    }
+
+    @Test func `where they can be installed, they are, by sudo if need be`() async throws {
+        let asRoot = try await packages(["id": "echo 0", "apt-get": "[ $1 = install ]"])
+        #expect(asRoot.code == 0)
+        let log = "echo \"$@\" > log; shift 2"
+        let bySudo = try await packages([
+            "id": "echo 1000", "sudo": "[ \"$1\" = -n ] && shift; exec \"$@\"", "true": "exit 0", "apt-get": log,
+        ])
+        #expect(bySudo.code == 0)
+        #expect(bySudo.errors == "Installing libyaml-dev libre2-dev\n")
+    }
+}

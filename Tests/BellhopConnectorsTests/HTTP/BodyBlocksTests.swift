@@ -1,0 +1,32 @@
+import Testing
+
+@testable import BellhopConnectors
+
+@Suite struct BodyBlocksTests {
+    /// So many bytes, each telling its place.
+    private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) } }
+
+    @Test(arguments: [nil, 0, 5, 1000, 2000] as [Int?], [0, 1, 999, 1000, 1001])
+    func `what comes in pieces is whole in the end, whatever was announced`(_ announced: Int?, _ size: Int) {
+        let body = Self.bytes(size)
+        for piece in [1, 7, 64, 5000] {
+            var blocks = BodyBlocks(announced: announced, step: 64)
+            var rest = body[...]
+            while !rest.isEmpty {
+                blocks.append(rest.prefix(piece))
+                rest = rest.dropFirst(piece)
+            }
+            #expect(blocks.count == size)
+            #expect(blocks.joined() == body)
+        }
+    }
+
+    @Test func `an array that was not announced is not twice as large as what it holds`() {
+        let piece = Self.bytes(60_000)
+        var blocks = BodyBlocks(announced: nil, step: 1 << 20)
+        for _ in 0..<100 { blocks.append(piece) }
+        let body = blocks.joined()
+        #expect(body.count == 6_000_000)
+        #expect(body.capacity < 6_500_000)
+    }
+}

@@ -1,0 +1,101 @@
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Requests that go through the proxy that `proxy:` names.
+@Suite struct ProxyTests {
+    let simulation: Simulation
+    let clock = TestClock()
+
+    init() {
+        let clock = clock
+        simulation = Simulation { clock.now.microseconds }
+    }
+
+    private static let credentials = Base64.encode(Array("jane:hunter2".utf8))
+
+    /// Sends a request by a connection of these settings; what comes of it, in words.
+    private func send(_ settings: JSON.Object, to address: String) async throws -> String {
+        let connection = try HTTPConnection(try .init(name: "test", Settings(settings)), clock: clock)
+        let result: String
+        do {
+            let answer = try await connection.send(HTTPRequest(try HTTPAddress(address)))
+            result = "\(answer.status) \(String(decoding: answer.body.prefix(40), as: UTF8.self))"
+        } catch let error as TransportError {
+            // Of TLS inside of a tunnel it is not known when it failed.
+            #expect(error.kind == .tls || !error.mayHaveArrived)
+            result = "\(error.kind): \(error.message)"
+        }
+        try await connection.shutdown()
+        return result
+    }
+
+    @Test func `a plain target is reached through a tunnel`() async throws {
+        try await ConnectProxy.serve { proxy in
+            try await simulation.serve { address in
+                let answer = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
+                #expect(answer.hasPrefix("405"))
+                #expect(simulation.requests.total == 1)
+                #expect(proxy.heads.all.count == 1)
+                #expect(
+                    proxy.heads.all.first?.hasPrefix("CONNECT \(address.replacing("http://", with: "")) HTTP/1.1\r\n") == true)
+            }
+        }
+    }
+
+    @Test func `a target with TLS is reached through a tunnel, its certificate verified by its own name`() async throws {
+        let folder = try TemporaryFolder()
+        let ca = try folder.write("ca.pem", TLSServer.certificate)
+        try await ConnectProxy.serve { proxy in
+            let way = JSON.string("http://127.0.0.1:\(proxy.port)")
+            try await TLSServer.serve { server in
+                let address = "https://localhost:\(server.port)/"
+                let trusted = try await send(["proxy": way, "ca": .string(ca)], to: address)
+                #expect(trusted == "200 ok")
+                #expect(proxy.heads.all.first?.hasPrefix("CONNECT localhost:\(server.port) HTTP/1.1\r\n") == true)
+                // The tunnel is not trusted: without the authority there is no connection through it either.
+                let untrusted = try await send(["proxy": way], to: address)
+                #expect(untrusted.contains("can be named with ca:"), "\(untrusted)")
+            }
+        }
+    }
+
+    @Test func `a proxy gets the name and the password that its address holds, and nobody else does`() async throws {
+        try await ConnectProxy.serve(credentials: Self.credentials) { proxy in
+            try await simulation.serve { address in
+                let right = try await send(
+                    ["proxy": .string("http://jane:hunter2@127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
+                #expect(right.hasPrefix("405"))
+                #expect(simulation.requests.all.first?.header("Proxy-Authorization") == nil)
+                for way in ["http://127.0.0.1:\(proxy.port)", "http://jane:hunter3@127.0.0.1:\(proxy.port)"] {
+                    let wrong = try await send(["proxy": .string(way)], to: address + "/webhook/x")
+                    #expect(
+                        wrong.hasPrefix(
+                            "unreachable: The proxy 127.0.0.1:\(proxy.port) wants a name and a password, or others than it got"),
+                        "\(wrong)")
+                    #expect(!wrong.contains("hunter"))
+                }
+                #expect(simulation.requests.total == 1)
+            }
+        }
+    }
+
+    @Test func `a proxy that is not there is blamed itself, not the target`() async throws {
+        let told = try await send(["proxy": "http://jane:hunter2@127.0.0.1:9"], to: "https://acme.example/")
+        #expect(told == "unreachable: No connection to the proxy 127.0.0.1:9: nobody listens there.")
+        let nowhere = try await send(["proxy": "http://jane:hunter2@nowhere.invalid:8080"], to: "https://acme.example/")
+        #expect(nowhere.contains("no host of the name nowhere.invalid (asked for the proxy nowhere.invalid:8080)"), "\(nowhere)")
+        #expect(!nowhere.contains("hunter2"))
+    }
+
+    @Test func `a proxy that opens no tunnel is told as that`() async throws {
+        try await ConnectProxy.serve(answer: "403 Forbidden") { proxy in
+            let told = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: "https://acme.example/")
+            #expect(told == "unreachable: The proxy 127.0.0.1:\(proxy.port) does not connect to acme.example:443.")
+        }
+    }
+}

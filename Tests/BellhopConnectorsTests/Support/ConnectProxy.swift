@@ -1,0 +1,103 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A proxy on this machine that opens tunnels (RFC 9110, section 9.3.6), and keeps what it was asked.
+struct ConnectProxy: Sendable {
+    let port: Int
+    /// The heads of the requests for tunnels, whole.
+    let heads: Heads
+
+    final class Heads: Sendable {
+        private let state = Mutex<[String]>([])
+        var all: [String] { state.withLock { $0 } }
+        func add(_ head: String) { state.withLock { $0.append(head) } }
+    }
+
+    /// - Parameter credentials: what a tunnel takes, as in `name:password` in Base 64; nil to open one for everybody.
+    /// - Parameter answer: said in the place of a tunnel, such as `403 Forbidden`.
+    static func serve<Value: Sendable>(
+        credentials: String? = nil, answer: String? = nil, _ body: (ConnectProxy) async throws -> Value
+    ) async throws -> Value {
+        let heads = Heads()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        Door(heads: heads, credentials: credentials, answer: answer))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { channel.close(promise: nil) }
+        return try await body(ConnectProxy(port: channel.localAddress?.port ?? 0, heads: heads))
+    }
+
+    /// Reads the request for a tunnel, opens it, and then passes on what comes.
+    private final class Door: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let heads: Heads
+        private let credentials: String?
+        private let answer: String?
+        private var head = ""
+        private var beyond: (any Channel)?
+
+        init(heads: Heads, credentials: String?, answer: String?) {
+            self.heads = heads
+            self.credentials = credentials
+            self.answer = answer
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let bytes = unwrapInboundIn(data)
+            if let beyond { return beyond.writeAndFlush(bytes, promise: nil) }
+            head += String(buffer: bytes)
+            guard head.hasSuffix("\r\n\r\n") else { return }
+            heads.add(head)
+            let words = head.split(separator: " ", maxSplits: 2)
+            let place = words.count > 1 ? words[1].split(separator: ":") : []
+            if let answer { return refuse(answer, context) }
+            if let credentials, !head.lowercased().contains("proxy-authorization: basic \(credentials.lowercased())") {
+                return refuse("407 Proxy Authentication Required", context)
+            }
+            guard words.first == "CONNECT", place.count == 2, let port = Int(place[1]) else {
+                return refuse("405 Method Not Allowed", context)
+            }
+            let near = context.channel
+            ClientBootstrap(group: context.eventLoop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Relay(to: near))
+                    }
+                }
+                .connect(host: String(place[0]), port: port).assumeIsolated().whenComplete { result in
+                    guard case .success(let far) = result else { return near.close(promise: nil) }
+                    self.beyond = far
+                    near.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n"), promise: nil)
+                }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { beyond?.close(promise: nil) }
+
+        private func refuse(_ status: String, _ context: ChannelHandlerContext) {
+            let bytes = ByteBuffer(string: "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    /// Passes on what comes from beyond.
+    private final class Relay: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let near: any Channel
+
+        init(to near: any Channel) { self.near = near }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { near.writeAndFlush(unwrapInboundIn(data), promise: nil) }
+        func channelInactive(context: ChannelHandlerContext) { near.close(promise: nil) }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+}

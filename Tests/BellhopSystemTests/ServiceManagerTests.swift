@@ -1,0 +1,88 @@
+import BellhopTesting
+import Glibc
+import Synchronization
+import Testing
+
+/// What systemd hears of an agent that it runs with `Type=notify` (sd_notify(3)).
+@Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
+    private static let rules = "rule: note\non: task_created\ndo: [{log: A}]\n"
+
+    @Test func `the manager is told when the agent is ready, and that it stops`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let ear = try Ear(stage.folder.path + "/notify.sock")
+            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
+            try await eventually("it is ready") { ear.heard.contains { $0.hasPrefix("READY=1\n") } }
+            #expect(try await stage.bellhop("status").output.contains("An agent is running"))
+            #expect(ear.heard.count == 1)
+            agent.send(SIGTERM)
+            try await eventually("it stops") { ear.heard.contains { $0.hasPrefix("STOPPING=1\n") } }
+            #expect(await agent.end().code == 0)
+            #expect(ear.heard.count == 2)
+        }
+    }
+
+    @Test func `an abstract name is a socket as well, and a manager that does not listen harms nothing`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let ear = try Ear("@bellhop-test-\(getpid())-\(UInt32.random(in: 0 ... .max))")
+            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
+            try await eventually("it is ready") { ear.heard.contains { $0.hasPrefix("READY=1\n") } }
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+
+            let deaf = try stage.start(["run"], environment: ["NOTIFY_SOCKET": stage.folder.path + "/nobody.sock"])
+            try await eventually("it polls") { deaf.errorsSoFar.contains("The source was polled") }
+            deaf.send(SIGTERM)
+            #expect(await deaf.end().code == 0)
+        }
+    }
+
+    @Test func `an agent that cannot start never says that it is ready`() async throws {
+        try await Stage.set(rules: "rule: note\non: task_crated\ndo: [{log: A}]\n") { stage in
+            let ear = try Ear(stage.folder.path + "/notify.sock")
+            let ended = try await stage.bellhop("run", environment: ["NOTIFY_SOCKET": ear.name])
+            #expect(ended.code == 78)
+            #expect(ear.heard.isEmpty)
+        }
+    }
+}
+
+/// A datagram socket, as the service manager has it.
+///
+/// A class, because it owns an open file and keeps what it heard.
+private final class Ear: Sendable {
+    let name: String
+    private let socket: Int32
+    private let messages = Mutex<[String]>([])
+
+    init(_ name: String) throws {
+        self.name = name
+        socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        try #require(socket >= 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var bytes = Array(name.utf8)
+        let isAbstract = bytes.first == UInt8(ascii: "@")
+        if isAbstract { bytes[0] = 0 }
+        try #require(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count + (isAbstract ? 0 : 1))
+        let bound = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, length) }
+        }
+        try #require(bound == 0, "\(String(cString: strerror(errno)))")
+    }
+
+    deinit { close(socket) }
+
+    /// All datagrams so far.
+    var heard: [String] {
+        messages.withLock { messages in
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+                guard count >= 0 else { return messages }
+                messages.append(String(decoding: buffer[..<count], as: UTF8.self))
+            }
+        }
+    }
+}
