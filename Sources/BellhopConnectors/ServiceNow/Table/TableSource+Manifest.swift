@@ -23,4 +23,13 @@ extension TableSource {
                 "The longest address a request may have; a longer one is sent in the body of a batch."),
             Setting("timeout", .duration, "How long a request of this source may take; by default the connection's."),
         ])
+
+    static let kind = SourceKind(manifest) { settings in
+        do throws(SettingComplaints) {
+            _ = try TableQuestion(settings)
+            return []
+        } catch {
+            return error.all
+        }
+    }
 }
