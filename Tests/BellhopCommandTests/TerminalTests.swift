@@ -13,6 +13,23 @@ import Testing
         Issue.record("it did not come to this: \(what)")
     }
 
+    @Test(
+        arguments: [
+            (["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "1"], false), (["TERM": "dumb"], false),
+        ] as [([String: String], Bool)])
+    func `colour is for terminals, and for those only that have it and want it`(
+        _ environment: [String: String], _ hasColour: Bool
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let screen = try PseudoTerminal()
+        let ended = try await Program(["eval", "1 +"], in: folder.path, environment: environment, screen: screen).end()
+        #expect(ended.code == 78)
+        let shown = screen.shown()
+        #expect(shown.contains("[syntax]") && shown.contains("\u{1B}[") == hasColour, "\(shown)")
+        let piped = try await Program(["eval", "1 +"], in: folder.path, environment: environment).end()
+        #expect(piped.errors.contains("[syntax]") && !piped.errors.contains("\u{1B}["))
+    }
+
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a password that is asked for is not shown, and a signal gives the echo back`(_ signal: Int32) async throws {
         let folder = try TemporaryFolder()

@@ -17,10 +17,13 @@ public final class Program: Sendable {
     private let errors = Gathered()
 
     /// Starts it. The environment is a bare one, with what is given on top.
-    /// - Parameter terminal: its standard input, in place of `input`.
+    /// - Parameters:
+    ///   - terminal: its standard input, in place of `input`.
+    ///   - screen: where its standard error goes, in place of what ``Ended`` holds.
     public init(
         _ arguments: [String], program: String = Repository.program, in folder: String, environment: [String: String] = [:],
-        input: String = "", terminal: PseudoTerminal? = nil
+        input: String = "", terminal: PseudoTerminal? = nil,
+        screen: PseudoTerminal? = nil
     ) throws {
         process = Process()
         process.executableURL = URL(filePath: program)
@@ -31,7 +34,7 @@ public final class Program: Sendable {
         process.environment = all.merging(environment) { _, new in new }
         let (out, err) = (Pipe(), Pipe())
         process.standardOutput = out
-        process.standardError = err
+        process.standardError = screen?.input ?? err
         let stdin = input.isEmpty ? nil : Pipe()
         if let terminal {
             process.standardInput = terminal.input
@@ -39,6 +42,7 @@ public final class Program: Sendable {
             process.standardInput = stdin ?? FileHandle.nullDevice
         }
         try process.run()
+        if screen != nil { try err.fileHandleForWriting.close() }
         output.read(out.fileHandleForReading)
         errors.read(err.fileHandleForReading)
         if let stdin {

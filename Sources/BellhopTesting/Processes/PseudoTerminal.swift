@@ -1,6 +1,6 @@
 import Foundation
 
-/// A terminal without a screen: a program's standard input, as a person has it.
+/// A terminal: a program's standard input, as a person has it, or the screen that it writes to.
 ///
 /// A class, because its two ends are open files that are closed once.
 public final class PseudoTerminal: Sendable {
@@ -22,12 +22,21 @@ public final class PseudoTerminal: Sendable {
         close(program)
     }
 
-    /// What a program gets as its standard input.
+    /// What a program gets as its standard input, or writes to.
     var input: FileHandle { FileHandle(fileDescriptor: program, closeOnDealloc: false) }
 
     public func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = bytes.withUnsafeBytes { write(person, $0.baseAddress, $0.count) }
+    }
+
+    /// What is on the screen and was not read before. It holds some thousand characters.
+    public func shown() -> String {
+        _ = fcntl(person, F_SETFL, O_NONBLOCK)
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while case let count = read(person, &buffer, buffer.count), count > 0 { bytes += buffer[..<count] }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Whether what is typed is shown.

@@ -62,17 +62,25 @@ extension Expression {
         defer { activation.recorder = nil }
         let result: Observation.Outcome
         do throws(EvaluationError) { result = .value(try program.evaluate(activation)) } catch { result = .failure(error) }
-        var parts: [Observation] = []
+        var observed: [Observation] = []
         func visit(_ node: Node, _ depth: Int) {
             let seen = recorder.outcomes[node.id]
-            parts.append(
+            observed.append(
                 Observation(
                     node: node, text: text.slice(node.range), type: checked.types[node.id] ?? .dyn, depth: depth,
                     outcome: seen?.outcome ?? .notEvaluated, times: seen?.times ?? 0))
             if planner.slots[node.id] != nil { return }
-            for child in node.kind.children { visit(child, depth + 1) }
+            for child in parts(of: node) { visit(child, depth + 1) }
         }
         visit(checked.root, 0)
-        return (result, parts)
+        return (result, observed)
+    }
+
+    /// What a part is made of: the name before a namespaced function, as in `math.round`, is nothing of its own.
+    private func parts(of node: Node) -> [Node] {
+        guard case .call(_, _, let arguments) = node.kind,
+            case .function(_, _, isNamespaced: true)? = checked.references[node.id]
+        else { return node.kind.children }
+        return arguments
     }
 }
