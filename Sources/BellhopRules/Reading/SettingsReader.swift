@@ -132,7 +132,7 @@ public struct SettingsReader<Deferred: Sendable> {
             return json(node, setting)
         case .scalar:
             return scalar(node, setting)
-        default:
+        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown, .expression:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
             if type == .secret, (try? TemplateText(scalar.text))?.whole == nil { hide(node, node) }
             if scalar.isAbsent { return mismatch(node, type, setting, "`\(setting.name)` has no value") }
@@ -247,38 +247,6 @@ extension SettingsReader where Deferred == Never {
         _ node: Node, as settings: [Setting], of subject: String, besides others: Set<String> = []
     ) -> Settings {
         Settings(read(node, as: settings, of: subject, besides: others).json?.asObject ?? [:])
-    }
-}
-
-extension SettingType {
-    /// Whether a node has the shape of this type.
-    fileprivate func fits(_ node: Node) -> Bool {
-        switch self {
-        case .map, .record: node.mapping != nil
-        case .list(let element): node.items != nil || element.fits(node)
-        case .either(let types): types.contains { $0.fits(node) }
-        case .json: true
-        default: node.scalar.map { !$0.isAbsent } ?? false
-        }
-    }
-
-    /// The settings of a record, also of one among other choices.
-    fileprivate var members: [Setting] {
-        switch self {
-        case .record(let settings): settings
-        case .either(let types): types.flatMap(\.members)
-        default: []
-        }
-    }
-
-    fileprivate var holdsSecret: Bool {
-        switch self {
-        case .secret: true
-        case .list(let element), .map(let element): element.holdsSecret
-        case .record(let settings): settings.contains { $0.type.holdsSecret }
-        case .either(let types): types.contains(where: \.holdsSecret)
-        default: false
-        }
     }
 }
 

@@ -1,0 +1,40 @@
+import BellhopCore
+import YAML
+
+extension SettingType {
+    /// Whether a node has the shape of this type.
+    func fits(_ node: Node) -> Bool {
+        switch self {
+        case .map, .record: node.mapping != nil
+        case .list(let element): node.items != nil || element.fits(node)
+        case .either(let types): types.contains { $0.fits(node) }
+        case .json: true
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown,
+            .expression:
+            node.scalar.map { !$0.isAbsent } ?? false
+        }
+    }
+
+    /// The settings of a record, also of one among other choices.
+    var members: [Setting] {
+        switch self {
+        case .record(let settings): settings
+        case .either(let types): types.flatMap(\.members)
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .list, .map,
+            .json, .markdown, .expression:
+            []
+        }
+    }
+
+    var holdsSecret: Bool {
+        switch self {
+        case .secret: true
+        case .list(let element), .map(let element): element.holdsSecret
+        case .record(let settings): settings.contains { $0.type.holdsSecret }
+        case .either(let types): types.contains(where: \.holdsSecret)
+        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json, .markdown,
+            .expression:
+            false
+        }
+    }
+}
