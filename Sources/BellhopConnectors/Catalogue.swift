@@ -15,14 +15,16 @@ public enum Catalogue {
 
     public static let connections: [ConnectionManifest] = kinds.map(\.manifest)
 
-    public static let sources: [SourceManifest] = [
-        TrackerSource.manifest,
-        TableSource.manifest,
-        TouchPointsSource.manifest,
-        AdapterSource.manifest,
-        RESTSource.manifest,
-        PageSource.manifest,
+    static let sourceKinds: [SourceKind] = [
+        SourceKind(TrackerSource.manifest),
+        TableSource.kind,
+        SourceKind(TouchPointsSource.manifest),
+        SourceKind(AdapterSource.manifest),
+        SourceKind(RESTSource.manifest),
+        SourceKind(PageSource.manifest),
     ]
+
+    public static let sources: [SourceManifest] = sourceKinds.map(\.manifest)
 
     public static let actions: [ActionManifest] = [
         AttachAction.manifest,
@@ -42,13 +44,12 @@ public enum Catalogue {
 
     /// What is wrong inside of a source's settings that their types cannot say.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {
-        guard kind == "table" else { return [] }
-        do throws(SettingComplaints) {
-            _ = try TableQuestion(settings)
-            return []
-        } catch {
-            return error.all
-        }
+        sourceKinds.first { $0.manifest.kind == kind }?.complaints(settings) ?? []
+    }
+
+    /// The type of event by which the logins of a connection are told; nil where none are.
+    public static func loginEvent(ofConnection kind: String, settings: Settings) -> EventType? {
+        kinds.first { $0.manifest.kind == kind }?.logins(settings)
     }
 
     /// How a connection of this kind logs in.

@@ -50,6 +50,18 @@ extension Connection {
     public func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion? { nil }
 }
 
+/// A kind of source: how it declares itself, and what its manifest's types cannot say of its settings.
+public struct SourceKind: Sendable {
+    public let manifest: SourceManifest
+    /// What is wrong inside of its settings, each with its place.
+    let complaints: @Sendable (Settings) -> [SettingComplaint]
+
+    init(_ manifest: SourceManifest, complaints: @escaping @Sendable (Settings) -> [SettingComplaint] = { _ in [] }) {
+        self.manifest = manifest
+        self.complaints = complaints
+    }
+}
+
 /// A kind of connection: how it declares itself, and how one is made.
 public struct ConnectionKind: Sendable {
     public let manifest: ConnectionManifest
@@ -57,13 +69,17 @@ public struct ConnectionKind: Sendable {
     public let login: @Sendable (Settings) -> LoginWay
     /// Makes one of its name and checked settings; paths in them are whole already. Asks nobody outside but the keychain.
     let make: @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
+    /// The type of event by which its logins are told, with these settings; nil for a kind that tells of none.
+    let logins: @Sendable (Settings) -> EventType?
 
     init(
         _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginWay,
+        logins: @escaping @Sendable (Settings) -> EventType? = { _ in nil },
         make: @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
     ) {
         self.manifest = manifest
         self.login = login
         self.make = make
+        self.logins = logins
     }
 }

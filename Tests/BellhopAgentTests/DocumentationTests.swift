@@ -27,11 +27,14 @@ import Testing
 
     @Test func `every example is accepted, with and without a configuration`() async throws {
         let worlds = [RuleLoading.openSurroundings(), try await Self.documented()]
+        let known = Set(worlds[1].sources.map(\.name) + worlds[1].connections.map(\.name))
         var counts: [String: Int] = [:]
         for page in try DocumentationPage.all() {
             for listing in page.listings where listing.language == "yaml" {
                 let example = try #require(try DocumentedExample(listing.text), "what is \(listing.place)?")
-                #expect(await example.problems(at: listing.place, in: worlds) == [], "\(listing.place)")
+                let isOwn = !example.sources.isSubset(of: known)
+                let own = isOwn ? [worlds[0], try await Self.documented(on: page, with: example.sources)] : worlds
+                #expect(await example.problems(at: listing.place, in: own) == [], "\(listing.place)")
                 counts[page.name, default: 0] += 1
             }
         }
@@ -87,6 +90,15 @@ import Testing
     private static func documented() async throws -> RuleSurroundings {
         let listing = try #require(try DocumentationPage("Format").listings.first { $0.text.hasPrefix("version: 1") })
         return try await DocumentedExample.surroundings(of: listing.text, file: listing.place)
+    }
+
+    /// The world of the configuration on a page that says what these sources are.
+    private static func documented(on page: DocumentationPage, with sources: Set<String>) async throws -> RuleSurroundings {
+        let whole = page.listings.first { listing in
+            listing.text.hasPrefix("connections:") && sources.allSatisfy { listing.text.contains("\n  \($0):") }
+        }
+        let listing = try #require(whole, "no configuration on \(page.name) has \(sources)")
+        return try await DocumentedExample.surroundings(of: "version: 1\n" + listing.text, file: listing.place)
     }
 
     private static func testSources() throws -> String {

@@ -10,8 +10,6 @@ import Testing
         "yaml-syntax": "stands ready for messages of a libyaml to come; those of 0.2.5 all have words of their own",
         "optional-syntax":
             "for environments without optional values, of which Bellhop has none; Tests/CELTests/LibraryTests shows it",
-        "script-value": "said of `where` in a source of kind `table`, with its place; TableQuestionTests shows it",
-        "bad-query": "said of `query` in a source of kind `table`, with its place; TableQuestionTests shows it",
         "host": "checking a rule refuses beforehand every call of a function that would find no event or no time",
     ]
 

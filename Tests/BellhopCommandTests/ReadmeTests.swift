@@ -15,7 +15,8 @@ import Testing
     /// Lines without what differs from run to run: the seconds, ports, ids, and the order of what happens at once.
     static func settled(_ text: String) -> [String] {
         text.replacing(#/\d\d:\d\d:\d\d /#, with: "").replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:PORT")
-            .replacing(/\b[0-9a-f]{32}\b/, with: "ID").replacing(/runs \d+ times/, with: "runs fast")
+            .replacing(/\b[0-9a-f]{32}\b/, with: "ID").replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "TIME")
+            .replacing(/runs \d+ times/, with: "runs fast")
             .split(separator: "\n").map(String.init).sorted()
     }
 

@@ -129,6 +129,16 @@ struct HostTests {
         #expect(references.functions == ["_>_", "size", "_==_"])
     }
 
+    @Test func `the name before a function's is no part of an expression`() throws {
+        let environment = Sample.environment
+        let expression = try environment.compile("math.greatest(1, optional.of(2).value())")
+        let (_, parts) = expression.explain(Activation(environment, resolver: Bindings([:])))
+        #expect(
+            parts.map(\.text) == [
+                "math.greatest(1, optional.of(2).value())", "1", "optional.of(2).value()", "optional.of(2)", "2",
+            ])
+    }
+
     @Test func `an explanation gives each part's value`() throws {
         let environment = Sample.environment
         let expression = try environment.compile("task.priority <= 2 && [1, 2].exists(x, x == 2) || task.title == 'a'")

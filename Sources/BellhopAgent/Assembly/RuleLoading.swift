@@ -36,11 +36,14 @@ public enum RuleLoading {
             guard let entry = configuration.source(source.name) else { return nil }
             return RuleSurroundings.SourceFacts(
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
-                user: source.scope.user, shows: source.shows)
+                user: source.scope.user, shows: source.shows, hasJournal: !entry.settings.texts("journal").isEmpty,
+                hasLabels: ["labels", "both"].contains(entry.settings.text("display")))
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }
-            return RuleSurroundings.ConnectionFacts(name: entry.name, kind: entry.kind, actions: manifest.actions)
+            return RuleSurroundings.ConnectionFacts(
+                name: entry.name, kind: entry.kind, actions: manifest.actions,
+                logins: Catalogue.loginEvent(ofConnection: entry.kind, settings: entry.settings))
         }
         return RuleSurroundings(
             sources: facts, connections: connections, actions: Catalogue.actions, timeZone: configuration.timeZone,

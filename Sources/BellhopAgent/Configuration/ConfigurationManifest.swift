@@ -47,5 +47,4 @@ public enum ConfigurationManifest {
     public static let laterConnections = [
         "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie", "email",
     ]
-    public static let laterSources: [String] = []
 }

@@ -168,7 +168,7 @@ struct ConfigurationReading {
     }
 
     /// The place among `kinds` of the kind that a node says it is.
-    private mutating func manifest(of node: Node, subject: String, kinds: [String], later: [String]) -> Int? {
+    private mutating func manifest(of node: Node, subject: String, kinds: [String], later: [String] = []) -> Int? {
         guard let mapping = node.mapping else {
             reader.report(code: "wrong-type", "\(subject) is a mapping", at: node, help: "write `\(subject.quoted): {kind: …}`")
             return nil
@@ -199,8 +199,7 @@ struct ConfigurationReading {
         return entries(node, key: "sources", settings: every).compactMap { name, node in
             guard
                 let index = manifest(
-                    of: node, subject: "source `\(name)`", kinds: manifests.map(\.kind), later: ConfigurationManifest.laterSources
-                )
+                    of: node, subject: "source `\(name)`", kinds: manifests.map(\.kind))
             else { return nil }
             let manifest = manifests[index]
             var settings = reader.settings(
@@ -271,57 +270,6 @@ struct ConfigurationReading {
             reader.report(code: "too-often", "a source is polled at most once a second", at: place, help: "write `1s` or more")
         }
         return max(pace, Self.fastest)
-    }
-
-    // MARK: - Interpolation
-
-    private static func interpolate(
-        _ text: String, in node: Node, file: String, values: SecretResolver.Found, resolver: SecretResolver,
-        hasPlaceholders: Bool
-    ) throws(Diagnostics) -> String {
-        var out = ""
-        var problems = Diagnostics()
-        func report(_ code: String, _ message: String, _ range: Range<Int>, help: String) {
-            let place = Diagnostic.Place(node, utf8: range, file: file)
-            problems.report(Diagnostic(code: code, message, at: place, help: help))
-        }
-        let parts = Interpolation.parts(of: text)
-        for part in parts {
-            switch part {
-            case .text(let text): out += text
-            case .reference(let reference, let range):
-                if let value = values.values[reference] {
-                    out += value
-                } else if hasPlaceholders {
-                    // As good as a password as it is as an address.
-                    out += parts.count == 1 ? "https://placeholder.invalid" : "placeholder"
-                } else if let refusal = values.refusals[reference] {
-                    report("failed-secret", refusal.message, range, help: refusal.help)
-                } else {
-                    let what = reference.space == .env ? "environment variable" : "secret"
-                    report(
-                        "missing-\(reference.space == .env ? "variable" : "secret")", "there is no \(what) `\(reference.name)`",
-                        range,
-                        help: resolver.help(for: reference))
-                }
-            case .other(let words, let range):
-                report(
-                    "bad-reference", "`${{ \(words) }}` is nothing that bellhop.yaml knows", range,
-                    help: "here are `${{ env.NAME }}` and `${{ secret.NAME }}`")
-            case .open(let range):
-                report("open-reference", "this `${{` has no end", range, help: "add `}}`, or write `$${{` for the characters")
-            }
-        }
-        if !problems.all.isEmpty { throw problems }
-        return out
-    }
-}
-
-extension [String] {
-    /// `` `a`, `b` and `c` ``
-    var listed: String {
-        let names = map { "`\($0)`" }
-        return names.count < 2 ? names.joined() : names.dropLast().joined(separator: ", ") + " and " + names[names.count - 1]
     }
 }
 

@@ -269,13 +269,13 @@ actor ETOSession {
             new = try await run(credentials)
         } catch {
             loginsFailed = logins
-            await events.loginEnded("services", logins, ok: false, reason: error.message, at: clock.now)
+            await events.loginEnded("services", logins, failure: error, at: clock.now)
             try await remember(error, of: credentials)
             throw error
         }
         login = new
         pauses.end(ETOPauses.login)
-        await events.loginEnded("services", logins, ok: true, reason: "", at: clock.now)
+        await events.loginEnded("services", logins, at: clock.now)
         try await RefusalMemory.noting { try await memory.forget() }
         return new
     }

@@ -69,9 +69,17 @@ public struct ItemReading: Sendable, Hashable {
     }
 
     /// What a source answers whose list says all there is to know. Nobody can be asked about an item that has left the list.
-    public func details(of keys: [TaskKey], in listing: Listing) -> Details {
+    ///
+    /// Where all is read, as at the first poll, it says which fields no item has.
+    /// - Parameter source: the source's name.
+    public func details(of keys: [TaskKey], in listing: Listing, for source: String) -> Details {
         var details = Details()
         let entries = listing.entries(of: keys)
+        if entries.count == listing.entries.count {
+            let fields = zip(schema.fields, paths).map { (name: $0.name, path: $1) }
+            let items = listing.entries.lazy.map { listing.record(of: $0) }
+            details.notice = AbsentFields(of: fields, inItems: items).notice(of: source)
+        }
         for key in keys {
             if let entry = entries[key] {
                 details.snapshots[key] = snapshot(of: entry, in: listing)

@@ -67,7 +67,7 @@ public struct AdapterSource: Source {
     }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
-        reading.details(of: keys, in: listing)
+        reading.details(of: keys, in: listing, for: name)
     }
 }
 

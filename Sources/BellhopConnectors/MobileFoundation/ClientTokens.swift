@@ -63,7 +63,8 @@ actor ClientTokens {
         guard tokens[key]?.text == token.text else { return }
         tokens[key] = nil
         isNews = true
-        await events.sessionExpired("tokens", logins, reason: "The server does not accept the token any more.", at: clock.now)
+        await events.sessionExpired(
+            "tokens", logins, reason: "The server does not accept the token any more.", code: .unauthenticated, at: clock.now)
     }
 
     private static func key(_ scopes: Set<String>) -> String { scopes.sorted().joined(separator: " ") }
@@ -78,14 +79,14 @@ actor ClientTokens {
             texts = texts.filter { $0 != token.text }.suffix(15) + [token.text]
             if isNews {
                 isNews = false
-                await events.loginEnded("tokens", number, ok: true, reason: "", at: clock.now)
+                await events.loginEnded("tokens", number, at: clock.now)
                 try await RefusalMemory.noting { try await memory.forget() }
             }
             return token
         } catch {
             guard tokens[key] == nil else { throw error }  // the login went well; the notebook did not
             isNews = true
-            await events.loginEnded("tokens", number, ok: false, reason: error.message, at: clock.now)
+            await events.loginEnded("tokens", number, failure: error, at: clock.now)
             if error.reason == .unauthenticated {
                 try await RefusalMemory.noting { try await memory.remember(error.message, of: credentials) }
             }

@@ -23,7 +23,7 @@ extension MobileFoundationConnection {
         ] + HTTPConnection.Configuration.settings)
 
     static let kind = ConnectionKind(
-        manifest, login: { _ in .configured },
+        manifest, login: { _ in .configured }, logins: { _ in .loginEvent },
         make: { name, settings, environment throws(ConnectorError) in
             try MobileFoundationConnection(name: name, settings: settings, environment: environment)
         })

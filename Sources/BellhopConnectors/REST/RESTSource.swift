@@ -124,7 +124,7 @@ public struct RESTSource: ProbedSource {
     }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
-        reading.details(of: keys, in: listing)
+        reading.details(of: keys, in: listing, for: name)
     }
 
     /// Asking by another method than `GET` is not known to change nothing.

@@ -13,19 +13,28 @@ struct LoginEvents: Sendable {
     var usesKeychain: Bool
     var sink: any EventSink
 
-    /// A login ended; `reason` is empty when it went well.
-    func loginEnded(_ session: String, _ number: Int, ok: Bool, reason: String, at now: Timestamp) async {
-        let type: EventType = usesKeychain ? .keychainLoginEvent : .loginEvent
+    /// The type of event that logins are told by.
+    static func type(usesKeychain: Bool) -> EventType { usesKeychain ? .keychainLoginEvent : .loginEvent }
+
+    /// A login ended, well where nothing failed: `reason` and `code` are empty then.
+    func loginEnded(_ session: String, _ number: Int, failure: Failure? = nil, at now: Timestamp) async {
+        let type = Self.type(usesKeychain: usesKeychain)
         var data = facts
-        data["ok"] = .bool(ok)
-        data["reason"] = .string(reason)
+        data["ok"] = .bool(failure == nil)
+        data["reason"] = .string(failure?.message ?? "")
+        data["code"] = .string(failure?.reason.rawValue ?? "")
         await sink.emit([event(type, session, number, data, at: now)])
     }
 
     /// The server ended the session; a new login follows.
-    func sessionExpired(_ session: String, _ number: Int, reason: String, at now: Timestamp) async {
+    ///
+    /// - Parameter code: what its answer showed: no login any more, a page to log in at, or an end that it names.
+    func sessionExpired(
+        _ session: String, _ number: Int, reason: String, code: Failure.Reason = .sessionExpired, at now: Timestamp
+    ) async {
         var data = facts
         data["reason"] = .string(reason)
+        data["code"] = .string(code.rawValue)
         await sink.emit([event(.sessionExpired, session, number, data, at: now)])
     }
 

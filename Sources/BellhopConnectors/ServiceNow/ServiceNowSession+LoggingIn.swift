@@ -25,7 +25,7 @@ extension ServiceNowSession {
                 let user = try await introduce(pass, refused: shown)
                 self.user = user
                 token = pass.token
-                await events.loginEnded(name, logins, ok: true, reason: "", at: clock.now)
+                await events.loginEnded(name, logins, at: clock.now)
                 try await RefusalMemory.noting { try await memory.forget() }
                 return user
             } catch {
@@ -38,7 +38,7 @@ extension ServiceNowSession {
                     pass = try await self.pass(renewing: token, force: force)
                     continue
                 }
-                await events.loginEnded(name, logins, ok: false, reason: error.message, at: clock.now)
+                await events.loginEnded(name, logins, failure: error, at: clock.now)
                 // A token is no password: nobody is locked out by trying another one later.
                 if login.oauth == nil, error.reason == .unauthenticated || error.reason == .mfaRequired {
                     try await RefusalMemory.noting { try await memory.remember(error.message, of: pass.credentials) }
@@ -57,7 +57,7 @@ extension ServiceNowSession {
             if let client = login.oauth, await client.asked > before {
                 forgetSession()
                 logins += 1
-                await events.loginEnded(name, logins, ok: false, reason: error.message, at: clock.now)
+                await events.loginEnded(name, logins, failure: error, at: clock.now)
             }
             throw error
         }

@@ -163,14 +163,14 @@ actor ServiceNowSession {
     // MARK: The session's end
 
     private func end(because meaning: Classification) async {
-        let reason =
+        let (reason, code): (String, Failure.Reason) =
             switch meaning {
-            case .loginRequired(let host): "The server sends us to \(host) to log in."
-            case .sessionExpired: "The server sends us to its login page."
-            default: "The server does not know the session any more (401)."
+            case .loginRequired(let host): ("The server sends us to \(host) to log in.", .loginRequired)
+            case .sessionExpired: ("The server sends us to its login page.", .sessionExpired)
+            default: ("The server does not know the session any more (401).", .unauthenticated)
             }
         forgetSession()
-        await events.sessionExpired(name, logins, reason: reason, at: clock.now)
+        await events.sessionExpired(name, logins, reason: reason, code: code, at: clock.now)
     }
 
     func forgetSession() {

@@ -85,7 +85,11 @@ public struct TrackerSource: Source {
                 details.departures[key] = Self.departure(rows.found[key], refusal: rows.refusal, user: user)
             }
         }
-        details.notice = notice(missing: missing, of: listed.count, refusal: rows.refusal)
+        let notices = [
+            notice(missing: missing, of: listed.count, refusal: rows.refusal),
+            listed.count == listing.entries.count ? absentFields(in: rows) : nil,
+        ].compactMap(\.self)
+        details.notice = notices.isEmpty ? nil : notices.joined(separator: " ")
         return details
     }
 
@@ -97,6 +101,15 @@ public struct TrackerSource: Source {
         // Active and still ours, as far as we can see: then something else hides it from the list.
         let owner = FieldValue(row["assigned_to"])?.raw ?? ""
         return active == .bool(true) && (user.isEmpty || owner != user) ? .leftQuery : .unknown
+    }
+
+    /// Which declared fields the records of all tasks lack: the server leaves out what it does not know.
+    private func absentFields(in rows: TaskTable.Rows) -> String? {
+        AbsentFields(of: schema, inRows: rows.found.values, known: TaskFields.standard + TaskReading.own).notice(
+            of: name,
+            advice:
+                "A tracker reads the table task: a field of incidents alone is for a source of kind `table`, and one that the "
+                + "account may not read looks as if it were not there.")
     }
 
     private func notice(missing: Int, of listed: Int, refusal: Failure?) -> String? {

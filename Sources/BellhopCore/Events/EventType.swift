@@ -25,9 +25,6 @@ public struct EventType: Sendable, Hashable {
         .scheduleDue, .sourceFailing, .sourceRecovered, .sourceHeld, .deliveryDead,
     ]
 
-    /// Kinds of the contract whose source is not built yet: refused by name.
-    public static let later: [EventType] = []
-
     /// True for events whose `from:` names a connection rather than a source.
     public var isLogin: Bool { self == .loginEvent || self == .keychainLoginEvent || self == .sessionExpired }
 

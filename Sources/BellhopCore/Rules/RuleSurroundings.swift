@@ -10,10 +10,14 @@ public struct RuleSurroundings: Sendable {
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
         public var shows: Shown
+        /// Whether it tells what is added to the journals of its tasks.
+        public var hasJournal: Bool
+        /// Whether its tasks have labels beside their values.
+        public var hasLabels: Bool
 
         public init(
             name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
-            shows: Shown = .tasks
+            shows: Shown = .tasks, hasJournal: Bool = true, hasLabels: Bool = true
         ) {
             self.name = name
             self.kind = kind
@@ -22,6 +26,8 @@ public struct RuleSurroundings: Sendable {
             self.scope = scope
             self.user = user
             self.shows = shows
+            self.hasJournal = hasJournal
+            self.hasLabels = hasLabels
         }
     }
 
@@ -30,11 +36,14 @@ public struct RuleSurroundings: Sendable {
         public var kind: String
         /// The kinds of action that can go to it.
         public var actions: [String]
+        /// The type of event by which its logins are told; nil where none are.
+        public var logins: EventType?
 
-        public init(name: String, kind: String, actions: [String]) {
+        public init(name: String, kind: String, actions: [String], logins: EventType? = nil) {
             self.name = name
             self.kind = kind
             self.actions = actions
+            self.logins = logins
         }
     }
 

@@ -27,7 +27,9 @@ struct ArgumentCompiler {
                 // A text can stand for a whole list or mapping only where it keeps its type.
                 let isWhole = (try? TemplateText(text))?.whole != nil
                 return isWhole ? .deferred(raw) : .text(text)
-            default: return .deferred(raw)
+            case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json,
+                .either, .markdown, .expression:
+                return .deferred(raw)
             }
         }
     }

@@ -23,6 +23,10 @@ struct IssueWording {
             if issue.message.hasPrefix(prefix) {
                 return Diagnostic(code: issue.code, what + issue.message.dropFirst(prefix.count), at: place, help: issue.help)
             }
+        case "incomparable-types":
+            if let help = labelInstead(word) {
+                return Diagnostic(code: issue.code, issue.message, at: place, help: help)
+            }
         default: break
         }
         let foreign = ForeignWords(issue, in: text).help
@@ -40,6 +44,19 @@ struct IssueWording {
             issue.help ?? source.flatMap { Suggestion.didYouMean(field, among: $0.schema.fields.map(\.name)) }
             ?? (source ?? names.sources.first).map { "declare it under `fields` of source `\($0.name)`, if its tasks have it" }
         return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
+    }
+
+    /// A field's number beside a text that is none: the text is what people read, the field's label.
+    private func labelInstead(_ comparison: String) -> String? {
+        guard let found = comparison.firstMatch(of: /^\s*([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*(==|!=|in)\s*(\[?\s*["']([^"']*).*)$/),
+            Double(found.5) == nil,
+            let field = names.types.fields.fields.first(where: { $0.name == found.2 }),
+            [.nullable(.int), .nullable(.double)].contains(field.type)
+        else { return nil }
+        let label = found.1 == "task" ? "label(\"\(found.2)\")" : "\(found.1).labels.\(found.2)"
+        let advice = "write `\(label) \(found.3) \(found.4)`"
+        guard let source = names.sources.first(where: { !$0.hasLabels }), !names.types.isOpen else { return advice }
+        return "give source `\(source.name)` `display: both`, and \(advice)"
     }
 
     private func unknownName(_ word: String, at place: Diagnostic.Place) -> Diagnostic? {

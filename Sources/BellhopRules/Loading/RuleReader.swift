@@ -65,6 +65,7 @@ struct RuleReader {
         // rest of the rule is told all the same.
         let isVague = types.isEmpty || from == nil
         let sources = self.sources(from ?? [])
+        if let from { problems.all += EventReach(surroundings, from: from).warnings(trigger.places, file: file) }
         let shared = isVague ? SharedNames(sources, isOpen: true, on: cache.base) : cache.names(for: sources)
         let names = RuleNames(shared, rule: name, events: types.isEmpty ? [.taskChanged] : types)
         check(trigger.fields, names.types)

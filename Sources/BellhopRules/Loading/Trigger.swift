@@ -37,7 +37,7 @@ extension JSON {
         switch self {
         case .null: ""
         case .string(let text): text
-        default: text
+        case .bool, .int, .double, .array, .object: text
         }
     }
 }

@@ -6,6 +6,8 @@ struct TriggerReader {
     let file: String
     let surroundings: RuleSurroundings
     private(set) var triggers: [Trigger] = []
+    /// The types of events as they are written, with their places.
+    private(set) var places: [EventReach.Place] = []
     private(set) var schedule: RuleSchedule?
     /// Fields that triggers name, with their places; checked once it is known which sources the rule has.
     private(set) var fields: [(name: String, node: Node)] = []
@@ -44,13 +46,12 @@ struct TriggerReader {
                 report("duplicate-event", "`\(text)` is named twice", at: node)
             } else {
                 triggers.append(Trigger(type: type))
+                places.append(EventReach.Place(type: type, node: node))
             }
-        } else if EventType.later.contains(type) {
-            report("not-built-yet", "events of type `\(text)` are not built yet", at: node)
         } else if text.isEmpty {
             report("wrong-type", "`on` names no event", at: node, help: Self.listing)
         } else {
-            let names = EventType.builtIn.map(\.name) + EventType.later.map(\.name)
+            let names = EventType.builtIn.map(\.name)
             let times =
                 RuleKeys.schedulesInWords[Self.plainWord(text)]
                 ?? (["schedule", "cron"].contains(text) ? "30 8 * * MON-FRI" : nil)
@@ -89,7 +90,7 @@ struct TriggerReader {
 
     private mutating func readChanges(_ pair: Mapping.Pair, _ node: Node) {
         guard pair.name == EventType.taskChanged.name else {
-            if (EventType.builtIn + EventType.later).contains(EventType(pair.name)) {
+            if EventType.builtIn.contains(EventType(pair.name)) {
                 report(
                     "wrong-type", "only `task_changed` takes conditions here", at: pair.key,
                     help: "write `on: \(pair.name)` and `when: …`")
@@ -107,6 +108,7 @@ struct TriggerReader {
                 help: "write `{task_changed: {state: {to: Resolved}}}`")
             return
         }
+        places.append(EventReach.Place(type: .taskChanged, node: pair.key, isAlone: false))
         triggers.append(Trigger(type: .taskChanged, changes: fields.map { read(change: $0) }))
     }
 

@@ -9,7 +9,9 @@ extension SettingType {
         case .list(let element): node.items != nil || element.fits(node)
         case .either(let types): types.contains { $0.fits(node) }
         case .json: true
-        default: node.scalar.map { !$0.isAbsent } ?? false
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown,
+            .expression:
+            node.scalar.map { !$0.isAbsent } ?? false
         }
     }
 
@@ -18,7 +20,9 @@ extension SettingType {
         switch self {
         case .record(let settings): settings
         case .either(let types): types.flatMap(\.members)
-        default: []
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .list, .map,
+            .json, .markdown, .expression:
+            []
         }
     }
 
@@ -28,7 +32,9 @@ extension SettingType {
         case .list(let element), .map(let element): element.holdsSecret
         case .record(let settings): settings.contains { $0.type.holdsSecret }
         case .either(let types): types.contains(where: \.holdsSecret)
-        default: false
+        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json, .markdown,
+            .expression:
+            false
         }
     }
 }

@@ -132,7 +132,7 @@ public struct SettingsReader<Deferred: Sendable> {
             return json(node, setting)
         case .scalar:
             return scalar(node, setting)
-        default:
+        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown, .expression:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
             if type == .secret, (try? TemplateText(scalar.text))?.whole == nil { hide(node, node) }
             if scalar.isAbsent { return mismatch(node, type, setting, "`\(setting.name)` has no value") }

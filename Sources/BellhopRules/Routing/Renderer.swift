@@ -71,7 +71,7 @@ struct Renderer {
         case .either(let types):
             if types.contains(.json) { return value.asJSON(in: zone) }
             return try read(value.rendered(in: zone), as: type)
-        default:
+        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown, .expression:
             if case .duration(let duration) = value, type == .duration { return .int(duration.wholeMicroseconds) }
             return try read(value.rendered(in: zone), as: type)
         }

@@ -90,7 +90,9 @@ public enum RuleSchema {
 
     private static var given: JSON {
         var properties = JSON.Object(
-            EventType.builtIn.filter { $0 != .scheduleDue }.map { ($0.name, ["type": "object"]) })
+            EventType.builtIn.filter { $0 != .scheduleDue }.map { type in
+                (type.name, type.isLogin ? SettingSchema.record(TestKeys.login) : ["type": "object"])
+            })
         for setting in [TestKeys.wait, TestKeys.at, TestKeys.source] { properties[setting.name] = SettingSchema.schema(setting) }
         properties["tasks"] = ["type": "array", "items": ["type": "object"], "description": .string(TestKeys.tasks.summary)]
         return ["type": "object", "additionalProperties": false, "properties": .object(properties)]

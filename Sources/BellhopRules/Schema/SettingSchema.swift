@@ -21,7 +21,9 @@ public enum SettingSchema {
             // What is held in other units than it is written in is shown as it is written.
             switch setting.type {
             case .boolean, .integer: schema["default"] = value
-            default: schema["default"] = .string(fallback)
+            case .text, .scalar, .secret, .name, .duration, .size, .rate, .oneOf, .address, .path, .list, .map, .record, .json,
+                .either, .markdown, .expression:
+                schema["default"] = .string(fallback)
             }
         }
         return schema

@@ -79,7 +79,8 @@ struct TestCaseReader {
         }
         var facts = TestFacts(file: file, surroundings: surroundings)
         defer { problems.report(facts.problems) }
-        let data = facts.json(pair.value)?.asObject ?? [:]
+        var data = facts.json(pair.value)?.asObject ?? [:]
+        if type.isLogin { data["code"] = facts.code(type, pair.value, data) }
         let rule = book.compiled.first { $0.summary.types.contains(type) } ?? book.compiled.first
         let fallback =
             type.isLogin ? data["connection"]?.asString ?? rule?.sources.first ?? "" : rule?.firstSource(surroundings) ?? ""
@@ -139,7 +140,7 @@ struct TestCaseReader {
         switch beside.values["dead"] {
         case .bool(let flag)?: dead = flag ? "" : nil
         case .string(let reason)?: dead = reason
-        default: break
+        case .null?, .int?, .double?, .array?, .object?, nil: break
         }
         return TestCase.Expectation(
             kind: action.kind, arguments: arguments, rule: beside.text("rule"), dead: dead,

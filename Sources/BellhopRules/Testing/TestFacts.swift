@@ -169,7 +169,7 @@ struct TestFacts {
         return before
     }
 
-    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+    mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 }

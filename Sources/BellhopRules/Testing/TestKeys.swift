@@ -30,6 +30,17 @@ enum TestKeys {
         Setting("own", .boolean, "Whether a rule's own comment is meant."),
     ]
 
+    /// A given login, or the end of a session.
+    static let login: [Setting] = [
+        Setting("connection", .name, "The connection that logged in."),
+        Setting("user", .text, "The user name."),
+        Setting("ok", .boolean, "Whether the login went well."),
+        Setting("reason", .text, "What went wrong, in a sentence."),
+        Setting(
+            "code", .oneOf([""] + Failure.Reason.allCases.map(\.rawValue)), default: "unauthenticated",
+            "The name of what went wrong; empty where the login went well."),
+    ]
+
     /// Beside an expected action.
     static let expectation: [Setting] = [
         Setting("rule", .name, "The rule that does it."),
@@ -60,7 +71,9 @@ enum TestKeys {
     private static func expected(_ type: SettingType) -> SettingType {
         switch type {
         case .markdown, .expression: .text
-        default: type
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .list, .map,
+            .record, .json, .either:
+            type
         }
     }
 }

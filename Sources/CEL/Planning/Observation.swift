@@ -62,10 +62,10 @@ extension Expression {
         defer { activation.recorder = nil }
         let result: Observation.Outcome
         do throws(EvaluationError) { result = .value(try program.evaluate(activation)) } catch { result = .failure(error) }
-        var parts: [Observation] = []
+        var observed: [Observation] = []
         func visit(_ node: Node, _ depth: Int) {
             let seen = recorder.outcomes[node.id]
-            parts.append(
+            observed.append(
                 Observation(
                     node: node, text: text.slice(node.range), type: checked.types[node.id] ?? .dyn, depth: depth,
                     outcome: seen?.outcome ?? .notEvaluated, times: seen?.times ?? 0))
@@ -73,6 +73,6 @@ extension Expression {
             for child in checked.evaluatedChildren(of: node) { visit(child, depth + 1) }
         }
         visit(checked.root, 0)
-        return (result, parts)
+        return (result, observed)
     }
 }

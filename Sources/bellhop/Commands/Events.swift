@@ -35,7 +35,7 @@ struct Events: AsyncParsableCommand {
         if let since {
             do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
         }
-        let types = (EventType.builtIn + EventType.later).map(\.name)
+        let types = EventType.builtIn.map(\.name)
         for name in type where !types.contains(name) {
             let help = Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
             throw ValidationError("There is no event `\(name)`: \(help)")

@@ -69,6 +69,12 @@ struct Initialise: AsyncParsableCommand {
             kind: tracker
             connection: snow
             every: 1m
+          incidents:                      # the open P1 incidents of everybody, as far as your account may read them
+            kind: table
+            connection: snow
+            table: incident
+            where: {active: true, priority: 1}
+            every: 1m
 
         """
     }

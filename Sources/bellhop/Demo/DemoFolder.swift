@@ -29,6 +29,8 @@ struct DemoFolder {
               ops: {kind: slack, url: "\(address)/hooks/ops", timeout: 20m}
             sources:
               my-work: {kind: tracker, connection: snow, every: 30s}
+              incidents:
+                {kind: table, connection: snow, table: incident, where: {active: true, priority: 1}, every: 30s}
 
             """
         _ = try Files.create(path + "/bellhop.yaml", configuration)

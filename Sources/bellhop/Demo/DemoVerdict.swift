@@ -23,7 +23,10 @@ struct DemoVerdict {
         let once = fresh.allSatisfy { task in notes.count { $0.0.id == task.id } == 1 }
         let chat = simulation.receivers.received(by: "ops").filter(\.isTaken).map(\.text)
         let digests = chat.filter { $0.contains("open tasks") }
-        let alerts = chat.filter { !$0.contains("open tasks") }
+        let calls = chat.filter { $0.contains("nobody owns") }
+        let alerts = chat.filter { !$0.contains("open tasks") && !$0.contains("nobody owns") }
+        let urgent = fresh.filter { $0["priority"] == "1" }
+        let called = urgent.allSatisfy { task in calls.count { $0.contains(task.number) } == 1 }
         let told = news.allSatisfy { task in alerts.count { $0.contains(task.number) } == 1 }
         let hostile = alerts.contains { $0.contains("&lt;!channel&gt;") || $0.contains("<!channel>") }
         items = [
@@ -34,6 +37,10 @@ struct DemoVerdict {
             Item(
                 what: "alerts in the chat", isThere: told && alerts.count == news.count && hostile,
                 proof: "\(alerts.count) messages"),
+            Item(
+                what: "calls for help with an unowned P1",
+                isThere: !urgent.isEmpty && called && calls.count == urgent.count,
+                proof: urgent.map(\.number).joined(separator: ", ")),
         ]
     }
 }

@@ -48,6 +48,13 @@ enum DocumentedExample: Sendable {
         return root["rule"]?.scalarText
     }
 
+    /// The sources that its rules are from.
+    var sources: Set<String> {
+        guard case .rules(let text) = self, let root = try? YAML.parse(text).first?.root else { return [] }
+        let rules = root["rules"]?.items ?? [root]
+        return Set(rules.flatMap { $0["from"]?.items?.compactMap(\.scalarText) ?? $0["from"]?.scalarText.map { [$0] } ?? [] })
+    }
+
     // MARK: Checking
 
     /// What `bellhop check` would say of it.

@@ -81,8 +81,6 @@ enum ReferenceText {
         }
         return list("in bellhop.yaml", ConfigurationManifest.later.keys.sorted() + ["store: postgres://…"])
             + list("kinds of connection", ConfigurationManifest.laterConnections)
-            + list("kinds of source", ConfigurationManifest.laterSources)
-            + list("events", EventType.later.map(\.name))
             + list("keys of a rule", RuleKeys.laterInRules)
             + list("under `on`", RuleKeys.laterInTriggers)
             + list("names in expressions", RuleKeys.laterNames)

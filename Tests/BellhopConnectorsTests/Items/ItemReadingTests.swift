@@ -24,10 +24,26 @@ import Testing
             {"meta": {"id": "x/1"}, "status": null, "n": "many"}]}}
         """
 
+    @Test func `a field that no item has is told where all are read, with the one that was meant`() throws {
+        let reading = try reading(
+            Settings([
+                "id": "id",
+                "fields": [["state": "stat"], ["sum": ["path": "total.valeu", "type": "double"]], ["code": "a.b"], "open"],
+            ]))
+        let body = #"[{"id": 1, "state": "x", "total": {"value": 1}, "a": null}, {"id": 2, "open": true}]"#
+        let listing = try reading.listing(Array(body.utf8), from: "shop")
+        let all = reading.details(of: ["1", "2"], in: listing, for: "orders")
+        #expect(
+            all.notice
+                == "No record of source orders has the fields `state` (`stat`) (did you mean `state`?), "
+                + "`sum` (`total.valeu`) (did you mean `total.value`?), so they stay empty.")
+        #expect(reading.details(of: ["1"], in: listing, for: "orders").notice == nil, "one item is not all")
+    }
+
     @Test func `items are tasks by the ways that the settings name`() throws {
         let reading = try reading(settings)
         let listing = try reading.listing(Array(body.utf8), from: "shop")
-        let details = reading.details(of: ["7", "x/1", "gone"], in: listing)
+        let details = reading.details(of: ["7", "x/1", "gone"], in: listing, for: "orders")
         let lamp = try #require(details.snapshots["7"])
         #expect(lamp.number == "O-7")
         #expect(lamp.title == "Lamp")

@@ -81,6 +81,24 @@ import Testing
         #expect(details.snapshots[TaskKey(task.id)]?.fields == ["opener": "Abel Tuter"])
     }
 
+    @Test func `a field that no record has is told where all are read, with the one that was meant`() async throws {
+        instance.addTask(title: "A", assignedTo: "john.doe")
+        instance.addTask(title: "B", assignedTo: "john.doe")
+        practice.simulation.faults.add(.sloppyQueries, "GET", path: "/api/now", times: nil)
+        let settings: JSON.Object = ["fields": ["number", "priorty", ["who": "opened_by.nam"], "caller_id"]]
+        let (_, details) = try await poll(settings)
+        let notice = try #require(details.notice)
+        #expect(
+            notice.hasPrefix(
+                "No record of source my-work has the fields `priorty` (did you mean `priority`?), `who` (`opened_by.nam`), "
+                    + "`caller_id`, so they stay empty."))
+        try await source(settings) { source in
+            let listing = try await source.list(from: Standing()).listing
+            let some = try await source.details(of: [listing.entries[0].key], in: listing)
+            #expect(some.notice == nil, "one record is not all")
+        }
+    }
+
     @Test func `labels in German are types, and classes stay what they are`() async throws {
         let task = instance.addTask(title: "Drucker", assignedTo: "john.doe")
         instance.setLanguage(.german)

@@ -30,7 +30,7 @@ enum Fixture {
             connections: isOpen
                 ? []
                 : [
-                    .init(name: "snow", kind: "servicenow", actions: ["comment"]),
+                    .init(name: "snow", kind: "servicenow", actions: ["comment"], logins: .loginEvent),
                     .init(name: "ops", kind: "slack", actions: ["notify"]),
                     .init(name: "pager", kind: "pagerduty", actions: ["notify"]),
                 ],

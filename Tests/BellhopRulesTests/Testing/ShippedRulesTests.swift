@@ -29,7 +29,7 @@ import Testing
         for isOpen in [true, false] {
             let results = try RuleTests.run(
                 files.filter(\.isTest), rules: files, surroundings: Fixture.surroundings(isOpen: isOpen))
-            #expect(results.count == 14)
+            #expect(results.count == 18)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }
     }

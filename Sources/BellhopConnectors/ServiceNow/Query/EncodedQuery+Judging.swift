@@ -49,15 +49,17 @@ extension EncodedQuery.Condition {
         case .greater: return subject.compare(value) { $0 > $1 }
         case .atLeast: return subject.compare(value) { $0 >= $1 }
         case .between: return isBetween(subject)
-        case .sameAs: return same(subject, values)
-        case .notSameAs: return same(subject, values).negated
+        case .sameAs: return value.utf8.contains(UInt8(ascii: "@")) ? sameSpan(field, values) : same(subject, values)
+        case .notSameAs:
+            return (value.utf8.contains(UInt8(ascii: "@")) ? sameSpan(field, values) : same(subject, values)).negated
+        case .moreThan, .lessThan: return judgeDistance(field, values)
+        case .datePart: return judgePart(field)
         case .greaterThanField: return compare(subject, values) { $0 > $1 }
         case .lessThanField: return compare(subject, values) { $0 < $1 }
         case .atLeastField: return compare(subject, values) { $0 >= $1 }
         case .atMostField: return compare(subject, values) { $0 <= $1 }
-        case .moreThan, .lessThan, .dynamic, .inHierarchy, .instanceOf, .changes, .changesFrom, .changesTo, .on, .notOn,
-            .datePart,
-            .relativeAfter, .relativeBefore, .relativeAtOrAfter, .relativeAtOrBefore, .relativeOn:
+        case .dynamic, .inHierarchy, .instanceOf, .changes, .changesFrom, .changesTo, .on, .notOn, .relativeAfter,
+            .relativeBefore, .relativeAtOrAfter, .relativeAtOrBefore, .relativeOn:
             return .unknown
         }
     }

@@ -29,6 +29,10 @@ enum FilterOperator: String, Sendable, CaseIterable {
     case inHierarchy = "in_hierarchy"
     case instanceOf = "instance_of"
     case dynamic
+    case isMoreThan = "is_more_than"
+    case isLessThan = "is_less_than"
+    case datePart = "date_part"
+    case relative
     case changes
     case changesFrom = "changes_from"
     case changesTo = "changes_to"
@@ -59,6 +63,10 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .inHierarchy: .inHierarchy
         case .instanceOf: .instanceOf
         case .dynamic: .dynamic
+        case .isMoreThan: .moreThan
+        case .isLessThan: .lessThan
+        case .datePart: .datePart
+        case .relative: .relativeAtOrAfter
         case .changes: .changes
         case .changesFrom: .changesFrom
         case .changesTo: .changesTo
@@ -75,7 +83,8 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .lessThan, .before: .lessThanField
         case .atMost, .atOrBefore: .atMostField
         case .isOneOf, .isNotOneOf, .isEmpty, .isNotEmpty, .isEmptyString, .contains, .doesNotContain, .startsWith, .endsWith,
-            .between, .on, .notOn, .sameAs, .notSameAs, .inHierarchy, .instanceOf, .dynamic, .changes, .changesFrom, .changesTo:
+            .between, .on, .notOn, .sameAs, .notSameAs, .inHierarchy, .instanceOf, .dynamic, .isMoreThan, .isLessThan, .datePart,
+            .relative, .changes, .changesFrom, .changesTo:
             nil
         }
     }
@@ -86,14 +95,14 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .isNot, .isNotOneOf, .doesNotContain, .notOn: true
         case .is, .isOneOf, .isEmpty, .isNotEmpty, .isEmptyString, .contains, .startsWith, .endsWith, .greaterThan, .atLeast,
             .lessThan, .atMost, .between, .on, .before, .atOrBefore, .after, .atOrAfter, .sameAs, .notSameAs, .inHierarchy,
-            .instanceOf, .dynamic, .changes, .changesFrom, .changesTo:
+            .instanceOf, .dynamic, .isMoreThan, .isLessThan, .datePart, .relative, .changes, .changesFrom, .changesTo:
             false
         }
     }
 
     /// What it compares with.
     enum Operand: Sendable {
-        case value, list, flag, text, pair, day, moment, field, name, identifier
+        case value, list, flag, text, pair, day, moment, field, name, identifier, distance, part, relative
     }
 
     var operand: Operand {
@@ -108,6 +117,9 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .sameAs, .notSameAs: .field
         case .instanceOf: .name
         case .dynamic, .inHierarchy: .identifier
+        case .isMoreThan, .isLessThan: .distance
+        case .datePart: .part
+        case .relative: .relative
         }
     }
 
@@ -117,7 +129,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .after, .greaterThan, .atOrBefore, .atMost: .end
         case .is, .isNot, .isOneOf, .isNotOneOf, .isEmpty, .isNotEmpty, .isEmptyString, .contains, .doesNotContain, .startsWith,
             .endsWith, .atLeast, .lessThan, .between, .on, .notOn, .before, .atOrAfter, .sameAs, .notSameAs, .inHierarchy,
-            .instanceOf, .dynamic, .changes, .changesFrom, .changesTo:
+            .instanceOf, .dynamic, .isMoreThan, .isLessThan, .datePart, .relative, .changes, .changesFrom, .changesTo:
             .start
         }
     }
@@ -148,13 +160,30 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .atOrBefore: ("The time or an earlier one.", "opened_at", ["days_ago": 1])
         case .after: ("A later time.", "opened_at", ["hours_ago": 4, "at": "now"])
         case .atOrAfter: ("The time or a later one.", "sla_due", ["days_ago": 0])
-        case .sameAs: ("The same value as another field.", "opened_by", "caller_id")
+        case .sameAs:
+            (
+                "The same value as another field; `{field: …, by: day}` the same hour, day, week, month, quarter or year.",
+                "opened_by", "caller_id"
+            )
         case .notSameAs: ("Another value than another field.", "opened_by", "assigned_to")
         case .inHierarchy:
             ("A record, or one below it, by its sys_id.", "cmdb_ci", .string(String(repeating: "0123456789abcdef", count: 2)))
         case .instanceOf: ("A table, or one that extends it.", "sys_class_name", "task")
         case .dynamic:
             ("A dynamic filter option of the instance, by its sys_id.", "assignment_group", "d6435e965f510100a9ad2572f2b47744")
+        case .isMoreThan:
+            (
+                "Further from another time than that: `after`, `before` or `from` it.", "sla_due",
+                ["days": 3, "after": "opened_at"]
+            )
+        case .isLessThan: ("Nearer to another time than that.", "resolved_at", ["hours": 4, "before": "sla_due"])
+        case .datePart:
+            ("An hour, weekday, week, month, quarter or year, in the user's time zone.", "opened_at", ["weekday": "monday"])
+        case .relative:
+            (
+                "A time counted from now: `on`, `before`, `at_or_before`, `after`, `at_or_after`.", "opened_at",
+                ["at_or_after": ["hours_ago": 4]]
+            )
         case .changes: ("It is changing. Not for a source.", "state", true)
         case .changesFrom: ("It is changing from a value. Not for a source.", "state", 4)
         case .changesTo: ("It is changing to a value. Not for a source.", "state", 6)

@@ -26,7 +26,13 @@ struct OperandReader {
         case .flag: return flag(json, path)
         case .pair: return pair(json, path)
         case .day: return day(json, path).map { Condition(field, how.encoded, $0) }
-        case .field: return compared(with: json, path)
+        case .field:
+            if let members = json.asObject, members["by"] != nil { return same(members, path) }
+            if let other = json["field"], json.asObject?.count == 1 { return compared(with: other, path + [.key("field")]) }
+            return compared(with: json, path)
+        case .distance: return distance(json, path)
+        case .part: return part(json, path)
+        case .relative: return relativeToNow(json, path)
         case .name: return name(json, path).map { Condition(field, how.encoded, $0) }
         case .identifier: return identifier(json, path).map { Condition(field, how.encoded, $0) }
         }
@@ -98,7 +104,7 @@ struct OperandReader {
         return isName ? "javascript:gs.getUserName()" : "javascript:gs.getUserID()"
     }
 
-    private mutating func relative(_ members: JSON.Object, _ path: Path, edge: RelativeTime.Edge) -> RelativeTime? {
+    mutating func relative(_ members: JSON.Object, _ path: Path, edge: RelativeTime.Edge) -> RelativeTime? {
         var edge = edge
         if let at = members["at"] {
             guard let word = at.asString, let given = RelativeTime.Edge(rawValue: word) else {
@@ -228,7 +234,7 @@ struct OperandReader {
         )
     }
 
-    private mutating func refuse<Value>(_ message: String, _ path: Path, code: String = "wrong-value", help: String? = nil)
+    mutating func refuse<Value>(_ message: String, _ path: Path, code: String = "wrong-value", help: String? = nil)
         -> Value?
     {
         complain(message, path, code: code, help: help)

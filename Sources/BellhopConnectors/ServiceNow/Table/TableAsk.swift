@@ -30,7 +30,14 @@ struct TableAsk: Sendable {
         var call = ServiceNowCall.table(table, parameters, expecting: .listing)
         call.timeout = timeout
         call.longest = longest
-        return try await session.send(call)
+        do throws(Failure) {
+            return try await session.send(call)
+        } catch  where error.reason == .forbidden {
+            throw Failure(
+                .forbidden, error.remedy,
+                "\(error.message) The account may not read the table \(table): give it a role that may, such as itil or snc_read_only, "
+                    + "or take the source out.")
+        }
     }
 
     /// How many rows a query has, seen or unseen; nil where the account may not ask.

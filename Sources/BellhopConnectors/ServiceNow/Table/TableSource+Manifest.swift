@@ -24,4 +24,13 @@ extension TableSource {
             Setting(
                 "timeout", .duration, least: "1ms", "How long a request of this source may take; by default the connection's."),
         ])
+
+    static let kind = SourceKind(manifest) { settings in
+        do throws(SettingComplaints) {
+            _ = try TableQuestion(settings)
+            return []
+        } catch {
+            return error.all
+        }
+    }
 }

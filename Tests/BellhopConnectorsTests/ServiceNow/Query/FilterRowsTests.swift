@@ -124,8 +124,10 @@ import Testing
     /// The reference's own examples, so that one that is added there is run here.
     @Test(arguments: FilterOperator.allCases)
     func `every operator of the reference runs`(_ how: FilterOperator) async throws {
-        // Nothing changes in a row that is read, and the simulated tables have no tree.
-        if [.changes, .changesFrom, .changesTo, .inHierarchy].contains(how) { return }
+        // Nothing changes in a row that is read, and the simulated tables have neither a tree nor a calendar: TimeFilterTests has those.
+        if [.changes, .changesFrom, .changesTo, .inHierarchy, .isMoreThan, .isLessThan, .datePart, .relative].contains(how) {
+            return
+        }
         fill()
         let (_, field, example) = how.reference
         try await practice.open { connection in

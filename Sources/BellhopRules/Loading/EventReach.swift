@@ -1,0 +1,140 @@
+import BellhopCore
+import YAML
+
+/// Which events can come at all to a rule, with the sources and connections that there are: decided without asking anybody, and only
+/// where it is certain.
+struct EventReach {
+    /// Why events of a type never come, and what to write instead.
+    struct Obstacle: Hashable {
+        var code: String
+        var reason: String
+        var help: String?
+        /// The type that was meant, if another one of them comes.
+        var instead: EventType?
+    }
+
+    /// Where a rule names a type of event.
+    struct Place {
+        var type: EventType
+        var node: Node
+        /// False where conditions on its fields stand beside it, which no other type takes.
+        var isAlone = true
+    }
+
+    private let surroundings: RuleSurroundings
+    private let from: [String]
+
+    /// - Parameter from: the names under `from`; empty for all.
+    init(_ surroundings: RuleSurroundings, from: [String]) {
+        self.surroundings = surroundings
+        self.from = from
+    }
+
+    /// A warning for each obstacle, at the first type that it keeps away.
+    func warnings(_ places: [Place], file: String) -> [Diagnostic] {
+        var told: Set<String> = []
+        return places.compactMap { named in
+            guard let obstacle = obstacle(to: named.type, among: places.map(\.type)), told.insert(obstacle.code).inserted else {
+                return nil
+            }
+            let place = Diagnostic.Place(named.node, file: file)
+            let line = named.isAlone ? obstacle.instead.flatMap { place.line(with: $0.name) } : nil
+            return Diagnostic(
+                .warning, code: obstacle.code, "`\(named.type.name)` never comes here: \(obstacle.reason)", at: place,
+                help: obstacle.help, mended: line.map { [$0] } ?? [])
+        }
+    }
+
+    /// Why this type never comes; nil where it may.
+    ///
+    /// - Parameter types: all that the rule waits for: who waits for both kinds of login means whichever there is.
+    func obstacle(to type: EventType, among types: [EventType]) -> Obstacle? {
+        guard !surroundings.isOpen else { return nil }
+        if type.isLogin { return connections.isEmpty && from.isEmpty ? nil : obstacle(toLogin: type, among: types) }
+        guard type.hasTask || type == .pageChanged, !surroundings.sources.isEmpty else { return nil }
+        guard let first = sources.first else {
+            return Obstacle(
+                code: "no-source", reason: "`from` names no source",
+                help: "add \(Self.listed(surroundings.sources.map(\.name))) to it")
+        }
+        if type == .pageChanged { return sources.contains { $0.shows == .page } ? nil : noPage(first) }
+        let tasks = sources.filter { $0.shows == .tasks }
+        guard !tasks.isEmpty else {
+            return Obstacle(
+                code: "no-tasks", reason: "\(Self.sources(sources)) \(sources.count == 1 ? "is a page" : "are pages")",
+                help: "write `\(EventType.pageChanged.name)`", instead: .pageChanged)
+        }
+        return type == .taskCommented && !tasks.contains(where: \.hasJournal) ? noJournal(tasks) : nil
+    }
+
+    // MARK: Sources
+
+    private var sources: [RuleSurroundings.SourceFacts] {
+        from.isEmpty ? surroundings.sources : surroundings.sources.filter { from.contains($0.name) }
+    }
+
+    private func noPage(_ first: RuleSurroundings.SourceFacts) -> Obstacle {
+        let pages = surroundings.sources.filter { $0.shows == .page }.map(\.name)
+        return Obstacle(
+            code: "no-page", reason: sources.count == 1 ? "source `\(first.name)` shows tasks" : "no source is a page",
+            help: pages.isEmpty ? "write `task_changed`, or add a source of kind `page`" : "write `from: \(pages[0])`",
+            instead: pages.isEmpty ? .taskChanged : nil)
+    }
+
+    private func noJournal(_ tasks: [RuleSurroundings.SourceFacts]) -> Obstacle {
+        let able = tasks.filter { ["tracker", "table"].contains($0.kind) }
+        let others = surroundings.sources.filter { $0.hasJournal && $0.shows == .tasks }.map(\.name)
+        let help =
+            able.first.map { "in bellhop.yaml add `journal: [comments, work_notes]` to source `\($0.name)`" }
+            ?? others.first.map { "write `from: \($0)`" }
+        return Obstacle(
+            code: "no-journal", reason: "\(Self.sources(tasks)) \(tasks.count == 1 ? "watches" : "watch") no journal", help: help)
+    }
+
+    // MARK: Logins
+
+    private var connections: [RuleSurroundings.ConnectionFacts] {
+        from.isEmpty ? surroundings.connections : surroundings.connections.filter { from.contains($0.name) }
+    }
+
+    private func obstacle(toLogin type: EventType, among types: [EventType]) -> Obstacle? {
+        let told = connections.filter { $0.logins != nil }
+        guard let first = told.first else {
+            let able = surroundings.connections.filter { $0.logins != nil }.map(\.name)
+            let reason =
+                connections.isEmpty
+                ? "`from` names no connection" : "nobody is told of logins of \(Self.connections(connections))"
+            return Obstacle(
+                code: "no-login-events", reason: reason, help: able.isEmpty ? nil : "add \(Self.listed(able)) to `from`")
+        }
+        if type == .sessionExpired || told.contains(where: { $0.logins.map(types.contains) == true }) { return nil }
+        let isKept = first.logins == .keychainLoginEvent
+        return Obstacle(
+            code: "wrong-login-event",
+            reason: "the login of \(Self.connections(told)) \(isKept ? "is kept in the keychain" : "stands in bellhop.yaml")",
+            help: "write `\(first.logins?.name ?? "")`", instead: first.logins)
+    }
+
+    // MARK: Words
+
+    private static func sources(_ sources: [RuleSurroundings.SourceFacts]) -> String {
+        (sources.count == 1 ? "source " : "sources ") + listed(sources.map(\.name))
+    }
+
+    private static func connections(_ connections: [RuleSurroundings.ConnectionFacts]) -> String {
+        (connections.count == 1 ? "connection " : "connections ") + listed(connections.map(\.name))
+    }
+
+    private static func listed(_ names: [String]) -> String { names.map { "`\($0)`" }.joined(separator: ", ") }
+}
+
+extension Diagnostic.Place {
+    /// The line with another word in this place; nil where the line cannot be shown.
+    func line(with word: String) -> String? {
+        guard let scalars = excerpt?.unicodeScalars, column - 1 + length <= scalars.count else { return nil }
+        var line = String.UnicodeScalarView(scalars.prefix(column - 1))
+        line.append(contentsOf: word.unicodeScalars)
+        line.append(contentsOf: scalars.dropFirst(column - 1 + length))
+        return String(line)
+    }
+}

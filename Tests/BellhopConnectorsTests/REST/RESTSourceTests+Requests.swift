@@ -1,0 +1,258 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// What is asked: requests, who asks, and asking for less.
+extension RESTSourceTests {
+    // MARK: Requests
+
+    @Test func `query, form, header fields and data go as they are said`() async throws {
+        _ = add(1)
+        api.quirks = [.sloppyQueries]
+        _ = try await practice.titles([
+            "path": "/list?state=open", "query": ["a b": "c&d", "l": ["x", 1], "none": nil], "headers": ["X-One": "1"],
+        ])
+        let request = try #require(practice.simulation.requests.all.last)
+        #expect(request.query == "state=open&a%20b=c%26d&l=x&l=1")
+        #expect(request.header("X-One") == "1" && request.header("Accept") == "application/json")
+        for (name, value, type, body) in [
+            ("form", ["a": "1 2"], "application/x-www-form-urlencoded", "a=1%202"),
+            ("text", "x", "text/plain; charset=utf-8", "x"), ("data", "aGk=", "application/octet-stream", "hi"),
+        ] as [(String, JSON, String, String)] {
+            _ = await practice.failure(["path": "search", "method": "POST", name: value])
+            let request = try #require(practice.simulation.requests.all.last)
+            #expect(request.header("Content-Type") == type && request.text == body)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["bearer": "t0ken"], "Authorization", "Bearer t0ken"),
+            (["basic": ["username": "ada", "password": "pw:1"]], "Authorization", "Basic YWRhOnB3OjE="),
+            (["api_key": ["key": "k1"]], "X-API-Key", "k1"),
+            (["api_key": ["header": "Private-Token", "key": "k2"]], "Private-Token", "k2"),
+        ] as [(JSON, String, String)])
+    func `each way to be known is a field of every request`(_ auth: JSON, _ name: String, _ value: String) async throws {
+        let titles = add(7)
+        api.door = .field(name, value)
+        let settings: JSON.Object = ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]]
+        #expect(try await practice.titles(settings, connection: ["auth": auth]) == titles)
+        let failure = await practice.failure(settings)
+        #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
+    }
+
+    @Test func `cookies are kept, and redirects are followed to the same host only`() async throws {
+        let titles = add(1)
+        practice.simulation.faults.add(.redirect(to: "/rest/v1/list"))
+        try await practice.source(["path": "link"]) { source in
+            #expect(try await source.list(from: Standing()).listing.entries.count == titles.count)
+            _ = try await source.list(from: Standing())
+        }
+        #expect(practice.simulation.requests.all.last?.header("Cookie")?.hasPrefix("visit=") == true)
+        #expect(practice.simulation.requests.all.map(\.path) == ["/rest/v1/link", "/rest/v1/list", "/rest/v1/link"])
+    }
+
+    @Test func `a host that asks for time gets it, from all who ask it and after a restart`() async throws {
+        let titles = add(1)
+        practice.simulation.faults.add(.tooManyRequests(.seconds(120)))
+        #expect(await practice.failure(["path": "list"])?.remedy == .retry(after: .seconds(120)))
+        try await practice.open { connection in
+            // The port is another, as another host would be: the pause belongs to the place.
+            let source = try RESTSource(name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
+            practice.simulation.faults.add(.tooManyRequests(.seconds(60)))
+            #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }?.reason == .throttled)
+            let asked = practice.simulation.requests.total
+            await practice.clock.advance(by: .seconds(20))
+            let failure = await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }
+            #expect(failure?.remedy == .retry(after: .seconds(40)))
+            let again = try WebConnection(
+                name: "api", settings: Settings(["url": .string(connection.base.text)]), in: practice.environment)
+            let other = try RESTSource(name: "other", settings: Settings(["path": "list", "id": "id"]), connection: again)
+            #expect(await BellhopConnectorsTests.failure { _ = try await other.list(from: Standing()) }?.reason == .throttled)
+            #expect(practice.simulation.requests.total == asked)
+            await practice.clock.advance(by: .seconds(41))
+            #expect(try await other.list(from: Standing()).listing.entries.count == titles.count)
+            try await again.shutdown()
+        }
+    }
+
+    // MARK: Asking for less
+
+    @Test func `an unchanged list costs an answer without a body, in one page only`() async throws {
+        _ = add(4)
+        try await practice.source(["path": "list"]) { source in
+            let first = try await source.list(from: Standing())
+            let again = try await source.list(from: Standing(first))
+            #expect(again.coverage == .same && again.cursor == first.cursor && again.fingerprint == first.fingerprint)
+            api.add("news")
+            #expect(try await source.list(from: Standing(again)).listing.entries.count == 5)
+            // Where the answer must be scanned whatever it says, it is asked for whole.
+            #expect(try await source.list(from: Standing(cursor: first.cursor)).coverage == .whole)
+        }
+        let asked = practice.simulation.requests.all.map { $0.header("If-None-Match") != nil }
+        #expect(asked == [false, true, true, false])
+    }
+
+    @Test(arguments: ways.filter { $0["method"] == nil })
+    func `an item that begins another page is seen, although the page before it stays as it was`(
+        _ settings: JSON.Object
+    ) async throws {
+        for count in 1...8 {
+            let practice = WebPractice()
+            for number in 1...count { practice.api.add("issue \(number)") }
+            try await practice.source(settings) { source in
+                let first = try await source.list(from: Standing())
+                let same = try await source.list(from: Standing(first))
+                #expect(same.fingerprint == first.fingerprint)
+                practice.api.add("news")
+                let second = try await source.list(from: Standing(same))
+                #expect(second.coverage == .whole && second.listing.entries.count == count + 1, "\(count)")
+            }
+        }
+    }
+
+    @Test func `a date alone tells answers apart only when it is some seconds old`() {
+        let now = SampleDelivery.now
+        func validators(_ age: Int, _ more: HeaderFields = [:]) -> Validators {
+            let headers: HeaderFields = ["Last-Modified": (now - .seconds(age)).httpDate, "Date": now.httpDate]
+            return Validators(headers.with(more))
+        }
+        #expect(validators(0) == Validators() && validators(4) == Validators())
+        #expect(validators(5).modified != nil)
+        #expect(validators(0, ["ETag": "x"]).modified != nil)
+        #expect(Validators(["Last-Modified": "soon"]) == Validators())
+    }
+
+    @Test func `with since only what changed is asked for, and everything now and then`() async throws {
+        _ = add(3)
+        let settings: JSON.Object = [
+            "path": "list", "since": ["parameter": "updated_since", "field": "updated_at"], "reconcile": 3_600_000_000,
+        ]
+        try await practice.source(settings) { source in
+            let first = try await source.list(from: Standing())
+            #expect(first.coverage == .whole && first.listing.entries.count == 3)
+            await practice.clock.advance(by: .seconds(600))
+            api.change(2) { $0.state = "closed" }
+            let part = try await source.list(from: Standing(first))
+            // The overlap of two minutes reaches back from the latest change that was seen.
+            #expect(part.coverage == .part && part.listing.entries.count == 3)
+            await practice.clock.advance(by: .seconds(600))
+            api.remove(1)
+            let less = try await source.list(from: Standing(part))
+            #expect(less.coverage == .part && less.listing.entries.map(\.key.text) == ["2"])
+            await practice.clock.advance(by: .seconds(3000))
+            #expect(try await source.list(from: Standing(less)).coverage == .whole)
+        }
+        let queries = practice.simulation.requests.all.map { $0.parameter("updated_since") }
+        #expect(queries.map { $0 == nil } == [true, false, false, true])
+        #expect(queries[2]?.hasSuffix("Z") == true && queries[2]?.utf8.count == 20)
+    }
+
+    @Test func `an item of the far future hides no change of the others`() async throws {
+        _ = add(3)
+        api.quirks = [.farFuture]
+        let settings: JSON.Object = ["path": "list", "since": ["parameter": "updated_since", "field": "updated_at"]]
+        try await practice.source(settings) { source in
+            var answer = try await source.list(from: Standing())
+            for round in 1...3 {
+                await practice.clock.advance(by: .seconds(600))
+                api.change(2) { $0.state = "round \(round)" }
+                answer = try await source.list(from: Standing(answer))
+                #expect(answer.coverage == .part)
+                #expect(answer.listing.entries.contains { $0.key.text == "2" }, "round \(round)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("rfc3339", "2026-01-05T08:58:00Z"), ("date", "2026-01-05"), ("seconds", "1767603480"), ("milliseconds", "1767603480000"),
+    ])
+    func `a moment is written as the API wants it`(_ format: String, _ written: String) throws {
+        let settings = Settings(["since": ["parameter": "p", "field": "f", "format": .string(format)]])
+        let since = try #require(try Since(settings, source: "s"))
+        #expect(since.pair(SampleDelivery.now) == ("p", written))
+    }
+
+    @Test func `a token is asked for, shown, and renewed once when it is refused`() async throws {
+        let practice = Practice()
+        practice.simulation.api.add("Fan broken")
+        try await practice.simulation.serve { address in
+            var oauth = practice.oauth("client_credentials")
+            oauth["token_url"] = .string(address + "/oauth_token.do")
+            let settings: JSON.Object = ["url": .string(address + "/rest/v1"), "auth": ["oauth": .object(oauth)]]
+            let connection = try WebConnection(name: "api", settings: Settings(settings), in: practice.environment())
+            let source = try RESTSource(name: "s", settings: Settings(["path": "list", "id": "id"]), connection: connection)
+            #expect(try await source.list(from: Standing()).listing.entries.count == 1)
+            practice.simulation.faults.add(.status(401, body: ""), path: "/rest")
+            #expect(try await source.list(from: Standing()).listing.entries.count == 1)
+            let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": ["title": "x"]]), to: "api")
+            practice.simulation.faults.add(.status(401, body: ""), path: "/rest")
+            _ = try await RESTAction(connection: connection).perform(delivery, attempt: SampleDelivery.first)
+            try await connection.shutdown()
+        }
+        #expect(practice.simulation.api.writes == 1)
+        let shown = practice.simulation.requests.matching(path: "/rest").map { $0.header("Authorization")?.hasPrefix("Bearer ") }
+        #expect(shown == [true, true, true, true, true])
+    }
+
+    @Test func `no token that an answer repeats is in a failure`() async throws {
+        let practice = Practice()
+        practice.simulation.api.add("Fan broken")
+        practice.simulation.api.quirks = [.echoes]
+        try await practice.simulation.serve { address in
+            var oauth = practice.oauth("client_credentials")
+            oauth["token_url"] = .string(address + "/oauth_token.do")
+            let settings: JSON.Object = ["url": .string(address + "/rest/v1"), "auth": ["oauth": .object(oauth)]]
+            let connection = try WebConnection(
+                name: "api", settings: Settings(settings, secrets: ["s3cret/9"]), in: practice.environment())
+            let source = try RESTSource(
+                name: "s", settings: Settings(["path": "list", "id": "id", "query": ["k": "s3cret/9"]], secrets: ["s3cret/9"]),
+                connection: connection)
+            let echoed = await failure { _ = try await source.list(from: Standing()) }
+            let delivery = SampleDelivery.make(
+                "rest", .values(["path": "issues", "json": [:], "check": ["error": nil]]), to: "api")
+            let checked = await failure {
+                _ = try await RESTAction(connection: connection).perform(delivery, attempt: SampleDelivery.first)
+            }
+            let token = try #require(practice.simulation.requests.matching(path: "/rest").first?.header("Authorization"))
+            var failures = [echoed, checked]
+            for status in [200, 403] {
+                let key = "\(token.dropFirst(7)) s3cret%2F9"
+                practice.simulation.api.quirks = []
+                practice.simulation.faults.add(
+                    .status(status, body: #"[{"id": "\#(key)"}, {"id": "\#(key)"}]"#), path: "/rest/v1/list")
+                failures.append(await failure { _ = try await source.list(from: Standing()) })
+            }
+            for found in failures {
+                #expect(found?.message.contains(Redaction.mark) == true, "\(found?.message ?? "none")")
+                #expect(found?.message.contains(token.dropFirst(7)) == false)
+                #expect(found?.message.contains("s3cret") == false)
+            }
+            try await connection.shutdown()
+        }
+    }
+
+    @Test func `an answer that says of itself that it failed is none`() async throws {
+        let settings: JSON.Object = ["path": "page", "items": "items", "check": ["success": true]]
+        for body in [#"{"success": false, "items": []}"#, #"{"items": []}"#] {
+            practice.simulation.faults.add(.status(200, body: body))
+            let failure = await practice.failure(settings)
+            #expect(failure?.reason == .badAnswer && failure?.remedy == .retry(after: nil))
+            #expect(failure?.message.contains("`success` is") == true, "\(failure?.message ?? "none")")
+        }
+        practice.simulation.faults.add(.status(200, body: #"{"success": true, "items": [{"id": 1, "title": "a"}]}"#))
+        #expect(try await practice.titles(settings) == ["a"])
+    }
+
+    @Test func `what is encoded once arrives encoded once`() async throws {
+        practice.simulation.faults.add(
+            .status(200, body: #"{"items": [{"id": 1}], "next": "?page[after]=eyJ%2Bx%3D%3D&a b=100%&c={d}|^é"}"#))
+        let failure = await practice.failure(["path": "list", "items": "items", "paging": ["by": "link", "next": "next"]])
+        #expect(failure?.reason == .refused)
+        let query = practice.simulation.requests.all.last?.query
+        #expect(query == "page%5Bafter%5D=eyJ%2Bx%3D%3D&a%20b=100%25&c=%7Bd%7D%7C%5E%C3%A9")
+    }
+}

@@ -1,0 +1,118 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// What a person's retry, a clock, a restart and a last attempt may not double or lose.
+extension CommentActionTests {
+    @Test func `a person's retry looks first, and does not double what an earlier attempt wrote`() async throws {
+        practice.simulation.faults.add(.resetAfter, "POST", path: post)
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(3600))
+        let again = Attempt(number: 1, now: practice.clock.now, firstStarted: start, lastUncertain: start)
+        let receipt = try await perform(delivery, again)
+        #expect(receipt.reference == notes.first?.id)
+        #expect(notes.count == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `where nothing can be proved, a person's retry sends it once, past the server's time limit`() async throws {
+        instance.changeUser("john.doe") {
+            $0.journal = .forbidden
+            $0.hiddenFields = ["work_notes"]
+        }
+        practice.simulation.faults.add(.resetBefore, "POST", path: post, times: 2)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(130))
+        #expect(await failing(delivery, attempt(2, uncertain: start))?.remedy == .hold)
+        // The hold counts as uncertain too, and a person is quick.
+        let held = practice.clock.now
+        await practice.clock.advance(by: .seconds(20))
+        let early = await failing(delivery, Attempt(number: 1, now: practice.clock.now, firstStarted: start, lastUncertain: held))
+        #expect(early?.remedy == .retry(after: .seconds(100)))
+        await practice.clock.advance(by: .seconds(100))
+        let sent = practice.clock.now
+        #expect(await failing(delivery, attempt(2, uncertain: held))?.remedy == .unknownOutcome)
+        // The word was good for one time.
+        await practice.clock.advance(by: .seconds(130))
+        #expect(await failing(delivery, attempt(3, uncertain: sent))?.remedy == .hold)
+        #expect(practice.simulation.requests.count("POST", path: post) == 2)
+        _ = try await perform(
+            delivery, Attempt(number: 1, now: practice.clock.now, firstStarted: start, lastUncertain: sent))
+        #expect(notes.count == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test(arguments: [-300.0, 7200])
+    func `a clock of ours that is corrected between attempts doubles nothing`(_ correction: Double) async throws {
+        // The server's clock goes on by itself; ours is what an attempt and the connection see.
+        let ours = TestClock(at: start - .seconds(correction))
+        practice.simulation.faults.add(.resetAfter, "POST", path: post)
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(
+            await failure {
+                _ = try await perform(delivery, Attempt(number: 1, now: ours.now), by: ours)
+            }?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(600))
+        let corrected = TestClock(at: practice.clock.now)
+        let receipt = try await perform(
+            delivery, Attempt(number: 2, now: corrected.now, firstStarted: ours.now, lastUncertain: start), by: corrected)
+        #expect(receipt.reference == notes.first?.id)
+        #expect(notes.count == 1)
+    }
+
+    /// One attempt by a clock that is not the server's.
+    private func perform(_ delivery: Delivery, _ attempt: Attempt, by clock: TestClock) async throws -> Receipt {
+        try await practice.simulation.serve { address in
+            var environment = practice.environment()
+            environment.clock = clock
+            let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: environment)
+            do {
+                let receipt = try await CommentAction(connection: connection, times: times).perform(delivery, attempt: attempt)
+                try await connection.shutdown()
+                return receipt
+            } catch {
+                try await connection.shutdown()
+                throw error
+            }
+        }
+    }
+
+    @Test func `a last attempt that cannot look holds what an earlier one may have written`() async throws {
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
+        var delivery = Delivery.comment("Thanks", on: task.id)
+        delivery.retry.attempts = 3
+        #expect(await failing(delivery, attempt(2, uncertain: start))?.remedy == .retry(after: nil))
+        #expect(await failing(delivery, attempt(3))?.remedy == .retry(after: nil))
+        #expect(await failing(delivery, attempt(3, uncertain: start))?.remedy == .hold)
+    }
+
+    @Test func `a delivery whose notebook cannot be written is not sent`() async throws {
+        practice.notebook.refuseWriting()
+        let failure = await failing(.comment("Thanks", on: task.id), attempt(1))
+        #expect(failure?.reason == .fileSystem)
+        #expect(failure?.remedy == .retry(after: nil))
+        #expect(practice.simulation.requests.count("POST") == 0)
+    }
+
+    @Test func `an interrupted attempt is looked for like a lost one`() async throws {
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
+        let receipt = try await perform(.comment("Thanks", on: task.id), attempt(2, uncertain: start))
+        #expect(receipt.reference == notes.first?.id)
+        #expect(notes.count == 1)
+    }
+
+    @Test func `a task that is not there gets no comment, though the server would take it`() async throws {
+        practice.simulation.faults.add(.blankTaskOnBadID, times: nil)
+        let failure = await failing(.comment("Thanks", on: String(repeating: "0", count: 32)), attempt(1))
+        #expect(failure?.reason == .goneOrHidden)
+        #expect(failure?.remedy == .giveUp)
+        #expect(practice.simulation.requests.count("POST") == 0)
+    }
+}

@@ -1,0 +1,171 @@
+import BellhopCore
+import BellhopTesting
+import Crypto
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Bearer tokens, API keys and certificates, and ways that do not go together.
+extension LoginWaysTests {
+    @Test func `a bearer token logs in, and one that is refused is not tried again until it is another`() async throws {
+        _ = practice.oauth("password")
+        let good = try #require(practice.instance.accessToken(of: "john.doe", client: "bellhop"))
+        try await practice.simulation.serve { address in
+            for _ in 1...2 {
+                let wrong = try connection(address, ["bearer": .string(Self.bearer)])
+                let failure = await failure { try await list(wrong) }
+                #expect(failure?.remedy == .pauseConnection)
+                #expect(failure?.message.contains(Self.bearer) == false)
+                try await wrong.shutdown()
+            }
+            #expect(practice.instance.counts.failedLogins == 1)
+            let right = try connection(address, ["bearer": .string(good)])
+            for _ in 1...3 { try await list(right) }
+            try await right.shutdown()
+        }
+        #expect(bearers == 2)
+        #expect(practice.events.summary == ["login_event failed", "login_event ok"])
+        #expect(!practice.notebook.all.values.contains { $0.text.contains("canary") })
+    }
+
+    @Test func `an API key goes with every request, in one session`() async throws {
+        practice.instance.addAPIKey("canary-key", of: "john.doe")
+        try await open(["api_key": "canary-key"]) { connection in for _ in 1...3 { try await list(connection) } }
+        #expect(
+            practice.simulation.requests.all.allSatisfy {
+                $0.header("x-sn-apikey") == "canary-key" && !$0.query.contains("canary")
+            })
+        #expect(practice.instance.counts.logins == 1)
+        #expect(practice.events.events.first?.data["user"] == "john.doe")
+    }
+
+    @Test func `an API key outside its policy is told as that`() async throws {
+        practice.instance.addAPIKey("canary-key", of: "john.doe", paths: ["/api/now/"])
+        let failure = await failure { try await open(["api_key": "canary-key"]) { try await list($0) } }
+        #expect(failure?.reason == .forbidden)
+        #expect(failure?.message.contains("REST API Access Policy") == true)
+    }
+
+    @Test func `who a source's memory belongs to is the same over restarts and changed keys, and is nobody else's`() async throws
+    {
+        practice.instance.addAPIKey("key-1", of: "john.doe")
+        practice.instance.addAPIKey("key-2", of: "john.doe")
+        practice.instance.addAPIKey("key-3", of: "abel.tuter")
+        try await practice.simulation.serve { address in
+            var scopes: Set<Scope.ID> = []
+            for key in ["key-1", "key-2"] {
+                let connection = try connection(address, ["api_key": .string(key)])
+                try await list(connection)
+                scopes.insert(try TrackerSource(name: "work", settings: Settings(), connection: connection).scope.id)
+                try await connection.shutdown()
+            }
+            #expect(scopes.count == 1)
+            let other = try connection(address, ["api_key": "key-3"])
+            let failure = await failure { try await list(other) }
+            #expect(failure?.reason == .unauthenticated)
+            #expect(failure?.message.contains("for abel.tuter, and it was john.doe") == true)
+            #expect(failure?.message.contains("`username: abel.tuter`") == true)
+            try await other.shutdown()
+            let named = try connection(address, ["api_key": "key-3", "username": "abel.tuter"])
+            try await list(named)
+            scopes.insert(try TrackerSource(name: "work", settings: Settings(), connection: named).scope.id)
+            #expect(scopes.count == 2)
+            try await named.shutdown()
+        }
+    }
+
+    @Test func `a login of another user than bellhop.yaml says is refused`() async throws {
+        practice.instance.addAPIKey("key-3", of: "abel.tuter")
+        let failure = await failure {
+            try await open(["api_key": "key-3", "username": "john.doe"]) { try await list($0) }
+        }
+        #expect(failure?.message.contains("for abel.tuter, and it was john.doe") == true)
+    }
+
+    @Test func `whoever may not read their own record has logged in all the same, as somebody`() async throws {
+        practice.instance.addAPIKey("key-1", of: "john.doe")
+        practice.instance.changeUser("john.doe") { $0.users = .forbidden }
+        let user = try await open(["api_key": "key-1"]) { try await $0.verifyUser() }
+        #expect(user == ServiceNowUser(username: "(api key of snow)"))
+    }
+
+    @Test func `a certificate is shown to who asks for one`() async throws {
+        let folder = try TemporaryFolder()
+        let ca = try folder.write("ca.pem", TLSServer.certificate)
+        let files: JSON = ["cert": .string(ca), "key": .string(try folder.write("key.pem", TLSServer.key))]
+        try await TLSServer.serve(wantsCertificate: true) { server in
+            let settings: JSON.Object = ["instance": .string("https://localhost:\(server.port)"), "ca": .string(ca)]
+            var with = settings
+            with["auth"] = ["certificate": files]
+            let connection = try ServiceNowConnection(name: "snow", settings: Settings(with), in: practice.environment())
+            let user = try await connection.verifyUser()
+            #expect(user.username == "john.doe")
+            try await connection.shutdown()
+            var without = settings
+            without["auth"] = ["bearer": "x"]
+            let other = try ServiceNowConnection(name: "snow", settings: Settings(without), in: practice.environment())
+            #expect(await failure { _ = try await other.verifyUser() } != nil)
+            try await other.shutdown()
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["cert": "/nowhere.pem", "key": "/nowhere.pem"], "https://acme.example.com", "auth.certificate.cert"),
+            (["cert": "/nowhere.pem", "key": "/nowhere.pem"], "http://127.0.0.1:9", "auth.certificate"),
+        ] as [(JSON, String, String)])
+    func `a certificate that cannot be used is told of when it is made`(_ files: JSON, _ instance: String, _ setting: String) {
+        let error = #expect(throws: ConnectorError.self) {
+            try ServiceNowConnection(
+                name: "snow", settings: Settings(["instance": .string(instance), "auth": ["certificate": files]]),
+                in: practice.environment())
+        }
+        #expect(error?.setting == setting)
+    }
+
+    @Test(
+        arguments: [
+            (["basic": ["username": "a", "password": "b"], "bearer": "t"], "auth", "Choose one of basic and bearer."),
+            ([:], "auth", "Say how to log in: auth: {basic: {username: …, password: …}} or auth: {keychain: true}."),
+            (["keychain": true, "username": "a"], "auth.username", "`keychain` says the user name itself."),
+            (["bearer": "a\nb"], "auth.bearer", "This is nothing that a request can carry."),
+            (
+                [
+                    "oauth": [
+                        "grant": "client_credentials", "client_id": "a", "client_secret": "b",
+                        "token_url": "http://idp.example.com/t",
+                    ]
+                ],
+                "auth.oauth.token_url",
+                "Plain http:// to idp.example.com:80 would be readable on the way: use https://, or set plain_http: true."
+            ),
+        ] as [(JSON.Object, String, String)])
+    func `ways that do not go together are refused`(_ auth: JSON.Object, _ setting: String, _ message: String) {
+        let error = #expect(throws: ConnectorError.self) { try connection("https://acme.example.com", auth) }
+        #expect(error == ConnectorError(connection: "snow", setting: setting, message))
+    }
+
+    @Test func `what is for the instance alone is not shown to a token endpoint elsewhere`() async throws {
+        let elsewhere = Practice()
+        let settings = elsewhere.oauth("client_credentials")
+        let user = try await elsewhere.simulation.serve { tokens in
+            try await practice.simulation.serve { address in
+                var oauth = settings
+                oauth["token_url"] = .string(tokens + "/oauth_token.do")
+                let connection = try ServiceNowConnection(
+                    name: "snow",
+                    settings: Settings([
+                        "instance": .string(address), "auth": ["oauth": .object(oauth)], "headers": ["X-Gate": "canary-gate"],
+                    ]), in: practice.environment())
+                let failure = await failure { _ = try await connection.verifyUser() }
+                try await connection.shutdown()
+                return failure
+            }
+        }
+        #expect(user?.reason == .unauthenticated)
+        #expect(elsewhere.simulation.requests.total > 0)
+        #expect(elsewhere.simulation.requests.all.allSatisfy { $0.header("X-Gate") == nil })
+        #expect(practice.simulation.requests.all.allSatisfy { $0.header("X-Gate") == "canary-gate" })
+    }
+}

@@ -1,0 +1,96 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Synchronization
+import Testing
+
+@testable import BellhopConnectors
+
+/// Passwords that are refused, and what is remembered of them.
+extension SessionTests {
+    @Test func `a wrong password is tried once, in every session and after a restart, until it is another one`() async throws {
+        try await practice.simulation.serve { address in
+            for _ in 1...2 {  // the second is after a restart: only the notebook is the same
+                let connection = try practice.connection(address, password: "wrong")
+                for session in [connection.reading, connection.writing, connection.reading] {
+                    let failure = await failure { _ = try await session.send(.tasks) }
+                    #expect(failure?.reason == .unauthenticated)
+                    #expect(failure?.remedy == .pauseConnection)
+                    #expect(failure?.message.contains("bellhop login snow") == true)
+                    #expect(failure?.message.contains("snc_basic_auth_api_access") == true)
+                }
+                try await connection.shutdown()
+            }
+            #expect(practice.instance.counts.failedLogins == 1)
+            let mended = try practice.connection(address)
+            try await list(mended)
+            try await mended.shutdown()
+        }
+        #expect(practice.instance.counts.failedLogins == 1)
+        #expect(practice.events.summary == ["login_event failed", "login_event ok"])
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `somebody who calls for it tries a refused password again`() async throws {
+        try await practice.simulation.serve { address in
+            let connection = try practice.connection(address, password: "new horse")
+            let refused = await failure { _ = try await connection.verifyUser() }
+            #expect(refused?.reason == .unauthenticated)
+            practice.instance.setPassword(of: "john.doe", to: "new horse")
+            #expect(await failure { try await list(connection) }?.reason == .unauthenticated)
+            _ = try await connection.verifyUser()
+            try await list(connection)
+            try await connection.shutdown()
+        }
+        #expect(practice.instance.counts.failedLogins == 1)
+    }
+
+    @Test func `a refused login that is stored again is tried again, though its password is the same`() async throws {
+        try await practice.simulation.serve { address in
+            let mark = PasswordStore("1")
+            let environment = ConnectorEnvironment(
+                clock: practice.clock, events: practice.events, notebook: practice.notebook,
+                login: { _ in ("john.doe", "new horse") }, loginMark: { _ in mark.password }, baseFolder: "", output: { _ in })
+            let connectors = try await Connectors(
+                connections: [("snow", "servicenow", Settings(["instance": .string(address), "auth": ["keychain": true]]))],
+                sources: [("work", "tracker", "snow", Settings())], environment: environment)
+            let source = try #require(connectors.sources.first)
+            for _ in 1...2 { #expect(await failure { _ = try await source.list(from: Standing()) }?.reason == .unauthenticated) }
+            practice.instance.setPassword(of: "john.doe", to: "new horse")
+            #expect(await failure { _ = try await source.list(from: Standing()) }?.reason == .unauthenticated)
+            mark.password = "2"
+            #expect(await failure { _ = try await source.list(from: Standing()) } == nil)
+            await connectors.shutdown()
+        }
+        #expect(practice.instance.counts.failedLogins == 1)
+        #expect(practice.notebook.all.isEmpty)
+    }
+
+    @Test func `a refusal is remembered even where it cannot be written down`() async throws {
+        try await practice.simulation.serve { address in
+            let connection = try practice.connection(address, password: "wrong")
+            practice.notebook.refuseWriting()
+            for _ in 1...2 { _ = await failure { try await list(connection) } }
+            try await connection.shutdown()
+        }
+        #expect(practice.instance.counts.failedLogins == 1)
+    }
+
+    @Test func `what is kept of a refused password is neither it nor a plain hash of it`() async throws {
+        _ = await failure { try await practice.open(password: "hunter2hunter2") { try await list($0) } }
+        let note = try #require(practice.notebook.all.values.first)
+        #expect(!note.text.contains("hunter2"))
+        #expect(note["hash"]?.asString?.utf8.count == 16)
+    }
+
+    @Test(arguments: [Fault.badGateway, .internalError, .hibernating, .resetBefore, .tooManyRequests(.seconds(7))])
+    func `an outage at the login is no refused password`(_ fault: Fault) async throws {
+        practice.simulation.faults.add(fault, "GET", path: "/api/now/v2/table/sys_user")
+        try await practice.open { connection in
+            let failure = await failure { try await list(connection) }
+            if case .retry? = failure?.remedy {} else { Issue.record("\(String(describing: failure))") }
+            try await list(connection)
+        }
+        #expect(practice.events.summary == ["login_event failed", "login_event ok"])
+    }
+}

@@ -1,0 +1,41 @@
+import BellhopCore
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// What a source of kind `table` says where the account may not read.
+@Suite struct TableRightsTests {
+    private let practice = Practice()
+
+    private func list() async throws -> Answer {
+        try await practice.open { connection in
+            let source = try TableSource(
+                name: "incidents", settings: Settings(["table": "incident", "where": ["active": true, "priority": 1]]),
+                connection: connection)
+            return try await source.list(from: Standing())
+        }
+    }
+
+    @Test func `an account that may not read a table is told so, with the table and the way out`() async throws {
+        practice.instance.addTask(title: "Core switch down", priority: 1)
+        practice.instance.changeUser("john.doe") { $0.tasks = .forbidden }
+        let failure = await failure { _ = try await list() }
+        #expect(failure?.reason == .forbidden)
+        let message = try #require(failure?.message)
+        #expect(message.contains("(403)") && message.contains("may not read the table incident"), "\(message)")
+        #expect(message.contains("itil or snc_read_only"), "\(message)")
+    }
+
+    @Test func `where only access rules hide rows, there is nothing, and that is no failure`() async throws {
+        practice.instance.addTask(title: "Core switch down", priority: 1)
+        practice.instance.changeUser("john.doe") { $0.tasks = .hidden }
+        #expect(try await list().listing.entries.isEmpty)
+    }
+
+    @Test func `an incident that nobody owns is seen, though no tracker lists it`() async throws {
+        let task = practice.instance.addTask(title: "Core switch down", priority: 1)
+        practice.instance.addTask(title: "A lamp flickers", priority: 4)
+        #expect(try await list().listing.entries.map(\.key.text) == [task.id])
+    }
+}

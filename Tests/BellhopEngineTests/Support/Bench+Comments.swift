@@ -1,0 +1,20 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+extension Bench {
+    /// Keeps a comment that was made now.
+    func comment(on key: TaskKey, hop: Int) async throws {
+        let subject = "https://acme.example/\(key.text)"
+        let delivery = Delivery(
+            id: .init(
+                occasion: .init("event/\(key.text)/\(now.microseconds)"), rule: "r", step: StepPath(index: 0), receiver: "snow"),
+            revision: "1", action: "comment", effect: .writes, arguments: .values(["text": "hello"]),
+            task: TaskReference(source: "my-work", key: key, number: "", title: "", className: "", url: "", subject: subject),
+            lane: "task/\(key.text)", createdAt: now, hop: hop)
+        try await store.route(Routing(deliveries: [delivery]))
+        let action = ScriptedAction()
+        try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
+    }
+}

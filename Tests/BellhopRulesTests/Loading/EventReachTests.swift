@@ -1,0 +1,71 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopRules
+
+/// Which events can come at all: one decision about what is configured.
+@Suite struct EventReachTests {
+    private static func source(
+        _ name: String, _ kind: String = "tracker", shows: Shown = .tasks, hasJournal: Bool = false
+    ) -> RuleSurroundings.SourceFacts {
+        .init(
+            name: name, kind: kind, connection: "snow", schema: Fixture.schema, scope: Fixture.scope, user: "john.doe",
+            shows: shows, hasJournal: hasJournal)
+    }
+
+    private static func code(
+        _ type: EventType, among types: [EventType]? = nil, from: [String] = [],
+        sources: [RuleSurroundings.SourceFacts] = [source("my-work")], logins: [String: EventType?] = [:], isOpen: Bool = false
+    ) -> String? {
+        let surroundings = RuleSurroundings(
+            sources: sources,
+            connections: logins.sorted { $0.key < $1.key }.map {
+                .init(name: $0.key, kind: "servicenow", actions: [], logins: $0.value)
+            },
+            actions: [], timeZone: .utc, timeZoneName: "UTC", zone: { _ in nil }, isOpen: isOpen)
+        return EventReach(surroundings, from: from).obstacle(to: type, among: types ?? [type])?.code
+    }
+
+    @Test func `a login is told by the type of its credentials, and who waits for both means whichever there is`() {
+        #expect(Self.code(.loginEvent, logins: ["snow": .keychainLoginEvent]) == "wrong-login-event")
+        #expect(Self.code(.keychainLoginEvent, logins: ["snow": .loginEvent]) == "wrong-login-event")
+        #expect(Self.code(.loginEvent, logins: ["snow": .loginEvent]) == nil)
+        let both: [EventType] = [.loginEvent, .keychainLoginEvent]
+        for type in both { #expect(Self.code(type, among: both, logins: ["snow": .loginEvent]) == nil) }
+        #expect(Self.code(.loginEvent, logins: ["snow": .keychainLoginEvent, "other": .loginEvent]) == nil)
+        #expect(
+            Self.code(.loginEvent, from: ["snow"], logins: ["snow": .keychainLoginEvent, "other": .loginEvent])
+                == "wrong-login-event")
+    }
+
+    @Test func `a connection that logs in silently tells nothing, not even the end of a session`() {
+        for type in [EventType.loginEvent, .keychainLoginEvent, .sessionExpired] {
+            #expect(Self.code(type, logins: ["ops": nil]) == "no-login-events")
+            #expect(Self.code(type, from: ["my-work"], logins: ["snow": .loginEvent]) == "no-login-events")
+        }
+        #expect(Self.code(.sessionExpired, logins: ["snow": .keychainLoginEvent]) == nil)
+    }
+
+    @Test func `comments come from sources with a journal, tasks from sources that are no page, pages from pages`() {
+        let plain = Self.source("plain"), watching = Self.source("watching", hasJournal: true)
+        let page = Self.source("page", "page", shows: .page)
+        #expect(Self.code(.taskCommented, sources: [plain]) == "no-journal")
+        #expect(Self.code(.taskCommented, sources: [plain, watching]) == nil)
+        #expect(Self.code(.taskCommented, from: ["plain"], sources: [plain, watching]) == "no-journal")
+        for type in [EventType.taskCreated, .taskReturned, .taskChanged, .taskRemoved, .taskCommented] {
+            #expect(Self.code(type, from: ["page"], sources: [plain, page]) == "no-tasks")
+        }
+        #expect(Self.code(.taskCreated, sources: [plain, page]) == nil)
+        #expect(Self.code(.pageChanged, sources: [plain]) == "no-page")
+        #expect(Self.code(.pageChanged, from: ["plain"], sources: [plain, page]) == "no-page")
+        #expect(Self.code(.pageChanged, sources: [plain, page]) == nil)
+        #expect(Self.code(.taskCreated, from: ["snow"], sources: [plain], logins: ["snow": .loginEvent]) == "no-source")
+    }
+
+    @Test func `nothing is said without a configuration, and of events that may always come`() {
+        #expect(Self.code(.loginEvent, logins: ["ops": nil], isOpen: true) == nil)
+        for type in [EventType.scheduleDue, .sourceFailing, .sourceRecovered, .sourceHeld, .deliveryDead] {
+            #expect(Self.code(type, logins: ["ops": nil]) == nil)
+        }
+    }
+}
