@@ -10,8 +10,9 @@ import Testing
     private let simulation: Simulation
     private let old: SimulatedTask
     private let fresh: [SimulatedTask]
+    private let unowned: SimulatedTask
 
-    /// A morning with an old task, two incidents and a change, before Bellhop did anything.
+    /// A morning with an old task, two incidents, a change and a P1 that nobody owns, before Bellhop did anything.
     init() async {
         let clock = TestClock(at: Demo.start - .seconds(3600))
         simulation = Simulation { clock.now.microseconds }
@@ -22,7 +23,9 @@ import Testing
             simulation.instance.addTask(title: "<!channel> ${{ secret.x }}", assignedTo: "john.doe"),
             simulation.instance.addTask(title: "VPN", assignedTo: "john.doe"),
             simulation.instance.addTask("change_request", title: "Certificate", assignedTo: "john.doe"),
+            simulation.instance.addTask(title: "Mail", priority: 1),
         ]
+        unowned = fresh[3]
     }
 
     private func chat(_ text: String) {
@@ -30,6 +33,8 @@ import Testing
         _ = simulation.receivers.answer(
             ReceivedRequest(method: "POST", path: "/hooks/ops", query: "", headers: [], body: body, time: 0))
     }
+
+    private func call(_ task: SimulatedTask) { chat("\(task.number) is a P1 nobody owns") }
 
     private func acknowledge(_ task: SimulatedTask) {
         simulation.instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
@@ -48,6 +53,7 @@ import Testing
             if task.table == "incident", missing != .acknowledgement || task.id != fresh[1].id { acknowledge(task) }
             if missing != .alert || task.id != fresh[1].id { alert(task) }
         }
+        if missing != .call { call(unowned) }
         more()
         let verdict = DemoVerdict(simulation)
         let bad = verdict.items.filter { !$0.isThere }.map(\.what)
@@ -55,17 +61,18 @@ import Testing
         return bad
     }
 
-    private enum Step { case digest, acknowledgement, alert }
+    private enum Step { case digest, acknowledgement, alert, call }
     private static let notes = "acknowledgements of the new incidents"
     private static let digest = "the digest of 08:30"
     private static let alerts = "alerts in the chat"
+    private static let calls = "calls for help with an unowned P1"
 
     @Test func `a morning on which all arrived once is good`() { #expect(bad() == []) }
 
     @Test func `without anything, all is bad`() {
         let verdict = DemoVerdict(simulation)
         #expect(!verdict.isGood)
-        #expect(verdict.items.map(\.isThere) == [false, false, false])
+        #expect(verdict.items.map(\.isThere) == [false, false, false, false])
     }
 
     @Test func `without a digest it is bad`() { #expect(bad(without: .digest) == [Self.digest]) }
@@ -76,8 +83,11 @@ import Testing
     @Test func `without an alert it is bad`() { #expect(bad(without: .alert) == [Self.alerts]) }
     @Test func `with an alert too many it is bad`() { #expect(bad { alert(fresh[2]) } == [Self.alerts]) }
 
+    @Test func `without a call for help it is bad`() { #expect(bad(without: .call) == [Self.calls]) }
+    @Test func `with two calls for help it is bad`() { #expect(bad { call(unowned) } == [Self.calls]) }
+
     @Test func `an alert that the chat refused did not arrive`() {
         simulation.receivers.setAnswer(of: "ops", status: 500)
-        #expect(bad() == [Self.digest, Self.alerts])
+        #expect(bad() == [Self.digest, Self.alerts, Self.calls])
     }
 }
