@@ -69,7 +69,8 @@ struct RequestArguments: Sendable, Hashable {
             Setting("text", .text, "A body of plain text."),
             Setting("data", .text, "A body of any bytes, in Base64."),
             Setting(
-                "timeout", .duration, least: "1ms", "How long it may take, its answer included; by default as long as the connection says."),
+                "timeout", .duration, least: "1ms",
+                "How long it may take, its answer included; by default as long as the connection says."),
         ]
     }
 

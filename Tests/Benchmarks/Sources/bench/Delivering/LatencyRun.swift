@@ -133,7 +133,7 @@ private final class GrowingSource: Source {
             let record = listing.record(of: entry)
             details.snapshots[key] = Snapshot(
                 key: key, number: record["number"]?.asString ?? "", title: record["short_desc"]?.asString ?? "",
-                type: "Change Request",
+                type: "Change Request", className: "change_request",
                 fields: ["priority": 3, "state": 1])
         }
         return details
