@@ -55,7 +55,12 @@ extension JSON {
         mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
 
         private func position(of key: String) -> Int? {
-            if let index { index[key] } else { members.firstIndex { $0.key == key } }
+            if let index { return index[key] }
+            // In place: a closure over the elements would take hold of each value that it passes.
+            return members.withUnsafeBufferPointer { members in
+                for place in members.indices where members[place].key == key { return place }
+                return nil
+            }
         }
 
         private mutating func indexIfLarge() {
