@@ -40,7 +40,7 @@ enum ETOAnswer: Sendable {
         switch self {
         case .ok: return nil
         case .doubtful(401, let text):
-            return Failure(.unauthenticated, .retry(after: nil), "\(place) does not accept the session (401)\(Self.said(text)).")
+            return Failure(.unauthenticated, again, "\(place) does not accept the session (401)\(Self.said(text)).")
         case .doubtful(400, let text):
             return Failure(.refused, again, "\(place) refuses the request (400)\(Self.said(text)).")
         case .doubtful(let status, let text):

@@ -4,7 +4,7 @@ import BellhopCore
 ///
 /// The current program is state of the server's, and belongs to the login: so nothing else may run between setting it and what needs it,
 /// and there is one session for all. A 400, 401 or 500 that comes all of a sudden means that the session may be gone: the whole chain is
-/// run once more, and the request once more, if it changes nothing or was certainly not looked at. An actor, because login and program
+/// run once more, and the request once more, if it changes nothing. An actor, because login and program
 /// belong to whichever request has its turn; the gate keeps the turns, since an actor lets others in while it waits.
 actor ETOSession {
     /// Where the connection works, as the configuration names it.
@@ -26,6 +26,12 @@ actor ETOSession {
         /// The program that is the server's current one; nil when nobody has said.
         var program: Int64?
         var programs: [ETOChoice]?
+        var made: Timestamp
+        /// Whether anything was answered well since.
+        var hasServed = false
+
+        /// Whether an answer that may mean its end is to be taken for that: what comes right after a login is about what was asked.
+        func mayHaveEnded(at now: Timestamp) -> Bool { hasServed || now - made > .seconds(60) }
     }
 
     nonisolated let base: HTTPAddress
@@ -147,15 +153,17 @@ actor ETOSession {
     // MARK: Asking
 
     private func ask(_ call: ETOCall) async throws(Failure) -> ETOReply {
-        var mayLogIn = login != nil
+        var mayLogIn = login?.mayHaveEnded(at: clock.now) ?? false
         while true {
             if login == nil { try await logIn(force: false) }
             var isSent = false
             let answer = try await attempt(call, &isSent)
             let changes = isSent && call.changesSomething
             switch answer {
-            case .ok(let reply): return reply
-            case .doubtful(let status, _) where mayLogIn && (!changes || status == 401):
+            case .ok(let reply):
+                login?.hasServed = true
+                return reply
+            case .doubtful(let status, _) where mayLogIn && !changes:
                 mayLogIn = false
                 await end(status)
             default:
@@ -172,7 +180,7 @@ actor ETOSession {
     private func doubt(_ answer: ETOAnswer, _ changes: Bool, wasAlive: Bool) async {
         switch answer {
         case .doubtful(let status, _) where status != 400 || !changes:
-            if wasAlive { await end(status) } else { login = nil }
+            if wasAlive { await end(status) } else if status == 401 { login = nil }
         case .gateway: login = nil
         case .ok, .doubtful, .refused, .throttled, .redirect, .page: break
         }
@@ -297,7 +305,8 @@ actor ETOSession {
         let security = try await chain.enter(site, of: enterprise, ticket, offset: wanted.timeZoneOffset)
         steps.append(Finding("site login", .ok, "the site let us in"))
         return Login(
-            enterprise: enterprise, site: site, token: security, secrets: ticket.secrets + [security, enterprise.key])
+            enterprise: enterprise, site: site, token: security, secrets: ticket.secrets + [security, enterprise.key],
+            made: clock.now)
     }
 
     /// Keeps that a password was refused, where that is why a login failed.

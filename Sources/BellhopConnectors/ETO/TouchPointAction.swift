@@ -182,7 +182,7 @@ public struct TouchPointAction: Action {
             // Nothing was sent: what was known before is known still.
             var note = note
             note.isSent = attempt.lastUncertain != nil
-            let kept: JSON? = error.remedy == .giveUp ? .none : .some(note.json)
+            let kept: JSON? = error.remedy == .giveUp && !note.isSent ? .none : .some(note.json)
             try await notebook.keep(kept, or: .unknownOutcome)
             throw error
         }

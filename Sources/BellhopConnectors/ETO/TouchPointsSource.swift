@@ -138,11 +138,19 @@ public struct TouchPointsSource: Source {
         var details = Details()
         let entries = listing.entries(of: keys)
         var asked = 0
+        var unreadable: (keys: [TaskKey], last: Failure)?
         for key in keys {
             if let entry = entries[key] {
                 var response = TouchPointResponse(listing.record(of: entry))
-                if response.elements == nil, !elements.isEmpty || title != nil, let whole = try await read(key) {
-                    response = whole
+                if response.elements == nil, !elements.isEmpty || title != nil {
+                    do throws(Failure) {
+                        if let whole = try await read(key) { response = whole }
+                    } catch {
+                        // One that the services cannot show must not keep back the others; it is asked for again at the next poll.
+                        guard error.reason == .serverError || error.reason == .refused else { throw error }
+                        unreadable = ((unreadable?.keys ?? []) + [key], error)
+                        continue
+                    }
                 }
                 details.snapshots[key] = snapshot(key, response)
             } else if asked < Self.askedAtMost {
@@ -151,6 +159,12 @@ public struct TouchPointsSource: Source {
             } else {
                 details.departures[key] = .unknown
             }
+        }
+        if let (keys, last) = unreadable {
+            guard !details.snapshots.isEmpty else { throw last }
+            let few = keys.prefix(3).map(\.text).joined(separator: ", ")
+            let count = keys.count == 1 ? "1 response" : "\(keys.count) responses"
+            details.notice = "\(count) cannot be read, and what cannot is left out: \(few). \(last.message)"
         }
         return details
     }

@@ -46,8 +46,10 @@ final class RefusalMemory: Sendable {
     /// The refusal of exactly these credentials, if there was one. The notebook is asked each time: somebody else may have logged in
     /// with them since, and made it forget.
     func refusal(of credentials: Credentials) async throws -> Refusal? {
-        let note = try await notebook.note(key).flatMap(Refusal.init(json:))
-        guard let known = note ?? unwritten.withLock({ $0 }), known.hash == Self.hash(credentials, salt: known.salt) else {
+        // What the notebook did not take is newer than what it has.
+        var known = unwritten.withLock { $0 }
+        if known == nil { known = try await notebook.note(key).flatMap(Refusal.init(json:)) }
+        guard let known, known.hash == Self.hash(credentials, salt: known.salt) else {
             return nil
         }
         return known

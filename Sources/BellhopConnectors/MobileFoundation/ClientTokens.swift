@@ -39,23 +39,26 @@ actor ClientTokens {
     func token(for scopes: Set<String>) async throws(Failure) -> Token {
         let key = Self.key(scopes)
         if let token = tokens[key], token.ends > clock.now { return token }
+        return try await gate(of: key).inTurn { () async throws(Failure) in
+            if let token = self.tokens[key], token.ends > self.clock.now { return token }
+            return try await self.get(key, force: false)
+        }
+    }
+
+    private func gate(of key: String) -> FIFOGate {
         let gate = gates[key] ?? FIFOGate()
         gates[key] = gate
-        do {
-            try await gate.enter()
-        } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The login was called off before it was tried.")
-        }
-        defer { gate.leave() }
-        if let token = tokens[key], token.ends > clock.now { return token }
-        return try await get(key, force: false)
+        return gate
     }
 
     /// The texts of the tokens that were got last, whether they still work or not: what nobody should read in a message.
     private(set) var texts: [String] = []
 
     /// Gets a new token, also with a secret that was refused before: somebody asked for it.
-    func verify(_ scopes: Set<String>) async throws(Failure) { _ = try await get(Self.key(scopes), force: true) }
+    func verify(_ scopes: Set<String>) async throws(Failure) {
+        let key = Self.key(scopes)
+        try await gate(of: key).inTurn { () async throws(Failure) in _ = try await self.get(key, force: true) }
+    }
 
     /// The server does not accept a token any more. What came in its place meanwhile stays.
     func drop(_ token: Token, for scopes: Set<String>) async {
@@ -73,18 +76,10 @@ actor ClientTokens {
         if !force { try await memory.check(credentials) }
         logins += 1
         let number = logins
+        let token: Token
         do throws(Failure) {
-            let token = try await ask(for: key)
-            tokens[key] = token
-            texts = texts.filter { $0 != token.text }.suffix(15) + [token.text]
-            if isNews {
-                isNews = false
-                await events.loginEnded("tokens", number, at: clock.now)
-                try await RefusalMemory.noting { try await memory.forget() }
-            }
-            return token
+            token = try await ask(for: key)
         } catch {
-            guard tokens[key] == nil else { throw error }  // the login went well; the notebook did not
             isNews = true
             await events.loginEnded("tokens", number, failure: error, at: clock.now)
             if error.reason == .unauthenticated {
@@ -92,6 +87,14 @@ actor ClientTokens {
             }
             throw error
         }
+        tokens[key] = token
+        texts = texts.filter { $0 != token.text }.suffix(15) + [token.text]
+        if isNews {
+            isNews = false
+            await events.loginEnded("tokens", number, at: clock.now)
+            try await RefusalMemory.noting { try await memory.forget() }
+        }
+        return token
     }
 
     private func ask(for scope: String) async throws(Failure) -> Token {

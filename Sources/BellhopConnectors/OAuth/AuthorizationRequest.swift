@@ -28,7 +28,13 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         self.page = page.text + (page.target.contains("?") ? "&" : "?") + PercentEncoding.query(query)
     }
 
-    /// The code in what came back: the whole address that the browser was led to, its query, or the code alone.
+    /// The code in where a browser was led to. Whoever comes without a query is not the person who was asked.
+    public func code(at target: String) throws(Problem) -> String {
+        guard target.contains("?") else { throw Problem(message: "What came back has no code.", isForeign: true) }
+        return try code(in: target)
+    }
+
+    /// The code in what was pasted: the whole address that the browser was led to, its query, or the code alone.
     ///
     /// An address must carry the state of this asking, so that nobody slips us the agreement of another person. A bare code was pasted
     /// by the person who asked.

@@ -44,6 +44,15 @@ struct CommentAction: RecordAction {
             serverTime = record.serverTime
         } catch  where error.reason == .forbidden {
             serverTime = try await checkList(for: comment)
+        } catch  where error.reason == .goneOrHidden {
+            // A task that the account may not read is as one that is not there (404).
+            let gone = error
+            do throws(Failure) {
+                serverTime = try await checkList(for: comment)
+            } catch {
+                guard case .retry = error.remedy else { throw gone }
+                throw error
+            }
         }
         let now = connection.clock.now
         var since = serverTime ?? now

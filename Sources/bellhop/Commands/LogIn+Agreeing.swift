@@ -76,7 +76,7 @@ extension LogIn {
             port: redirect.port, path: String(redirect.path), atMost: .seconds(300),
             judge: { target in
                 do throws(AuthorizationRequest.Problem) {
-                    return .code(try request.code(in: target))
+                    return .code(try request.code(at: target))
                 } catch {
                     return error.isForeign ? .foreign : .refused(error.message)
                 }

@@ -81,6 +81,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [400, 500])
+    func `responses that the services fail to show cost one login, not one each, and keep back no other`(_ status: Int)
+        async throws
+    {
+        practice.eto.habits.listsElements = false
+        for _ in 1...3 { practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements) }
+        let path = "/API/TouchPoint.svc/GetTouchPointResponse"
+        func fail(times: Int?) {
+            practice.simulation.faults.add(.status(status, body: #"{"Detail": "oops"}"#), "GET", path: path, times: times)
+        }
+        try await practice.open { connection in
+            let source = try practice.source(connection)
+            let listing = try await source.list(from: Standing()).listing
+            fail(times: 2)  // once more after a new login
+            let details = try await source.details(of: listing.entries.map(\.key), in: listing)
+            #expect(details.snapshots.count == 2)
+            #expect(details.notice?.hasPrefix("1 response cannot be read") == true, "\(details.notice ?? "none")")
+            fail(times: nil)
+            let gone = (9001...9006).map { TaskKey(String($0)) }
+            #expect(try await source.details(of: gone, in: listing).departures.values.allSatisfy { $0 == .unknown })
+            let failure = await failure { _ = try await source.details(of: listing.entries.map(\.key), in: listing) }
+            #expect(failure != nil)
+        }
+        #expect(practice.eto.counts.logins <= 3)
+    }
+
     @Test func `several subjects are one list, one request each`() async throws {
         for subject in [501, 502, 503] { practice.eto.addResponse(touchPoint: 14, subject: subject, elements: Self.elements) }
         try await practice.open { connection in

@@ -94,6 +94,24 @@ import Testing
         }
     }
 
+    @Test func `a secret that is revoked once its token has run out is told as refused, and tried once`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        try await practice.simulation.serve { address in
+            try await practice.open(at: address) { connection, _ in
+                _ = try await practice.call(connection, orders)
+                practice.runtime.addClient("bellhop", secret: "another")
+                practice.runtime.revokeTokens()
+                await practice.clock.advance(by: .days(1))
+                for _ in 1...3 {
+                    let met = await failure { _ = try await practice.call(connection, orders) }
+                    #expect(met?.reason == .unauthenticated && met?.remedy == .pauseConnection)
+                }
+            }
+        }
+        #expect(practice.runtime.counts.refusedClients == 1)
+        #expect(practice.events.summary.last == "login_event failed")
+    }
+
     @Test func `a wrong secret is tried once, also after a restart`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         let name = try await practice.simulation.serve { address in
@@ -222,7 +240,8 @@ import Testing
                     practice.simulation.faults.removeAll()
                     practice.simulation.faults.add(.status(200, body: "[\(items)]"), path: paths[1], times: nil)
                     let listed = await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }
-                    #expect(listed?.reason == .badAnswer)
+                    // A secret that was refused is not shown again.
+                    #expect(listed?.reason == (path == paths[0] && status == 401 ? .unauthenticated : .badAnswer))
                     for text in [
                         "\(listed, default: "")", "\(failure, default: "")", "\(practice.events.events)",
                         "\(practice.notebook.all)", "\(connection)",

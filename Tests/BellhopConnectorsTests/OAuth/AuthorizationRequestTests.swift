@@ -49,6 +49,9 @@ import Testing
             let (mine, theirs) = (try #require(await client.askPerson()), try #require(await client.askPerson()))
             let back = try await agree(theirs.page)
             #expect(throws: AuthorizationRequest.Problem.self) { try mine.code(in: back) }
+            // A page that makes the browser come without a query ends nothing.
+            let stray = #expect(throws: AuthorizationRequest.Problem.self) { try mine.code(at: "/callback") }
+            #expect(stray?.isForeign == true)
             let code = try theirs.code(in: back)
             let failure = await failure { try await client.redeem(try mine.code(in: code), of: mine) }
             #expect(failure?.reason == .unauthenticated)

@@ -226,8 +226,11 @@ import Testing
         #expect(receipt.summary.contains("cannot read the journal"))
     }
 
-    @Test func `an account that may not read tasks comments on those the tracker lists, and on no others`() async throws {
-        instance.changeUser("john.doe") { $0.tasks = .forbidden }
+    @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
+    func `an account that may not read tasks comments on those the tracker lists, and on no others`(
+        _ reading: SimulatedUser.Reading
+    ) async throws {
+        instance.changeUser("john.doe") { $0.tasks = reading }
         _ = try await perform(.comment("Thanks", on: task.id), attempt(1))
         #expect(notes.count == 1)
         let other = instance.addTask(title: "Not mine", assignedTo: "abel.tuter")
