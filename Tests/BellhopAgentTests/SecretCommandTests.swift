@@ -83,7 +83,8 @@ import Testing
 
     @Test func `a command that is not there is told by its name alone`() async throws {
         let text = "version: 1\nsecrets: [command: [no-such-vault, --token=hunter1]]\nrules: \"${{ secret.a }}\"\n"
-        let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
+        let loader = ConfigurationLoader(
+            environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: .seconds(240))
         do throws(ConfigurationError) {
             _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
             Issue.record("it was taken")

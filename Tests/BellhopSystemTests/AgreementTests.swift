@@ -14,7 +14,8 @@ import Testing
 
         """
 
-    private static let redirect = "http://127.0.0.1:\(20_000 + Int(ProcessInfo.processInfo.processIdentifier) % 20_000)/callback"
+    // Below the ports that the system gives to those who ask for any.
+    private static let redirect = "http://127.0.0.1:\(20_000 + Int(ProcessInfo.processInfo.processIdentifier) % 12_000)/callback"
 
     private static func configuration(_ address: String) -> String {
         """
