@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Synchronization
 
 /// One run of the program, as a process of its own.
@@ -15,6 +15,11 @@ public final class Program: Sendable {
     private let process: Process  // Process is Sendable in Foundation on Linux.
     private let output = Gathered()
     private let errors = Gathered()
+
+    private static let starting = Mutex(())
+
+    /// Starts a process when no other is being started: two at the same moment have ended the process of the tests, inside Foundation.
+    public static func start(_ process: Process) throws { try starting.withLock { _ in try process.run() } }
 
     /// Starts it. The environment is a bare one, with what is given on top.
     /// - Parameters:
@@ -45,7 +50,7 @@ public final class Program: Sendable {
         } else {
             process.standardInput = stdin ?? FileHandle.nullDevice
         }
-        try process.run()
+        try Self.start(process)
         if screen != nil { for pipe in [out, err] { try pipe.fileHandleForWriting.close() } }
         output.read(out.fileHandleForReading)
         errors.read(err.fileHandleForReading)

@@ -43,7 +43,7 @@ final class SmallDisk: Sendable {
         process.executableURL = URL(filePath: program)
         process.arguments = arguments
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try Program.start(process)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Failed() }
     }

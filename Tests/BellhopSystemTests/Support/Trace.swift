@@ -23,7 +23,7 @@ struct Trace {
         probe.executableURL = URL(filePath: "/usr/bin/strace")
         probe.arguments = ["-o", "/dev/null", "/bin/true"]
         probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
+        guard (try? Program.start(probe)) != nil else { return false }
         probe.waitUntilExit()
         return probe.terminationStatus == 0
     }()
