@@ -102,14 +102,14 @@ import Testing
 
     @Test func `asked to stop while a poll hangs, it does not wait for it`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
-            stage.simulation.faults.add(.slow(milliseconds: 25_000), path: "/api/x_snc_my_work", times: nil)
+            stage.simulation.faults.add(.slow(milliseconds: 120_000), path: "/api/x_snc_my_work", times: nil)
             let agent = try stage.start(["run"])
             try await eventually("a poll is under way") { stage.simulation.requests.count(path: "/api/x_snc_my_work") > 0 }
             let start = ContinuousClock.now
             agent.send(SIGTERM)
             let ended = await agent.end()
             #expect(ended.code == 0, "\(ended.errors)")
-            #expect(ContinuousClock.now - start < .seconds(20))
+            #expect(ContinuousClock.now - start < .seconds(60))
         }
     }
 
