@@ -19,7 +19,7 @@ import Testing
         let terminal = try PseudoTerminal()
         let program = try Program(["secret", "set", "chat"], in: folder.path, terminal: terminal)
         try await wait("the echo is off") { !terminal.hasEcho }
-        #expect(program.errorsSoFar.contains("Value of chat: "))
+        try await wait("the question is there") { program.errorsSoFar.contains("Value of chat: ") }
         program.send(signal)
         #expect(await program.end().code == 128 + signal)
         #expect(terminal.hasEcho)

@@ -14,6 +14,8 @@ struct TerminalMode {
         guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         let before = mode
         self.before = before
+        // A signal that came before its watch is there would be lost: it is ignored already.
+        let ready = DispatchSemaphore(value: 0)
         watches = Self.signals.map { number in
             signal(number, SIG_IGN)
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -22,9 +24,11 @@ struct TerminalMode {
                 Console.note("")
                 exit(128 + number)
             }
+            watch.setRegistrationHandler { ready.signal() }
             watch.activate()
             return watch
         }
+        for _ in watches { _ = ready.wait(timeout: .now() + .seconds(2)) }
         change(&mode)
         tcsetattr(STDIN_FILENO, flushing ? TCSAFLUSH : TCSADRAIN, &mode)
     }
