@@ -50,7 +50,11 @@ final class StoreLock: Sendable {
 
     func release() {
         held.withLock { descriptors in
-            for descriptor in descriptors { close(descriptor) }
+            for descriptor in descriptors {
+                // Closing alone would leave it to a process that was being started at that moment and has the same open file.
+                flock(descriptor, LOCK_UN)
+                close(descriptor)
+            }
             descriptors = []
         }
     }
