@@ -36,6 +36,17 @@ extension JSON {
             }
         }
 
+        /// The value of the member called `key`, looked for first where an object of the same make had it: objects that one hand
+        /// made have their members in one order.
+        ///
+        /// - Parameter place: where that was; becomes where it is here.
+        public func value(of key: String, near place: inout Int) -> JSON? {
+            if members.indices.contains(place), members[place].key == key { return members[place].value }
+            guard let found = position(of: key) else { return nil }
+            place = found
+            return members[found].value
+        }
+
         /// The keys, in order.
         public var keys: [String] { members.map(\.key) }
 

@@ -17,6 +17,10 @@ final class EventFrame: Resolver {
     private var isTaskRead = false
     private var taskMembers: JSON.Object?
     private var taskFields: JSON.Object?
+    /// Where the last event had its task and that its fields, and each slot its value.
+    private var taskMember = 0
+    private var fieldsMember = 0
+    private var members: [Int]
 
     init(
         _ facts: EventFacts, events: [StoredEvent], now: BellhopCore.Timestamp? = nil, snapshots: [Scope.ID: [Snapshot]] = [:]
@@ -25,6 +29,7 @@ final class EventFrame: Resolver {
         self.events = events
         self.now = now
         self.snapshots = snapshots
+        members = Array(repeating: 0, count: facts.readers.count)
     }
 
     /// The event that is being looked at.
@@ -41,10 +46,11 @@ final class EventFrame: Resolver {
 
     /// The task of the event, as deliveries name it.
     var reference: TaskReference? {
-        guard let json = event.data["task"], let task = Snapshot(json: json) else { return nil }
+        guard let task, let key = task["id"]?.asString?.nonEmpty else { return nil }
+        func text(_ name: String) -> String? { task[name]?.asString }
         return TaskReference(
-            source: json["source"]?.asString ?? event.source, key: task.key, number: task.number, title: task.title,
-            className: task.className, url: task.url, subject: event.subject)
+            source: text("source") ?? event.source, key: TaskKey(key), number: text("number") ?? "", title: text("title") ?? "",
+            className: text("class") ?? "", url: text("url") ?? "", subject: event.subject)
     }
 
     /// The fields of the event's own task as the event has them, by where the record has them: what a write can be made to depend on.
@@ -61,7 +67,9 @@ final class EventFrame: Resolver {
         return seen
     }
 
-    func value(of slot: Slot) -> Value? { read(facts.readers[slot.id]) }
+    func value(of slot: Slot) -> Value? { value(ofSlot: slot.id) }
+
+    func value(ofSlot id: Int) -> Value? { read(facts.readers[id], near: &members[id]) }
 
     /// Nobody knows how many tasks there are in a source that was never read: that is something else than none.
     func reason(for slot: Slot) -> EvaluationError? {
@@ -72,14 +80,21 @@ final class EventFrame: Resolver {
     }
 
     func read(_ reader: SlotReader) -> Value? {
+        var member = 0
+        return read(reader, near: &member)
+    }
+
+    /// - Parameter member: where the last event had the value; becomes where this one has it.
+    func read(_ reader: SlotReader, near member: inout Int) -> Value? {
         switch reader {
         case .own(let name):
-            guard let task = task else { return nil }
-            if case .string(let text)? = task[name] { return .string(text) }
+            guard let task else { return nil }
+            if case .string(let text)? = task.value(of: name, near: &member) { return .string(text) }
             return .string("")
         case .field(let name, let type):
-            guard task != nil else { return nil }
-            let value = taskFields.flatMap { Snapshot.field(name, of: $0) }
+            readTask()
+            guard taskMembers != nil else { return nil }
+            let value = taskFields.flatMap { Snapshot.field(name, of: $0, near: &member) }
             if let type = type ?? facts.types.type(of: name, in: events[place].event.source) { return Value(value, as: type) }
             return value.map { Value($0) } ?? .null
         case .label(let name):
@@ -112,14 +127,16 @@ final class EventFrame: Resolver {
 
     /// The members of the event's task; nil when it has none.
     private var task: JSON.Object? {
-        if !isTaskRead {
-            isTaskRead = true
-            if case .object(let members)? = event.data["task"] {
-                if case .object(let fields)? = members["fields"] { taskFields = fields }
-                taskMembers = members
-            }
-        }
+        readTask()
         return taskMembers
+    }
+
+    private func readTask() {
+        guard !isTaskRead else { return }
+        isTaskRead = true
+        guard case .object(let task)? = events[place].event.data.value(of: "task", near: &taskMember) else { return }
+        taskMembers = task
+        if case .object(let fields)? = task.value(of: "fields", near: &fieldsMember) { taskFields = fields }
     }
 
     /// A field's value as another place of the event has it, with the field's own type.

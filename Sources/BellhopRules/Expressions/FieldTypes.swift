@@ -53,6 +53,11 @@ extension Snapshot {
         if let value = fields[name] { return value }
         return fieldAliases[name].flatMap { fields[$0] }
     }
+
+    /// The same, looked for first where the last task had it.
+    static func field(_ name: String, of fields: JSON.Object, near place: inout Int) -> JSON? {
+        fields.value(of: name, near: &place) ?? fieldAliases[name].flatMap { fields[$0] }
+    }
 }
 
 extension TaskSchema {

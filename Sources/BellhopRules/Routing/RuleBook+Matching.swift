@@ -15,17 +15,21 @@ extension RuleBook {
 /// The work of finding the rules for a batch of events.
 private struct Matcher {
     private let book: RuleBook
+    private let events: [StoredEvent]
     private let since: [String: Int64]
     private let frame: EventFrame
     private let activation: Activation
     private(set) var matches: Matches
     /// The places after which rules see events, looked up when a rule first needs it.
     private var starts: [Int64?]
+    /// Where the last event had the values that rules are found by.
+    private var members: [Int] = []
     private var keys: Set<StateKey> = []
     private var scopes: Set<Scope.ID> = []
 
     init(_ book: RuleBook, _ events: [StoredEvent], since: [String: Int64]) {
         self.book = book
+        self.events = events
         self.since = since
         matches = Matches(events: events)
         frame = EventFrame(book.facts, events: events)
@@ -34,35 +38,35 @@ private struct Matcher {
     }
 
     mutating func run() {
-        let count = matches.events.count
         var type: EventType?
         var rules: RuleIndex.ByType?
         var candidates: [Int] = []
-        for place in 0..<count {
-            if matches.events[place].event.type != type {
-                type = matches.events[place].event.type
+        for place in events.indices {
+            if events[place].event.type != type {
+                type = events[place].event.type
                 rules = type.flatMap { book.index[$0] }
             }
             guard let rules else { continue }
             frame.move(to: place)
             candidates.removeAll(keepingCapacity: true)
             candidates += rules.always
-            for path in rules.paths {
-                if let value = frame.read(path.reader), let found = path.rules[value] { candidates += found }
+            while members.count < rules.paths.count { members.append(0) }
+            for (number, path) in rules.paths.enumerated() {
+                guard let value = frame.read(path.reader, near: &members[number]), let found = path.rules[value] else { continue }
+                candidates += found
             }
             if candidates.isEmpty { continue }
             if candidates.count > 1 { candidates.sort() }
             activation.begin(frame)
-            let stored = matches.events[place]
-            for rule in candidates { judge(rule, stored, at: place) }
+            for rule in candidates { judge(rule, at: place) }
         }
         matches.stateKeys = Array(keys)
         matches.scopesNeeded = Array(scopes)
     }
 
-    private mutating func judge(_ number: Int, _ stored: StoredEvent, at place: Int) {
+    private mutating func judge(_ number: Int, at place: Int) {
         let rule = book.compiled[number]
-        guard rule.isFor(stored.event), stored.sequence > start(of: number, rule) else { return }
+        guard rule.isFor(events[place].event), events[place].sequence > start(of: number, rule) else { return }
         var isCertain = true
         if let condition = rule.condition {
             if condition.needs.isEmpty {
@@ -94,7 +98,7 @@ private struct Matcher {
         condition.equalities.contains { equality in
             let reader = book.facts.readers[equality.slot.id]
             guard reader.isOfEvent else { return false }
-            return frame.read(reader).map { !equality.values.contains($0) } ?? true
+            return frame.value(ofSlot: equality.slot.id).map { !equality.values.contains($0) } ?? true
         }
     }
 

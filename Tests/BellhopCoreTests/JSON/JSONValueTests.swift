@@ -98,4 +98,14 @@ struct JSONValueTests {
         #expect(JSON.string("3").asInt == nil)
         #expect(JSON.int(1) != JSON.double(1))
     }
+
+    @Test(arguments: [-1, 0, 1, 2, 3, 99]) func `a member is found wherever it was looked for first`(_ first: Int) {
+        let object: JSON.Object = ["a": 1, "b": 2, "c": 3]
+        var place = first
+        #expect(object.value(of: "b", near: &place) == 2)
+        #expect(place == 1)
+        #expect(object.value(of: "d", near: &place) == nil)
+        #expect(place == 1)
+        #expect(JSON.Object().value(of: "b", near: &place) == nil)
+    }
 }

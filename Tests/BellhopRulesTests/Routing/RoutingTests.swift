@@ -159,6 +159,21 @@ import Testing
         #expect(book.rules[0].mode == .shadow)
     }
 
+    @Test func `each event of a batch is read for itself, in whatever order it has its members`() throws {
+        let book = try Self.log(
+            "when: task.priority == 1 && task.fields.state == 2", text: "${{ task.number }} ${{ task.priority }}")
+        let events: [Event] = [
+            Self.number(1, id: "a", fields: ["priority": 1, "state": 2]),
+            Self.number(2, id: "b", fields: ["state": 2, "urgency": 7, "priority": 1]),
+            Self.number(3, id: "c", fields: ["urgency": 1, "priority": 2, "state": 2]),
+            Self.number(4, id: "d", fields: ["urgency": 1, "state": 2]),
+            Self.number(5, id: "e"),
+            Self.number(6, id: "f", fields: ["state": 3, "priority": 1]),
+            Self.number(7, id: "g", fields: ["priority": 1, "state": 2]),
+        ]
+        #expect(texts(book.route(events)) == ["INC1 1", "INC2 1", "INC7 1"])
+    }
+
     @Test func `a null makes a condition unknown, any other error is counted and shown`() throws {
         let unknown = try Self.log("when: task.priority <= 2 || task.urgency + 1 > 2\nfrom: my-work")
         #expect(unknown.route([Self.number(1, id: "a")]).tallies == [])

@@ -115,8 +115,9 @@ enum RoutingBenchmarks {
     /// Events on their way through so many rules.
     private struct Passage {
         let book: RuleBook
-        /// How many events there are; they pass again and again, so that they are as near as events are that were just read.
-        static let size = 2000
+        /// How many events there are: a batch as the router reads it. They pass again and again, so that they are as near as events
+        /// are that were just read.
+        static let size = batch
         let batches: [[StoredEvent]]
         let passes: Int
         let expected: Int
