@@ -16,6 +16,13 @@ extension JSON {
             for (key, value) in members { self[key] = value }
         }
 
+        /// An object with these members, no two of which have one key: nobody looks.
+        public init(distinct members: [Element]) {
+            self.members = members
+            indexIfLarge()
+            assert(Set(members.map(\.key)).count == members.count, "the keys are distinct")
+        }
+
         /// The value of the member called `key`. Setting nil removes the member; setting a new key adds it at the end.
         public subscript(key: String) -> JSON? {
             get { position(of: key).map { members[$0].value } }
@@ -60,6 +67,11 @@ extension JSON {
             copy.index = nil
             copy.indexIfLarge()
             return copy
+        }
+
+        /// The members where they are: an iterator would take hold of each.
+        func withMembers<Result>(_ work: (UnsafeBufferPointer<Element>) -> Result) -> Result {
+            members.withUnsafeBufferPointer(work)
         }
 
         /// Makes room for this many members.

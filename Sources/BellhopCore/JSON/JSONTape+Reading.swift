@@ -94,8 +94,12 @@ extension JSONTape {
             ? JSONString.unescaped(bytes[entry.range]) : String(decoding: bytes[entry.range], as: UTF8.self)
     }
 
-    private func isString(_ index: Int, _ text: String) -> Bool {
+    func isString(_ index: Int, _ text: String) -> Bool {
         let entry = entries[index]
-        return entry.flag ? self.text(at: index) == text : bytes[entry.range].elementsEqual(text.utf8)
+        if entry.flag { return self.text(at: index) == text }
+        let (name, utf8) = (bytes.span.extracting(entry.range), text.utf8.span)
+        guard name.count == utf8.count else { return false }
+        for place in name.indices where name[place] != utf8[place] { return false }
+        return true
     }
 }

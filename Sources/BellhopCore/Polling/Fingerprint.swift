@@ -41,7 +41,7 @@ extension Fingerprint: Comparable {
 
 extension Fingerprint: CustomStringConvertible {
     /// The fingerprint as 32 lowercase hexadecimal digits.
-    public var hex: String { Hexadecimal.text(high) + Hexadecimal.text(low) }
+    public var hex: String { Hexadecimal.text(high, low) }
 
     public var description: String { hex }
 

@@ -1,9 +1,21 @@
 /// Lowercase hexadecimal digits to words and back, eight digits at a time.
 enum Hexadecimal {
-    /// The 16 digits of a word.
-    static func text(_ word: UInt64) -> String {
-        let digits = String(word, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+    /// The 32 digits of two words.
+    static func text(_ high: UInt64, _ low: UInt64) -> String {
+        String(unsafeUninitializedCapacity: 32) { digits in
+            for place in 0..<16 {
+                let shift = UInt64(60 - place * 4)
+                digits.initializeElement(at: place, to: digit(high >> shift))
+                digits.initializeElement(at: place + 16, to: digit(low >> shift))
+            }
+            return 32
+        }
+    }
+
+    /// The digit of the lowest four bits.
+    private static func digit(_ word: UInt64) -> UInt8 {
+        let value = UInt8(truncatingIfNeeded: word & 15)
+        return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
     /// The 128 bits that 32 lowercase digits stand for; nil when these `count` bytes are anything else.

@@ -39,8 +39,16 @@ public struct TaskKey: Sendable {
     /// The key as it stands in the source.
     public var text: String {
         switch storage {
-        case .digits(let high, let low): Hexadecimal.text(high) + Hexadecimal.text(low)
+        case .digits(let high, let low): Hexadecimal.text(high, low)
         case .text(let text): text
+        }
+    }
+
+    /// The 128 bits that its digits stand for; nil when it is kept as text.
+    public var bits: Fingerprint? {
+        switch storage {
+        case .digits(let high, let low): Fingerprint(high: high, low: low)
+        case .text: nil
         }
     }
 

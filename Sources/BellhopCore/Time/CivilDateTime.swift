@@ -53,7 +53,7 @@ public struct CivilDateTime: Sendable, Hashable, Comparable {
 extension CivilDateTime: CustomStringConvertible {
     /// The date and time as `2026-01-05T09:00:00`.
     public var description: String {
-        var text = TimeWriter(capacity: 24)
+        var text = TimeWriter()
         text.date(date)
         text.byte("T")
         text.time(secondOfDay: secondOfDay)

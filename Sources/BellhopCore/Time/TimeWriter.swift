@@ -1,26 +1,28 @@
-/// Bytes of a date or time under construction; ASCII only.
+/// A date or time under construction: at most 64 bytes of ASCII, kept in place, so that nothing but the text itself is allocated.
 struct TimeWriter {
-    private var bytes: [UInt8] = []
+    private var bytes: [64 of UInt8] = .init(repeating: 0)
+    private var count = 0
 
-    init(capacity: Int) {
-        bytes.reserveCapacity(capacity)
+    var string: String {
+        bytes.span.extracting(first: count).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
-    var string: String { String(decoding: bytes, as: UTF8.self) }
-
-    mutating func byte(_ scalar: Unicode.Scalar) {
-        bytes.append(UInt8(truncatingIfNeeded: scalar.value))
-    }
+    mutating func byte(_ scalar: Unicode.Scalar) { append(UInt8(truncatingIfNeeded: scalar.value)) }
 
     mutating func text(_ text: String) {
-        bytes.append(contentsOf: text.utf8)
+        for byte in text.utf8 { append(byte) }
+    }
+
+    private mutating func append(_ byte: UInt8) {
+        bytes[count] = byte
+        count += 1
     }
 
     /// A number of zero or more with at least so many digits.
     mutating func number(_ value: Int, digits: Int) {
         if digits == 2, value < 100 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10))
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10))
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
             return
         }
         var divisor = 1
@@ -28,7 +30,7 @@ struct TimeWriter {
         while value / divisor >= 10 { divisor *= 10 }
         var rest = value
         while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
             rest %= divisor
             divisor /= 10
         }

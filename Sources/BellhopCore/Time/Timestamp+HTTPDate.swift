@@ -44,7 +44,7 @@ extension Timestamp {
     /// The moment as HTTP writes it, in whole seconds (rounded down): `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var httpDate: String {
         let civil = utc
-        var text = TimeWriter(capacity: 32)
+        var text = TimeWriter()
         text.text(civil.weekday.abbreviation)
         text.text(", ")
         text.number(civil.day, digits: 2)

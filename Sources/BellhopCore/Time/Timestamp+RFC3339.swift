@@ -50,7 +50,7 @@ extension Timestamp {
     /// A year that four digits cannot hold carries a sign, which RFC 3339 does not know.
     public var rfc3339: String {
         let civil = utc
-        var text = TimeWriter(capacity: 32)
+        var text = TimeWriter()
         text.date(civil.date)
         text.byte("T")
         text.time(secondOfDay: civil.secondOfDay)
@@ -67,7 +67,7 @@ extension Timestamp {
     func rfc3339(offset: Int) -> String {
         let minutes = (offset + (offset < 0 ? -30 : 30)) / 60
         let civil = CivilDateTime(secondsSinceEpoch: seconds + Int64(minutes) * 60)
-        var text = TimeWriter(capacity: 40)
+        var text = TimeWriter()
         text.date(civil.date)
         text.byte("T")
         text.time(secondOfDay: civil.secondOfDay)

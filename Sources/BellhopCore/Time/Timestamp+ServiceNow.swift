@@ -16,7 +16,7 @@ extension Timestamp {
     /// The moment as ServiceNow stores it: UTC, whole seconds (rounded down), `2026-01-05 09:00:00`.
     public var serviceNow: String {
         let civil = utc
-        var text = TimeWriter(capacity: 24)
+        var text = TimeWriter()
         text.date(civil.date)
         text.byte(" ")
         text.time(secondOfDay: civil.secondOfDay)

@@ -76,6 +76,30 @@ struct JSONValueTests {
         #expect(value.text == text)
     }
 
+    @Test(arguments: [0, 7, -7, 10, 99, 100, -1000, .max, .min] as [Int64])
+    func `whole numbers are written with all their digits`(_ number: Int64) {
+        #expect(JSON.int(number).text == String(number))
+    }
+
+    @Test(arguments: ["\"", "\\", "\n", "\u{1f}", "\u{2028}", "\u{2029}", "—", "€", "\u{202a}", "😀", "ä"])
+    func `a character is written rightly wherever it stands in a text`(_ character: String) throws {
+        let escaped = JSON.string(character).text.dropFirst().dropLast()
+        for before in 0..<20 {
+            for after in [0, 1, 7, 8, 9, 2000] {
+                let (start, end) = (String(repeating: "a", count: before), String(repeating: "z", count: after))
+                #expect(JSON.string(start + character + character + end).text == "\"\(start)\(escaped)\(escaped)\(end)\"")
+            }
+        }
+    }
+
+    @Test func `an object of distinct members is as one that was made member by member`() {
+        let members = (0..<40).map { ("key \($0)", JSON.int(Int64($0))) }
+        let object = JSON.Object(distinct: members)
+        #expect(object == JSON.Object(members))
+        #expect(object["key 39"] == 39)
+        #expect(object["key 40"] == nil)
+    }
+
     @Test func `a pretty text can be read by people`() {
         let value: JSON = ["b": [1, 2], "a": [:], "c": []]
         #expect(

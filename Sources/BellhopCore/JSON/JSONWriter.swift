@@ -1,0 +1,213 @@
+/// Writes values as JSON, and objects member by member, whose values need not be made before.
+///
+/// It writes into memory of its own, for which room is made once for each text: an array's `append` would look for each byte whether it
+/// may be written to and has room, which takes longer than writing.
+public struct JSONWriter: ~Copyable {
+    private var start: UnsafeMutablePointer<UInt8>
+    private var capacity = 1024
+    private var count = 0
+    private let style: JSON.Style
+    private var depth = 0
+
+    public init(style: JSON.Style = .compact) {
+        self.style = style
+        start = .allocate(capacity: capacity)
+    }
+
+    deinit { start.deallocate() }
+
+    /// Hands over what was written, and begins anew.
+    public mutating func take() -> [UInt8] {
+        defer { count = 0 }
+        return Array(UnsafeBufferPointer(start: start, count: count))
+    }
+
+    /// Appends what was written to bytes.
+    func append(to bytes: inout [UInt8]) { bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count)) }
+
+    // MARK: - Values
+
+    public mutating func write(_ value: JSON) {
+        switch value {
+        case .null: put("null")
+        case .bool(let value): put(value ? "true" : "false")
+        case .int(let value): write(value)
+        case .double(let value): value.isFinite ? put(value.description) : put("null")
+        case .string(let value): write(value)
+        case .array(let elements):
+            open(UInt8(ascii: "["))
+            for place in elements.indices {
+                if place > 0 { put(UInt8(ascii: ",")) }
+                newLine()
+                write(elements[place])
+            }
+            close(UInt8(ascii: "]"), isEmpty: elements.isEmpty)
+        case .object(let object): write(object)
+        }
+    }
+
+    public mutating func write(_ object: JSON.Object) {
+        beginObject()
+        writeMembers(of: style.sorted ? object.sorted() : object)
+        endObject()
+    }
+
+    /// Writes the value that a tape has, a text as it stands there.
+    public mutating func write(_ node: JSONTape.Node, of tape: JSONTape) {
+        let entry = tape.entries[node.index]
+        guard entry.kind == .string, !entry.flag else { return write(tape.value(of: node)) }
+        tape.bytes.span.extracting(entry.range).withUnsafeBufferPointer { write(utf8: $0) }
+    }
+
+    // MARK: - Objects
+
+    /// Begins an object, whose members are each a name and then a value.
+    public mutating func beginObject() { open(UInt8(ascii: "{")) }
+
+    public mutating func name(_ name: String) {
+        if start[count - 1] != UInt8(ascii: "{") { put(UInt8(ascii: ",")) }
+        newLine()
+        write(name)
+        put(UInt8(ascii: ":"))
+        if style.pretty { put(UInt8(ascii: " ")) }
+    }
+
+    public mutating func member(_ name: String, _ text: String) {
+        self.name(name)
+        write(text)
+    }
+
+    public mutating func writeMembers(of object: JSON.Object) {
+        object.withMembers { members in
+            for place in members.indices {
+                name(members[place].key)
+                write(members[place].value)
+            }
+        }
+    }
+
+    public mutating func endObject() { close(UInt8(ascii: "}"), isEmpty: start[count - 1] == UInt8(ascii: "{")) }
+
+    // MARK: - Texts
+
+    public mutating func write(_ text: String) {
+        var text = text
+        text.withUTF8 { write(utf8: $0) }
+    }
+
+    /// Writes a text, in one piece up to each character that needs an escape: most have none.
+    private mutating func write(utf8 bytes: UnsafeBufferPointer<UInt8>) {
+        reserve(bytes.count + 2)
+        append(UInt8(ascii: "\""))
+        var done = 0
+        while true {
+            let end = PlainText.end(bytes.span, from: done)
+            append(UnsafeBufferPointer(rebasing: bytes[done..<end]))
+            guard end < bytes.count else { break }
+            done = end + escape(bytes, at: end)
+            reserve(bytes.count - done + 1)
+        }
+        append(UInt8(ascii: "\""))
+    }
+
+    /// Writes the escape of the character at a place; how many bytes the character has.
+    private mutating func escape(_ text: UnsafeBufferPointer<UInt8>, at place: Int) -> Int {
+        switch text[place] {
+        case UInt8(ascii: "\""): put("\\\"")
+        case UInt8(ascii: "\\"): put("\\\\")
+        case UInt8(ascii: "\n"): put("\\n")
+        case UInt8(ascii: "\r"): put("\\r")
+        case UInt8(ascii: "\t"): put("\\t")
+        case 0x08: put("\\b")
+        case 0x0c: put("\\f")
+        case 0xe2:
+            put(text[place + 2] == 0xa8 ? "\\u2028" : "\\u2029")
+            return 3
+        case let control:
+            put(control < 16 ? "\\u000" : "\\u00")
+            put(String(control, radix: 16))
+        }
+        return 1
+    }
+
+    private mutating func write(_ number: Int64) {
+        reserve(20)
+        if number < 0 { append(UInt8(ascii: "-")) }
+        var rest = number.magnitude
+        var divisor: UInt64 = 1
+        while rest / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
+            rest %= divisor
+            divisor /= 10
+        }
+    }
+
+    // MARK: - Marks
+
+    private mutating func open(_ mark: UInt8) {
+        put(mark)
+        depth += 1
+    }
+
+    private mutating func close(_ mark: UInt8, isEmpty: Bool) {
+        depth -= 1
+        if !isEmpty { newLine() }
+        put(mark)
+    }
+
+    private mutating func newLine() {
+        guard style.pretty else { return }
+        put(UInt8(ascii: "\n"))
+        for _ in 0..<depth { put("  ") }
+    }
+
+    // MARK: - Bytes
+
+    private mutating func put(_ byte: UInt8) {
+        reserve(1)
+        append(byte)
+    }
+
+    private mutating func put(_ text: StaticString) {
+        text.withUTF8Buffer { bytes in
+            reserve(bytes.count)
+            append(bytes)
+        }
+    }
+
+    private mutating func put(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            reserve(bytes.count)
+            append(bytes)
+        }
+    }
+
+    /// Writes a byte for which there is room.
+    private mutating func append(_ byte: UInt8) {
+        (start + count).initialize(to: byte)
+        count &+= 1
+    }
+
+    /// Writes bytes for which there is room.
+    private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let source = bytes.baseAddress else { return }
+        (start + count).initialize(from: source, count: bytes.count)
+        count &+= bytes.count
+    }
+
+    /// Makes room for so many bytes more.
+    @inline(__always)
+    private mutating func reserve(_ more: Int) {
+        if more > capacity - count { grow(more) }
+    }
+
+    private mutating func grow(_ more: Int) {
+        capacity = max(capacity * 2, count + more)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        larger.moveInitialize(from: start, count: count)
+        start.deallocate()
+        start = larger
+    }
+}

@@ -1,0 +1,40 @@
+import BellhopCore
+import Testing
+
+@Suite struct JSONWriterTests {
+    @Test func `an object is written member by member as it is whole`() {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("text", "a \"quote\"")
+        writer.name("empty")
+        writer.beginObject()
+        writer.endObject()
+        writer.name("inner")
+        writer.beginObject()
+        writer.writeMembers(of: ["a": 1, "b": [true, .null]])
+        writer.name("c")
+        writer.write(2.5)
+        writer.endObject()
+        writer.endObject()
+        let value: JSON = [
+            "text": "a \"quote\"", "empty": [:], "inner": ["a": 1, "b": [true, .null], "c": 2.5],
+        ]
+        #expect(writer.take() == value.encoded())
+        writer.write("again")
+        #expect(writer.take() == Array(#""again""#.utf8))
+    }
+
+    @Test func `what a tape has is written as its value is`() throws {
+        let texts = [
+            #""plain für 😀""#, #""""#, #""an \u0041 \"escape\" \/""#, "\"a\u{2028}b\"", "12", "-0.5e3", "true", "null",
+            #"{"a":["b",{}]}"#,
+            "\"" + String(repeating: "long ", count: 1000) + "\"",
+        ]
+        for text in texts {
+            let tape = try JSONTape(Array(text.utf8))
+            var writer = JSONWriter()
+            writer.write(tape.root, of: tape)
+            #expect(writer.take() == tape.value(of: tape.root).encoded())
+        }
+    }
+}
