@@ -100,7 +100,7 @@ public struct Answer: Sendable {
 
 /// What was read of single tasks.
 public struct Details: Sendable {
-    public var snapshots: [TaskKey: Snapshot]
+    public var snapshots: Snapshots
     /// Why keys that were asked for and are not in the listing have left.
     public var departures: [TaskKey: RemovalReason]
     /// Keys that are not in the listing and have not left all the same: the listing passed over them.
@@ -109,7 +109,7 @@ public struct Details: Sendable {
     public var notice: String?
 
     public init(
-        snapshots: [TaskKey: Snapshot] = [:], departures: [TaskKey: RemovalReason] = [:], remaining: Set<TaskKey> = [],
+        snapshots: Snapshots = Snapshots(), departures: [TaskKey: RemovalReason] = [:], remaining: Set<TaskKey> = [],
         notice: String? = nil
     ) {
         self.snapshots = snapshots

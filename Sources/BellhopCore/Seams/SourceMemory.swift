@@ -96,7 +96,7 @@ public struct PollCommit: Sendable {
     }
 
     public struct PresentTask: Sendable, Hashable {
-        public var snapshot: Snapshot
+        public var text: SnapshotText
         /// Of the task's bytes in the listing.
         public var listed: Fingerprint
         /// Of what the details said.
@@ -105,8 +105,8 @@ public struct PollCommit: Sendable {
         /// When the details were read; nil when only the listing's own fields are known.
         public var refreshed: Timestamp?
 
-        public init(snapshot: Snapshot, listed: Fingerprint, content: Fingerprint, generation: Int64, refreshed: Timestamp?) {
-            self.snapshot = snapshot
+        public init(text: SnapshotText, listed: Fingerprint, content: Fingerprint, generation: Int64, refreshed: Timestamp?) {
+            self.text = text
             self.listed = listed
             self.content = content
             self.generation = generation

@@ -35,11 +35,12 @@ public struct Snapshot: Sendable, Hashable {
 
     /// The task as `event.data.task` holds it and as expressions see it.
     public func json(source: String) -> JSON {
-        .object([
-            "id": .string(key.text), "number": .string(number), "title": .string(title), "type": .string(type),
-            "class": .string(className), "url": .string(url), "source": .string(source), "labels": .object(labels),
-            "fields": .object(fields),
-        ])
+        .object(
+            JSON.Object(distinct: [
+                ("id", .string(key.text)), ("number", .string(number)), ("title", .string(title)), ("type", .string(type)),
+                ("class", .string(className)), ("url", .string(url)), ("source", .string(source)), ("labels", .object(labels)),
+                ("fields", .object(fields)),
+            ]))
     }
 
     /// The words of a page; empty where this is none.
@@ -50,7 +51,7 @@ public struct Snapshot: Sendable, Hashable {
         ["url": .string(url), "title": .string(title), "source": .string(source)]
     }
 
-    /// Reads what `json(source:)` wrote. Nil when there is no id.
+    /// Reads what `json(source:)` or a ``SnapshotText`` wrote. Nil when there is no id.
     public init?(json: JSON) {
         guard case .object(let object) = json, case .string(let id)? = object["id"], !id.isEmpty else { return nil }
         func text(_ name: String) -> String { if case .string(let text)? = object[name] { text } else { "" } }

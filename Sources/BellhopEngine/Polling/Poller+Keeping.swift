@@ -18,8 +18,9 @@ extension Poller {
 
         var readings = order.readings(details, known: memory.known)
         let evidence = try await gather(readings, gone: gone, details, answer, memory, began: began)
-        readings = readings.map {
-            $0.completed(by: evidence.remembered[$0.key]?.snapshot, content: memory.known[$0.key]?.content)
+        for place in readings.indices where !readings[place].isRead {
+            let key = readings[place].key
+            readings[place].complete(by: evidence.remembered[key]?.snapshot, content: memory.known[key]?.content)
         }
         let reconciliation = Reconciliation(evidence, readings)
         let health = SourceHealth(lastSuccess: began)
@@ -57,7 +58,7 @@ extension Poller {
         let scope = source.scope
         let read = Set(answer.comments.isEmpty ? [] : readings.map(\.key))
         let comments = answer.comments.filter { memory.known[$0.task] != nil || read.contains($0.task) }
-        var asked = readings.filter { !$0.isAsKept }.map(\.key) + gone
+        var asked = readings.lazy.filter { !$0.isAsKept }.map(\.key) + gone
         asked += Set(comments.map(\.task)).subtracting(asked)
         let keys = asked
         // Before the first poll that was kept there is nothing to remember.

@@ -5,7 +5,7 @@ struct Reading {
     var key: TaskKey
     /// Of the task's bytes in the listing.
     var listed: Fingerprint
-    var snapshot: Snapshot
+    var text: SnapshotText
     /// Of everything the snapshot says.
     var content: Fingerprint
     /// True when it says what is kept already, so that no row need be written.
@@ -16,52 +16,45 @@ struct Reading {
     var readBefore: Timestamp?
 
     /// False when only what the listing itself says could be read.
-    var isRead: Bool { !snapshot.className.isEmpty }
+    var isRead: Bool { text.isRead }
 
     /// When the details that it holds were read: those that could not be read now are as old as they were.
     func refreshed(at now: Timestamp) -> Timestamp? { isRead && !isCompleted ? now : readBefore }
 
     private(set) var isCompleted = false
 
-    /// With the details that are kept, where its own could not be read: not being allowed to look is no change of the task.
-    func completed(by kept: Snapshot?, content known: Fingerprint?) -> Reading {
-        guard !isRead, let kept, !kept.className.isEmpty else { return self }
-        var reading = self
-        reading.isCompleted = true
-        reading.snapshot.className = kept.className
-        reading.snapshot.fields = kept.fields
-        reading.snapshot.labels = kept.labels
-        reading.content = reading.snapshot.contentFingerprint
-        reading.isAsKept = known == reading.content
-        return reading
+    /// Takes the details that are kept, where its own could not be read: not being allowed to look is no change of the task.
+    mutating func complete(by kept: Snapshot?, content known: Fingerprint?) {
+        guard !isRead, let kept, !kept.className.isEmpty else { return }
+        isCompleted = true
+        var snapshot = text.snapshot
+        snapshot.className = kept.className
+        snapshot.fields = kept.fields
+        snapshot.labels = kept.labels
+        text = SnapshotText(snapshot)
+        content = text.fingerprint
+        isAsKept = known == content
     }
-}
-
-extension Snapshot {
-    /// Of everything the snapshot says.
-    var contentFingerprint: Fingerprint { Fingerprint(content: json(source: "").encoded(.sorted)) }
 }
 
 /// The tasks whose details a poll reads, in the order in which their events are told: new ones, changed ones, then those whose
 /// details are old.
 struct ReadingOrder {
     private(set) var keys: [TaskKey] = []
-    private var listed: [TaskKey: Fingerprint] = [:]
-    private let stale: ArraySlice<TaskKey>
+    /// What the listing has of those that are new or changed, which come first.
+    private var listed: [Fingerprint] = []
 
     init(_ listing: Listing, _ comparison: Comparison, stale: [TaskKey]) {
         keys.reserveCapacity(comparison.new.count + comparison.changed.count + stale.count)
-        for place in comparison.new + comparison.changed {
-            let entry = listing.entries[place]
-            keys.append(entry.key)
-            listed[entry.key] = entry.fingerprint
+        for places in [comparison.new, comparison.changed] {
+            for place in places {
+                keys.append(listing.entries[place].key)
+                listed.append(listing.entries[place].fingerprint)
+            }
         }
-        let seen = keys.count
-        if !stale.isEmpty {
-            let gone = Set(comparison.gone)
-            for key in stale where listed[key] == nil && !gone.contains(key) { keys.append(key) }
-        }
-        self.stale = keys[seen...]
+        guard !stale.isEmpty else { return }
+        let others = Set(keys).union(comparison.gone)
+        keys += stale.filter { !others.contains($0) }
     }
 
     /// What the details say of them. A task of which they say nothing (it left between the two questions) is not among the readings.
@@ -69,13 +62,14 @@ struct ReadingOrder {
         var readings: [Reading] = []
         readings.reserveCapacity(keys.count)
         for (place, key) in keys.enumerated() {
-            guard let snapshot = details.snapshots[key], let listed = listed[key] ?? known[key]?.listed else { continue }
-            let content = snapshot.contentFingerprint
             let task = known[key]
+            let isStale = place >= listed.count
+            guard let text = details.snapshots.texts[key], let listed = isStale ? task?.listed : listed[place] else { continue }
+            let content = text.fingerprint
             readings.append(
                 Reading(
-                    key: key, listed: listed, snapshot: snapshot, content: content, isAsKept: task?.content == content,
-                    wasStale: stale.indices.contains(place), readBefore: task?.refreshed))
+                    key: key, listed: listed, text: text, content: content, isAsKept: task?.content == content, wasStale: isStale,
+                    readBefore: task?.refreshed))
         }
         return readings
     }
@@ -84,6 +78,7 @@ struct ReadingOrder {
 extension KnownTasks {
     /// Remembers what a poll that was kept has read.
     mutating func take(_ readings: [Reading], at now: Timestamp) {
+        if isEmpty { reserveCapacity(readings.count) }
         for reading in readings {
             set(
                 KnownTask(

@@ -35,6 +35,7 @@ struct Reconciliation {
             for reading in readings where !reading.isAsKept { reconcile(page: reading, evidence) }
             return
         }
+        if !evidence.hasBaseline { present.reserveCapacity(readings.count) }
         for reading in readings where !reading.isAsKept { reconcile(reading, evidence) }
         if !evidence.comments.isEmpty { comment(evidence, readings) }
         for key in evidence.gone { depart(key, evidence) }
@@ -43,8 +44,8 @@ struct Reconciliation {
     private mutating func reconcile(_ reading: Reading, _ evidence: Evidence) {
         let key = reading.key
         var generation: Int64 = 1
-        let after = reading.snapshot
         if let before = evidence.remembered[key] {
+            let after = reading.text.snapshot
             generation = before.generation
             if let removed = before.removed {
                 generation += 1
@@ -60,17 +61,21 @@ struct Reconciliation {
                     ["task": json(after, evidence), "before": json(before.snapshot, evidence), "changes": .object(changed)])
             }
         } else if evidence.hasBaseline || evidence.emitsInitial {
-            tell(.taskCreated, key, generation, evidence, ["task": json(after, evidence)])
+            tell(.taskCreated, key, generation, evidence, ["task": json(reading.text.snapshot, evidence)])
         }
+        keep(reading, generation, evidence)
+    }
+
+    private mutating func keep(_ reading: Reading, _ generation: Int64, _ evidence: Evidence) {
         present.append(
             PollCommit.PresentTask(
-                snapshot: after, listed: reading.listed, content: reading.content, generation: generation,
+                text: reading.text, listed: reading.listed, content: reading.content, generation: generation,
                 refreshed: reading.refreshed(at: evidence.now)))
     }
 
     /// A page has no life as tasks have: it is always there, and what it says changes.
     private mutating func reconcile(page reading: Reading, _ evidence: Evidence) {
-        let after = reading.snapshot
+        let after = reading.text.snapshot
         var generation: Int64 = 1
         if let before = evidence.remembered[reading.key] {
             generation = before.generation
@@ -85,10 +90,7 @@ struct Reconciliation {
                     ])
             }
         }
-        present.append(
-            PollCommit.PresentTask(
-                snapshot: after, listed: reading.listed, content: reading.content, generation: generation,
-                refreshed: reading.refreshed(at: evidence.now)))
+        keep(reading, generation, evidence)
     }
 
     private mutating func depart(_ key: TaskKey, _ evidence: Evidence) {
@@ -103,9 +105,9 @@ struct Reconciliation {
 
     /// Tells comments, with their tasks as they are after what has just been read.
     private mutating func comment(_ evidence: Evidence, _ readings: [Reading]) {
-        let read = Dictionary(readings.map { ($0.key, $0.snapshot) }) { _, last in last }
+        let read = Dictionary(readings.map { ($0.key, $0.text) }) { _, last in last }
         for comment in evidence.comments {
-            guard let task = read[comment.task] ?? evidence.remembered[comment.task]?.snapshot else { continue }
+            guard let task = read[comment.task]?.snapshot ?? evidence.remembered[comment.task]?.snapshot else { continue }
             let subject = evidence.scope.subject(of: comment.task)
             let ours = evidence.written[subject]?.first { $0.isEntry(comment) }
             events.append(

@@ -95,6 +95,11 @@ struct Prepared: ~Copyable {
         try check(withUnsafeBytes(of: words) { sqlite3_bind_blob(handle, place, $0.baseAddress, 16, Self.copied) })
     }
 
+    /// Binds a task's key as `bind(_:key:)` binds its text.
+    mutating func bind(_ name: StaticString, key: TaskKey) throws {
+        if let bits = key.bits { try bind(name, bits) } else { try bind(name, key.text) }
+    }
+
     /// Binds a name: 32 hexadecimal digits as their 16 bytes, anything else as text.
     mutating func bind(_ name: StaticString, key: String) throws {
         if let packed = Fingerprint(hex: key) { try bind(name, packed) } else { try bind(name, key) }

@@ -33,14 +33,14 @@ extension Session {
         var departed = try prepare(SQL.Sources.rememberedDeparted)
         for key in keys {
             try present.bind(":scope", row.id)
-            try present.bind(":key", key: key.text)
+            try present.bind(":key", key: key)
             if try present.next() {
                 found[key] = RememberedTask(snapshot: try snapshot(present, 1), generation: present.int(0))
                 present.stop()
                 continue
             }
             try departed.bind(":scope", row.id)
-            try departed.bind(":key", key: key.text)
+            try departed.bind(":key", key: key)
             if try departed.next() {
                 found[key] = RememberedTask(
                     snapshot: try snapshot(departed, 1), generation: departed.int(0), removed: departed.time(2))
@@ -70,8 +70,8 @@ extension Session {
         let isLarge = poll.present.count + poll.events.count > Self.large
         if isLarge { try run(SQL.largeCache) }
         defer { if isLarge { restoreCache() } }
-        try setPresent(poll.present, of: poll.source, in: row.id)
-        try setRemoved(poll.removed, of: poll.source, in: row.id, at: poll.at)
+        try setPresent(poll.present, in: row.id)
+        try setRemoved(poll.removed, in: row.id, at: poll.at)
         let count = try append(poll.events)
         var advance = try prepare(SQL.Sources.advance)
         try advance.bind(":at", poll.at)
@@ -120,23 +120,20 @@ extension Session {
         return known
     }
 
-    private func setPresent(_ tasks: [PollCommit.PresentTask], of source: String, in scope: Int64) throws {
+    private func setPresent(_ tasks: [PollCommit.PresentTask], in scope: Int64) throws {
         guard !tasks.isEmpty else { return }
         let mayReturn = try hasDeparted(scope)
         var set = try prepare(SQL.Sources.setTask)
         var clear = try prepare(SQL.Sources.removeDeparted)
-        var bytes: [UInt8] = []
         for task in tasks {
-            bytes.removeAll(keepingCapacity: true)
-            task.snapshot.json(source: source).encode(into: &bytes)
-            let key = task.snapshot.key.text
+            let key = task.text.key
             try set.bind(":scope", scope)
             try set.bind(":key", key: key)
             try set.bind(":listed", task.listed)
             try set.bind(":content", task.content)
             try set.bind(":generation", task.generation)
             try set.bind(":refreshed", task.refreshed)
-            try set.bind(":snapshot", text: bytes)
+            try set.bind(":snapshot", text: task.text.bytes)
             try set.run()
             guard mayReturn else { continue }
             try clear.bind(":scope", scope)
@@ -146,21 +143,21 @@ extension Session {
     }
 
     private func setRemoved(
-        _ tasks: [PollCommit.RemovedTask], of source: String, in scope: Int64, at now: Timestamp
+        _ tasks: [PollCommit.RemovedTask], in scope: Int64, at now: Timestamp
     ) throws {
         guard !tasks.isEmpty else { return }
         var remove = try prepare(SQL.Sources.removeTask)
         var set = try prepare(SQL.Sources.setDeparted)
         for task in tasks {
             try remove.bind(":scope", scope)
-            try remove.bind(":key", key: task.key.text)
+            try remove.bind(":key", key: task.key)
             try remove.run()
             try set.bind(":scope", scope)
-            try set.bind(":key", key: task.key.text)
+            try set.bind(":key", key: task.key)
             try set.bind(":generation", task.generation)
             try set.bind(":removed", now)
             try set.bind(":reason", task.reason.rawValue)
-            try set.bind(":snapshot", text: task.snapshot.json(source: source).encoded())
+            try set.bind(":snapshot", text: SnapshotText(task.snapshot).bytes)
             try set.run()
         }
     }

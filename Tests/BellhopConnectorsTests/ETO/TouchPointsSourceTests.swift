@@ -14,7 +14,7 @@ import Testing
         (30, #"{"ElementID": 30, "ElementType": 4, "ResponseElementChoices": [{"TouchPointElementChoiceID": 1113}]}"#),
     ]
 
-    private func snapshots(_ source: TouchPointsSource) async throws -> [TaskKey: Snapshot] {
+    private func snapshots(_ source: TouchPointsSource) async throws -> Snapshots {
         let listing = try await source.list(from: Standing()).listing
         return try await source.details(of: listing.entries.map(\.key), in: listing).snapshots
     }

@@ -37,7 +37,7 @@ import Testing
         #expect(memory.known.map(\.listed) == poll.present.map(\.listed))
         #expect(memory.known.map(\.content) == poll.present.map(\.content))
         #expect(memory.known.map(\.refreshed) == poll.present.map(\.refreshed))
-        #expect(try await bench.store.tasks(in: [Sample.scope.id]) == [Sample.scope.id: poll.present.map(\.snapshot)])
+        #expect(try await bench.store.tasks(in: [Sample.scope.id]) == [Sample.scope.id: poll.present.map(\.text.snapshot)])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -111,7 +111,7 @@ import Testing
         let texts = ["x", "ABCDEF00ABCDEF00ABCDEF00ABCDEF00", "'; DROP TABLE task; --", "ключ", Fingerprint.zero.hex]
         var poll = Sample.poll([])
         poll.present = texts.map {
-            .init(snapshot: Snapshot(key: TaskKey($0)), listed: .zero, content: .zero, generation: 1, refreshed: nil)
+            .init(text: SnapshotText(Snapshot(key: TaskKey($0))), listed: .zero, content: .zero, generation: 1, refreshed: nil)
         }
         poll.events = texts.map {
             Event(id: Event.ID($0), type: .taskCreated, source: "s", subject: $0, time: bench.now, data: [:])

@@ -29,7 +29,7 @@ enum Sample {
 
     static func present(_ number: Int, title: String = "printer on fire", generation: Int64 = 1) -> PollCommit.PresentTask {
         PollCommit.PresentTask(
-            snapshot: snapshot(number, title: title), listed: .of("listed", title), content: .of("content", title),
+            text: SnapshotText(snapshot(number, title: title)), listed: .of("listed", title), content: .of("content", title),
             generation: generation, refreshed: now)
     }
 

@@ -89,7 +89,8 @@ enum PollBenchmarks {
             let end = min(next + 20_000, listing.entries.endIndex)
             let present = listing.entries[next..<end].map { entry in
                 PollCommit.PresentTask(
-                    snapshot: Snapshot(key: entry.key), listed: entry.fingerprint, content: entry.fingerprint, generation: 1,
+                    text: SnapshotText(Snapshot(key: entry.key)), listed: entry.fingerprint, content: entry.fingerprint,
+                    generation: 1,
                     refreshed: now)
             }
             let commit = PollCommit(

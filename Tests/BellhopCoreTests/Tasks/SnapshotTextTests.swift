@@ -1,0 +1,58 @@
+import BellhopCore
+import Testing
+
+@Suite struct SnapshotTextTests {
+    private let snapshot = Snapshot(
+        key: "0123456789abcdef0123456789abcdef", number: "INC1", title: "\"Printer\"\non\u{2028}fire für 😀", type: "Störung",
+        className: "incident", url: "https://acme.example/x?y=1",
+        fields: ["priority": 1, "ratio": 1.0, "active": true, "due": .null, "note": ""], labels: ["priority": "1 - Critical"])
+
+    @Test func `what is written of a snapshot is read again as it was`() throws {
+        let text = SnapshotText(snapshot)
+        #expect(text.key == snapshot.key)
+        #expect(text.isRead)
+        #expect(text.snapshot == snapshot)
+        let written = try #require(try JSON.parse(text.bytes).asObject)
+        #expect(written.keys == ["id", "number", "title", "type", "class", "url", "labels", "fields"])
+        #expect(
+            snapshot.json(source: "s").asObject?.keys == [
+                "id", "number", "title", "type", "class", "url", "source", "labels", "fields",
+            ])
+    }
+
+    @Test func `one without a class could not be read`() {
+        #expect(!SnapshotText(Snapshot(key: "x", title: "listed")).isRead)
+    }
+
+    @Test func `a key that is no id is all there is`() {
+        #expect(SnapshotText(Snapshot(key: "")).snapshot == Snapshot(key: ""))
+    }
+
+    @Test func `whatever a snapshot says makes its fingerprint another`() {
+        var others = [Snapshot](repeating: snapshot, count: 8)
+        others[0].number = "INC2"
+        others[1].title = "Printer"
+        others[2].type = "Incident"
+        others[3].className = "problem"
+        others[4].url = ""
+        others[5].fields["ratio"] = 1
+        others[6].labels = [:]
+        others[7].key = "x"
+        let fingerprints = ([snapshot] + others).map { SnapshotText($0).fingerprint }
+        #expect(Set(fingerprints).count == 9)
+        #expect(SnapshotText(snapshot).fingerprint == fingerprints[0])
+    }
+
+    @Test func `snapshots are found by their keys`() {
+        var snapshots = Snapshots()
+        #expect(snapshots.isEmpty)
+        snapshots[snapshot.key] = snapshot
+        snapshots.add([SnapshotText(Snapshot(key: "a", title: "A")), SnapshotText(Snapshot(key: "b"))])
+        snapshots["b"] = nil
+        #expect(snapshots.count == 2)
+        #expect(Set(snapshots.keys) == [snapshot.key, "a"])
+        #expect(snapshots["a"]?.title == "A")
+        #expect(snapshots["b"] == nil)
+        #expect(Set(snapshots.values.map(\.key)) == [snapshot.key, "a"])
+    }
+}
