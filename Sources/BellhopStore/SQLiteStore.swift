@@ -21,14 +21,17 @@ public final class SQLiteStore: Sendable {
     /// The scopes that this process polls, however far its clock jumps.
     let opened = Mutex<Set<Scope.ID>>([])
 
-    private init(path: String, database: any DatabaseWriter, lock: StoreLock?, isReadOnly: Bool, faults: StatementFaults?) {
+    private init(
+        path: String, database: any DatabaseWriter, log: WriteAheadLog? = nil, lock: StoreLock?, isReadOnly: Bool,
+        faults: StatementFaults?
+    ) {
         self.path = path
         self.database = database
         self.lock = lock
         self.isReadOnly = isReadOnly
         file = lock == nil ? nil : StoreFile.identity(of: path)
         self.faults = faults
-        writing = GroupCommit(database, faults: faults)
+        writing = GroupCommit(database, log: log, faults: faults)
     }
 
     /// Opens the store at `path` for the agent, making it when there is none and bringing it up to date after copying it to
@@ -52,18 +55,18 @@ public final class SQLiteStore: Sendable {
                 try queue.close()
             }
             let pool = try DatabasePool(path: path, configuration: configuration(isReadOnly: false))
+            let log = WriteAheadLog()
             try pool.writeWithoutTransaction { database in
                 // After opening: opening a pool sets NORMAL, with which a commit may be lost when the power goes.
                 try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
-                // Pages that many commits write to go to the database once for all of them.
-                try database.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
+                log.watch(database)
                 try database.execute(sql: SQL.usualCache)
                 let session = Session(database)
                 if case .older(let version) = try migrator.standing(of: session, path: path) {
                     try migrator.migrate(session, from: version)
                 }
             }
-            return SQLiteStore(path: path, database: pool, lock: lock, isReadOnly: false, faults: faults)
+            return SQLiteStore(path: path, database: pool, log: log, lock: lock, isReadOnly: false, faults: faults)
         }
     }
 

@@ -23,11 +23,14 @@ final class GroupCommit: Sendable {
     }
 
     private let database: any DatabaseWriter
+    /// Nil for a database that has none.
+    private let log: WriteAheadLog?
     private let faults: StatementFaults?
     private let state = Mutex(State())
 
-    init(_ database: any DatabaseWriter, faults: StatementFaults?) {
+    init(_ database: any DatabaseWriter, log: WriteAheadLog?, faults: StatementFaults?) {
         self.database = database
+        self.log = log
         self.faults = faults
     }
 
@@ -75,8 +78,10 @@ final class GroupCommit: Sendable {
 
     private func drain(_ session: Session) {
         while let group = take() {
-            if group.count > 1, together(group, session) { continue }
-            for job in group { alone(job, session) }
+            if group.count == 1 || !together(group, session) {
+                for job in group { alone(job, session) }
+            }
+            log?.fold(session.database)
         }
     }
 
