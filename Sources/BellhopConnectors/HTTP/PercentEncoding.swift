@@ -6,6 +6,7 @@ public enum PercentEncoding {
 
     /// The text encoded but for letters, digits and these characters.
     static func encode(_ text: some StringProtocol, keeping kept: String) -> String {
+        if text.utf8.allSatisfy({ ASCII.isAlphanumeric($0) }) { return String(text) }
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             if ASCII.isAlphanumeric(byte) || kept.utf8.contains(byte) {

@@ -41,11 +41,21 @@ struct ErrorEnvelope: Sendable, Hashable {
     }
 
     /// Whether `"error"` is anywhere in a body: hardly a good answer has it, and then there is nothing to read.
+    ///
+    /// Each step goes as far as the byte at the end of the seven allows (Boyer, Moore and Horspool), so that few bytes are looked at.
     private static func isNamed(in body: Span<UInt8>) -> Bool {
         let name: [UInt8] = Array("\"error\"".utf8)
-        guard body.count >= name.count else { return false }
-        for start in 0...(body.count - name.count) where body[start] == name[0] && body[start + 1] == name[1] {
-            if (2..<name.count).allSatisfy({ body[start + $0] == name[$0] }) { return true }
+        var start = 0
+        while start + name.count <= body.count {
+            switch body[start + name.count - 1] {
+            case UInt8(ascii: "\""):
+                if name.indices.allSatisfy({ body[start + $0] == name[$0] }) { return true }
+                start += 6
+            case UInt8(ascii: "e"): start += 5
+            case UInt8(ascii: "o"): start += 2
+            case UInt8(ascii: "r"): start += 1
+            default: start += 7
+            }
         }
         return false
     }

@@ -24,6 +24,9 @@ struct FieldValue: Sendable, Hashable {
         }
     }
 
+    /// The member of a row that was gone through as a tape; nil for one that the row does not have.
+    init?(_ node: JSONTape.Node?, of row: JSONTape) { self.init(node.map(row.value(of:))) }
+
     private static func text(_ json: JSON?) -> String? {
         switch json {
         case .string(let text)?: text
@@ -46,6 +49,7 @@ struct FieldValue: Sendable, Hashable {
             case "false", "0": .bool(false)
             default: .null
             }
+        case .timestamp where raw.isEmpty: .null
         case .timestamp: Self.time(raw).map { .string($0.rfc3339) } ?? .null
         }
     }

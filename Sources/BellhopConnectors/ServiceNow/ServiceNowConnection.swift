@@ -158,9 +158,10 @@ public struct ServiceNowConnection: Connection {
     }
 
     /// Where a person opens a task.
-    func page(of key: TaskKey) -> String {
-        "\(instance)/nav_to.do?uri=" + PercentEncoding.encode("task.do?sys_id=\(key.text)")
-    }
+    func page(of key: TaskKey) -> String { page(of: "task") + PercentEncoding.encode(key.text) }
+
+    /// Where a person opens a row of a table, up to its sys_id, which follows percent-encoded.
+    func page(of table: String) -> String { "\(instance)/nav_to.do?uri=" + PercentEncoding.encode("\(table).do?sys_id=") }
 
     /// Whether a text can be a sys_id: 32 hexadecimal digits in lower case.
     static func isSysID(_ text: String) -> Bool {

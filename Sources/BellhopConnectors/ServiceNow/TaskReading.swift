@@ -24,7 +24,7 @@ struct TaskReading: Sendable {
     /// A task from its row in a table.
     func snapshot(_ key: TaskKey, row: JSON) -> Snapshot {
         let classOf = FieldValue(row["sys_class_name"])
-        let name = classOf.map(\.raw).flatMap { $0.isEmpty ? nil : $0 } ?? table
+        let name = className(classOf)
         var snapshot = snapshot(key, row: row, type: classOf?.label ?? ClassNames.label(of: name))
         snapshot.className = name
         return snapshot
@@ -32,22 +32,29 @@ struct TaskReading: Sendable {
 
     /// A task from its row; `type` is the group it stands in, in the user's language.
     func snapshot(_ key: TaskKey, row: JSON, type: String) -> Snapshot {
-        func own(_ name: String) -> FieldValue? { FieldValue(row[name]) }
+        func own(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
         var snapshot = Snapshot(
-            key: key, number: own("number")?.raw ?? "", title: own("short_description")?.raw ?? "", type: type,
-            className: own("sys_class_name")?.raw ?? "", url: page(key))
+            key: key, number: own("number"), title: own("short_description"), type: type, className: own("sys_class_name"),
+            url: page(key))
         for field in schema.fields {
             let value = FieldValue(row[field.path])
-            let label = value?.label
-            if display == .labels, field.type == .text, let label {
-                snapshot.fields[field.name] = .string(label)
-            } else {
-                snapshot.fields[field.name] = value?.typed(field.type) ?? Self.nothing(field.type)
-            }
-            if display != .values, let label { snapshot.labels[field.name] = .string(label) }
+            snapshot.fields[field.name] = self.value(of: field, value)
+            if let label = label(value) { snapshot.labels[field.name] = .string(label) }
         }
         return snapshot
     }
+
+    /// The class that a row says; one that says none is of the table.
+    func className(_ value: FieldValue?) -> String { value.flatMap { $0.raw.isEmpty ? nil : $0.raw } ?? table }
+
+    /// What a declared field holds of what a row has for it.
+    func value(of field: TaskSchema.Field, _ value: FieldValue?) -> JSON {
+        if display == .labels, field.type == .text, let label = value?.label { return .string(label) }
+        return value?.typed(field.type) ?? Self.nothing(field.type)
+    }
+
+    /// What people read in the place of a field's value; nil where nobody asked, or the row does not say.
+    func label(_ value: FieldValue?) -> String? { display == .values ? nil : value?.label }
 
     /// A task from the little that the tracker's list says; the list has active tasks of one user only.
     func snapshot(_ key: TaskKey, listed record: JSON, type: String, owner: String) -> Snapshot {

@@ -8,11 +8,11 @@ extension Listing {
             self = pages[0]
             return
         }
-        var assembly = ListingAssembly(
-            bytes: pages.reduce(0) { $0 + $1.body.count }, records: pages.reduce(0) { $0 + $1.entries.count },
-            latestCounts: latestCounts)
-        for page in pages { try assembly.add(page) }
-        self = assembly.listing
+        var builder = ListingBuilder(latestCounts: latestCounts)
+        builder.reserve(
+            bytes: pages.reduce(0) { $0 + $1.body.count }, records: pages.reduce(0) { $0 + $1.entries.count })
+        for page in pages { try builder.add(page) }
+        self = builder.listing
     }
 
     /// The listing without the records of which this is true.
@@ -22,70 +22,9 @@ extension Listing {
 
     /// Lists records that were made rather than answered, each under its key.
     public init(records: [(key: TaskKey, record: JSON)]) throws(ListingError) {
-        var assembly = ListingAssembly(bytes: 0, records: records.count)
-        for (key, record) in records { try assembly.add(record, key: key) }
-        self = assembly.listing
-    }
-}
-
-/// A listing on its way from parts.
-private struct ListingAssembly {
-    private var body: [UInt8] = []
-    private var entries: [Listing.Entry] = []
-    private var groups: [String] = []
-    private var index: KeyIndex
-    private let latestCounts: Bool
-
-    init(bytes: Int, records: Int, latestCounts: Bool = false) {
-        self.latestCounts = latestCounts
-        body.reserveCapacity(bytes)
-        entries.reserveCapacity(records)
-        index = KeyIndex(minimumCapacity: records)
-    }
-
-    var listing: Listing { Listing(body: body, entries: entries, groups: groups) }
-
-    mutating func add(_ page: Listing) throws(ListingError) {
-        guard !page.entries.isEmpty else { return }
-        guard entries.isEmpty || groups.isEmpty == page.groups.isEmpty else {
-            throw ListingError(.shape(expected: "pages of one form"), at: body.count)
-        }
-        let base = body.count
-        body += page.body
-        guard body.count <= UInt32.max else { throw ListingError(.tooLarge, at: base) }
-        for entry in page.entries {
-            var place = 0
-            if let name = page.group(of: entry) { place = self.place(ofGroup: name) }
-            guard let group = UInt16(exactly: place) else { throw ListingError(.tooLarge, at: base + entry.offset) }
-            try add(
-                Listing.Entry(
-                    key: entry.key, groupIndex: group, length: entry.length, fingerprint: entry.fingerprint,
-                    offset: base + entry.offset))
-        }
-    }
-
-    mutating func add(_ record: JSON, key: TaskKey) throws(ListingError) {
-        let start = body.count
-        record.encode(into: &body, .sorted)
-        let length = body.count - start
-        guard length <= Listing.recordLimit else { throw ListingError(.tooLarge, at: start) }
-        let fingerprint = Fingerprint(content: body.span.extracting(start..<body.count))
-        try add(Listing.Entry(key: key, groupIndex: 0, length: UInt32(length), fingerprint: fingerprint, offset: start))
-    }
-
-    private mutating func add(_ entry: Listing.Entry) throws(ListingError) {
-        let twin = index.insert(entry.key.hash, at: entries.count, unless: { entries[$0].key == entry.key })
-        if let twin {
-            guard latestCounts else { throw ListingError(.duplicateKey(entry.key), at: entry.offset) }
-            entries[twin] = entry
-            return
-        }
-        entries.append(entry)
-    }
-
-    private mutating func place(ofGroup name: String) -> Int {
-        if let place = groups.firstIndex(of: name) { return place }
-        groups.append(name)
-        return groups.count - 1
+        var builder = ListingBuilder()
+        builder.reserve(bytes: 0, records: records.count)
+        for (key, record) in records { try builder.add(record, key: key) }
+        self = builder.listing
     }
 }

@@ -42,6 +42,21 @@ public struct Listing: Sendable {
         return found
     }
 
+    /// The entries that have these keys, in the listing's order, and the keys that none has.
+    public func search(for keys: [TaskKey]) -> (found: [Entry], missing: [TaskKey]) {
+        guard !keys.isEmpty else { return ([], []) }
+        let wanted = KnownTasks(keys.map { KnownTask(key: $0, listed: .zero) })
+        var isFound = [Bool](repeating: false, count: wanted.count)
+        var found: [Entry] = []
+        found.reserveCapacity(keys.count)
+        for entry in entries {
+            guard let place = wanted.place(of: entry.key) else { continue }
+            isFound[place] = true
+            found.append(entry)
+        }
+        return (found, found.count == wanted.count ? [] : wanted.indices.filter { !isFound[$0] }.map { wanted[$0].key })
+    }
+
     /// The record of an entry, with all its members.
     public func record(of entry: Entry) -> JSON {
         let tape = tape(of: entry)
@@ -49,9 +64,13 @@ public struct Listing: Sendable {
     }
 
     /// The record of an entry, for whoever wants some of its members: the others are not made.
+    ///
+    /// It has the record's bytes for itself: a reference to all of the answer would be counted for each value that is made, and several
+    /// cores that read records would get into each other's way with it.
     public func tape(of entry: Entry) -> JSONTape {
         do {
-            return try JSONTape(body, in: entry.range, depth: ListingShape.depthLimit)
+            let bytes = body.span.extracting(entry.range).withUnsafeBufferPointer { Array($0) }
+            return try JSONTape(bytes, depth: ListingShape.depthLimit)
         } catch {
             preconditionFailure("the scanner lists only what is JSON: \(error)")
         }

@@ -105,6 +105,15 @@ struct ListingTests {
         #expect(listing.entries(of: []).isEmpty)
     }
 
+    @Test func `entries are searched for in the listing's order, and what is missing is told in the order asked`() throws {
+        let listing = try Listing(Self.answer, shape: .serviceNow)
+        let (found, missing) = listing.search(for: ["x", "c", "b", "absent", "c"])
+        #expect(found == [listing.entries[1], listing.entries[2]])
+        #expect(missing == ["x", "absent"])
+        #expect(listing.search(for: []).found.isEmpty)
+        #expect(Listing().search(for: ["a"]).missing == ["a"])
+    }
+
     @Test func `records that were made are listed by what they say`() throws {
         let one = try Listing(records: [("a", ["x": 1, "y": 2]), ("b", [:])])
         let other = try Listing(records: [("a", ["y": 2, "x": 1]), ("b", [:])])

@@ -91,14 +91,15 @@ struct JournalWatch: Sendable {
                 last: nil,
                 known: KnownTasks()
             ).run()
-            if rows.pages.allSatisfy(\.entries.isEmpty), try await !isOpen(ask, counted: rows.counted) { return nil }
+            if rows.listing.entries.isEmpty, try await !isOpen(ask, counted: rows.counted) { return nil }
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
             access.set(.closed)
             return nil
         }
-        if rows.pages.contains(where: { !$0.entries.isEmpty }) { access.set(.open) }
+        let listing = rows.listing
+        if !listing.entries.isEmpty { access.set(.open) }
         let us = await connection.reading.username
-        return rows.pages.flatMap { page in page.entries.compactMap { comment($0.key, page.record(of: $0), us) } }
+        return listing.entries.compactMap { comment($0.key, listing.record(of: $0), us) }
     }
 
     private static let paths = ["sys_id", "element_id", "element", "value", "sys_created_by", "sys_created_on"]

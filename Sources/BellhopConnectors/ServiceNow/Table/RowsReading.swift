@@ -27,7 +27,7 @@ struct RowsReading {
     mutating func read(_ page: Listing) throws(Failure) -> Listing {
         var leftOut: Set<TaskKey> = []
         for entry in page.entries {
-            guard ServiceNowConnection.isSysID(entry.key.text) else {
+            guard entry.key.isDigits else {
                 nameless.append(entry.key.text)
                 leftOut.insert(entry.key)
                 continue

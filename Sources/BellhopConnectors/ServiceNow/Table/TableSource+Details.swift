@@ -4,9 +4,9 @@ extension TableSource {
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
         let reading = reading
-        let listed = listing.entries(of: keys)
-        for (key, entry) in listed { details.snapshots[key] = reading.snapshot(key, row: listing.record(of: entry)) }
-        let gone = keys.filter { listed[$0] == nil }
+        let (listed, gone) = listing.search(for: keys)
+        details.snapshots.reserveCapacity(keys.count)
+        for tasks in await reading.tasks(of: listed, in: listing) { details.snapshots.add(tasks) }
         try await depart(gone, reading, &details)
         return details
     }

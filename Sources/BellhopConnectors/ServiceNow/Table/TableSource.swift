@@ -34,9 +34,9 @@ public struct TableSource: Source {
     public func prepare(offline: Bool) async { await columns.prepare(offline: offline) }
 
     var reading: TaskReading {
-        let (instance, table) = (connection.instance, settings.table)
-        return TaskReading(schema: schema, display: settings.display, table: table) { key in
-            "\(instance)/nav_to.do?uri=" + PercentEncoding.encode("\(table).do?sys_id=\(key.text)")
+        let page = connection.page(of: settings.table)
+        return TaskReading(schema: schema, display: settings.display, table: settings.table) { key in
+            page + (key.isDigits ? key.text : PercentEncoding.encode(key.text))
         }
     }
 
@@ -63,7 +63,7 @@ public struct TableSource: Source {
         next.shape = Fingerprint(content: ([settings.display.rawValue] + paths).joined(separator: ",")).hex
         let start = start(before, shape: next.shape, known: standing.known.count)
         let (rows, walk) = try await read(from: start, paths, standing)
-        let listing = try assemble(rows)
+        let listing = rows.listing
         advance(&next, rows, walk, isFew: max(standing.known.count, listing.entries.count) <= few)
         var answer = Answer(
             listing: listing, coverage: rows.isSame ? .same : walk.isWhole ? .whole : .part,
@@ -129,16 +129,6 @@ public struct TableSource: Source {
             cursor.watermark = end
         }
         if walk.isWhole { cursor.reconciled = isFew ? nil : rows.began }
-    }
-
-    private func assemble(_ rows: TableWalk.Rows) throws(Failure) -> Listing {
-        do {
-            return try Listing(pages: rows.pages, latestCounts: true)
-        } catch {
-            throw Failure(
-                .badAnswer, .retry(after: nil),
-                "The rows of \(settings.table) on \(connection.base.place) cannot be listed: \(error.description).")
-        }
     }
 
     private func notices(_ rows: TableWalk.Rows) -> [String] {

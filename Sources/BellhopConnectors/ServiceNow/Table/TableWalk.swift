@@ -7,7 +7,7 @@ import BellhopCore
 struct TableWalk: Sendable {
     /// All that there was.
     struct Rows: Sendable {
-        var pages: [Listing] = []
+        fileprivate(set) var found = ListingBuilder(latestCounts: true)
         /// Of all pages' bodies, one after the other.
         var fingerprint: Fingerprint
         /// The server's time when the first page was answered.
@@ -24,6 +24,9 @@ struct TableWalk: Sendable {
         var counted: Int?
         /// True when the one page there is was the same as last time and was not looked at.
         var isSame = false
+
+        /// Of two rows with one sys_id the later one.
+        var listing: Listing { found.listing }
     }
 
     var ask: TableAsk
@@ -43,100 +46,118 @@ struct TableWalk: Sendable {
     static let mostEmptyPages = 100
 
     func run() async throws(Failure) -> Rows {
-        var rows = Rows(
-            fingerprint: walk.isWhole ? .zero : Fingerprint(high: 1, low: 1), began: state.serverTime(clock.now))
-        var place: Walk.Place?
-        var offset = 0
-        var left: Int?
-        var restarts = 0
-        var empty = 0
-        while true {
-            let query = walk.query(filter, after: place)
-            let (reply, listing, limit) = try await page(query, offset: offset, &rows)
-            guard let listing else { return rows }
-            if offset > 0, let total = reply.total, let before = left, total < before, restarts < Self.mostRestarts {
-                // Rows before the offset are gone and the others have moved up: some may have been passed over.
-                (offset, left) = (0, nil)
-                restarts += 1
+        var spot = Spot()
+        var page = try await page(at: spot, isFirst: true)
+        var rows = Rows(fingerprint: seed, began: page.began, counted: page.reply.total)
+        while let listing = page.listing {
+            if let again = spot.again(page.reply.total) {
+                spot = again
+                page = try await self.page(at: spot)
                 continue
             }
-            if offset == 0 { left = reply.total }
-            var reading = RowsReading(self, began: rows.began, after: place)
-            rows.pages.append(try reading.read(listing))
-            rows.take(reading)
-            guard try await isMore(query, reply, offset: offset, limit: limit, isEmpty: listing.entries.isEmpty) else {
-                return rows
-            }
-            empty = listing.entries.isEmpty ? empty + 1 : 0
-            guard empty < Self.mostEmptyPages else { throw hidden(reply.total, limit) }
-            if let last = reading.last, last != place {
-                (place, offset, left) = (last, 0, nil)
+            if spot.offset == 0 { spot.left = page.reply.total }
+            let isMore = try await isMore(page, at: spot, isEmpty: listing.entries.isEmpty)
+            if isMore, walk.isWhole {
+                // By sys_id the way on shows before the rows are looked at, so the server makes the next page meanwhile.
+                let last = listing.entries.last { $0.key.isDigits }.map { Walk.Place(key: $0.key, time: nil) }
+                let next = try spot.next(last, page, self)
+                async let coming = outcome(at: next)
+                try take(listing, page, after: spot.place, &rows)
+                (spot, page) = (next, try await coming.get())
             } else {
-                offset += limit
+                let last = try take(listing, page, after: spot.place, &rows)
+                guard isMore else { return rows }
+                spot = try spot.next(last, page, self)
+                page = try await self.page(at: spot)
             }
         }
+        rows.fingerprint = Fingerprint(content: page.reply.body, seed: seed)
+        rows.isSame = true
+        return rows
     }
 
-    private func hidden(_ total: Int?, _ limit: Int) -> Failure {
+    /// What the fingerprint of all pages begins with: rows mean another thing by another walk.
+    var seed: Fingerprint { walk.isWhole ? .zero : Fingerprint(high: 1, low: 1) }
+
+    /// Takes in a page's rows once they are what was asked for; the place of the last of them.
+    @discardableResult
+    private func take(
+        _ listing: Listing, _ page: Page, after place: Walk.Place?, _ rows: inout Rows
+    ) throws(Failure) -> Walk.Place? {
+        var reading = RowsReading(self, began: rows.began, after: place)
+        let read = try reading.read(listing)
+        if place == nil { rows.reserve(like: read, total: page.reply.total) }
+        do {
+            try rows.found.add(read)
+        } catch {
+            throw Failure(
+                .badAnswer, .retry(after: nil),
+                "The rows of \(ask.table) on \(ask.session.base.place) cannot be listed: \(error.description).")
+        }
+        rows.fingerprint = Fingerprint(content: page.reply.body, seed: rows.fingerprint)
+        rows.take(reading)
+        return reading.last
+    }
+
+    private func isMore(_ page: Page, at spot: Spot, isEmpty: Bool) async throws(Failure) -> Bool {
+        if let total = page.reply.total { return total > spot.offset + page.limit }
+        if !isEmpty { return true }
+        var unordered = walk.query(filter, after: spot.place)
+        unordered.order = []
+        return try await ask.count(unordered).map { $0 > spot.offset + page.limit } ?? false
+    }
+
+    func hidden(_ total: Int?, _ limit: Int) -> Failure {
         Failure(
             .tooLarge, .giveUp,
             "\(ask.session.base.place) counts \(total.map { "\($0) more rows" } ?? "more rows") of \(ask.table), and \(Self.mostEmptyPages) pages of "
                 + "\(limit) rows one after the other showed none of them: access rules hide them from this account. Narrow the query to rows that the "
                 + "account may see, or set a larger `page`.")
     }
+}
 
-    /// One page, however small it must be for the server to bear it. No listing when it is the one page of last time.
-    private func page(
-        _ query: EncodedQuery, offset: Int, _ rows: inout Rows
-    ) async throws(Failure) -> (ServiceNowReply, Listing?, limit: Int) {
-        while true {
-            let limit = state.limit
-            do throws(Failure) {
-                let sent = clock.now
-                let reply = try await ask.page(query, offset: offset, limit: limit)
-                state.note(reply, at: clock.now)
-                let fingerprint = Fingerprint(content: reply.body, seed: rows.fingerprint)
-                let isFirst = rows.pages.isEmpty && offset == 0
-                if isFirst { rows.counted = reply.total }
-                if isFirst { rows.began = min(reply.serverTime ?? sent, state.serverTime(clock.now)) }
-                if isFirst, fingerprint == last, let total = reply.total, total <= limit {
-                    rows.fingerprint = fingerprint
-                    rows.isSame = true
-                    return (reply, nil, limit)
-                }
-                let listing = try scan(reply.body)
-                rows.fingerprint = fingerprint
-                state.succeed()
-                return (reply, listing, limit)
-            } catch {
-                // The server's own time limit, an answer that it cut, or one beyond what we take: a smaller page may do.
-                guard [.quota, .badAnswer, .tooLarge, .cut].contains(error.reason), state.shrink() else { throw error }
+extension TableWalk {
+    /// Where on its way a walk asks for a page.
+    struct Spot {
+        var place: Walk.Place?
+        var offset = 0
+        /// How many rows there were from the place on when it was reached.
+        var left: Int?
+        private var restarts = 0
+        private var empty = 0
+
+        /// Where to ask once more: rows before the offset are gone and the others have moved up, so that some may have been passed over.
+        func again(_ total: Int?) -> Spot? {
+            guard offset > 0, let total, let left, total < left, restarts < mostRestarts else { return nil }
+            var spot = self
+            (spot.offset, spot.left) = (0, nil)
+            spot.restarts += 1
+            return spot
+        }
+
+        /// Behind a page whose last row is in this place.
+        func next(_ last: Walk.Place?, _ page: Page, _ walk: TableWalk) throws(Failure) -> Spot {
+            var spot = self
+            spot.empty = page.listing?.entries.isEmpty == true ? empty + 1 : 0
+            guard spot.empty < TableWalk.mostEmptyPages else { throw walk.hidden(page.reply.total, page.limit) }
+            if let last, last != place {
+                (spot.place, spot.offset, spot.left) = (last, 0, nil)
+            } else {
+                spot.offset += page.limit
             }
+            return spot
         }
-    }
-
-    private func scan(_ body: [UInt8]) throws(Failure) -> Listing {
-        do {
-            return try Listing(body, shape: ask.shape)
-        } catch {
-            throw Failure(
-                .badAnswer, .retry(after: nil),
-                "The rows of \(ask.table) on \(ask.session.base.place) cannot be read: \(error.description).")
-        }
-    }
-
-    private func isMore(
-        _ query: EncodedQuery, _ reply: ServiceNowReply, offset: Int, limit: Int, isEmpty: Bool
-    ) async throws(Failure) -> Bool {
-        if let total = reply.total { return total > offset + limit }
-        if !isEmpty { return true }
-        var unordered = query
-        unordered.order = []
-        return try await ask.count(unordered).map { $0 > offset + limit } ?? false
     }
 }
 
 extension TableWalk.Rows {
+    /// Makes room for all rows, reckoned from the first page, so that they need not be copied as they become more.
+    fileprivate mutating func reserve(like page: Listing, total: Int?) {
+        guard let total, total > page.entries.count, !page.entries.isEmpty else { return }
+        let expected = min(total, 1 << 21)
+        found.reserve(bytes: min(page.body.count / page.entries.count * expected * 21 / 20, 1 << 28), records: expected)
+    }
+
     fileprivate mutating func take(_ reading: RowsReading) {
         movedOn += reading.movedOn
         timeless += reading.timeless

@@ -1,0 +1,67 @@
+import BellhopCore
+
+extension TaskReading {
+    /// The tasks of rows as the Table API lists them, in stretches, on as many cores as there are: of a first sync this is most of
+    /// the work beside the store's.
+    func tasks(of entries: [Listing.Entry], in listing: Listing) async -> [[SnapshotText]] {
+        await entries.inStretches { entries in
+            var rows = TaskRows(self)
+            return entries.map { rows.task($0.key, listing.tape(of: $0)) }
+        }
+    }
+}
+
+/// Writes the tasks of many rows, one after the other: each from one look at each of its members, and texts as they stand in the row.
+private struct TaskRows: ~Copyable {
+    private let reading: TaskReading
+    private var columns: JSONColumns
+    /// For each declared field, the place of its column.
+    private let places: [Int]
+    /// The class of the row before, and what people call it: mostly it is the next one's too.
+    private var latest = (name: "", label: "")
+    private var writer = JSONWriter()
+
+    private static let own = ["number", "short_description", "sys_class_name"]
+
+    init(_ reading: TaskReading) {
+        self.reading = reading
+        var names = Self.own
+        places = reading.schema.fields.map { field in
+            if let place = names.firstIndex(of: field.path) { return place }
+            names.append(field.path)
+            return names.count - 1
+        }
+        columns = JSONColumns(names)
+    }
+
+    mutating func task(_ key: TaskKey, _ row: JSONTape) -> SnapshotText {
+        columns.read(row)
+        let classOf = FieldValue(columns[2], of: row)
+        let name = reading.className(classOf)
+        if classOf?.label == nil, latest.name != name { latest = (name, ClassNames.label(of: name)) }
+        let own = Snapshot(
+            key: key, number: FieldValue(columns[0], of: row)?.raw ?? "", title: FieldValue(columns[1], of: row)?.raw ?? "",
+            type: classOf?.label ?? latest.label, className: name, url: reading.page(key))
+        let (reading, columns, places) = (reading, columns, places)
+        return SnapshotText(
+            own, by: &writer,
+            labels: { writer in
+                guard reading.display != .values else { return }
+                for (field, place) in zip(reading.schema.fields, places) {
+                    guard let label = reading.label(FieldValue(columns[place], of: row)) else { continue }
+                    writer.name(field.name)
+                    writer.write(label)
+                }
+            },
+            fields: { writer in
+                for (field, place) in zip(reading.schema.fields, places) {
+                    writer.name(field.name)
+                    if field.type == .text, let node = columns[place], row.kind(of: node) == .string {
+                        writer.write(node, of: row)
+                    } else {
+                        writer.write(reading.value(of: field, FieldValue(columns[place], of: row)))
+                    }
+                }
+            })
+    }
+}
