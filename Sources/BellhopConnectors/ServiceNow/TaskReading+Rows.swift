@@ -15,21 +15,27 @@ extension TaskReading {
 private struct TaskRows: ~Copyable {
     private let reading: TaskReading
     private var columns: JSONColumns
-    /// For each declared field, the place of its column.
-    private let places: [Int]
+    private let fields: [Field]
     /// The class of the row before, and what people call it: mostly it is the next one's too.
     private var latest = (name: "", label: "")
     private var writer = JSONWriter()
+
+    /// A declared field, with its name as it is written and the place of its column.
+    private struct Field {
+        var declared: TaskSchema.Field
+        var name: JSONName
+        var place: Int
+    }
 
     private static let own = ["number", "short_description", "sys_class_name"]
 
     init(_ reading: TaskReading) {
         self.reading = reading
         var names = Self.own
-        places = reading.schema.fields.map { field in
-            if let place = names.firstIndex(of: field.path) { return place }
-            names.append(field.path)
-            return names.count - 1
+        fields = reading.schema.fields.map { field in
+            let place = names.firstIndex(of: field.path) ?? names.count
+            if place == names.count { names.append(field.path) }
+            return Field(declared: field, name: JSONName(field.name), place: place)
         }
         columns = JSONColumns(names)
     }
@@ -42,24 +48,24 @@ private struct TaskRows: ~Copyable {
         let own = Snapshot(
             key: key, number: FieldValue(columns[0], of: row)?.raw ?? "", title: FieldValue(columns[1], of: row)?.raw ?? "",
             type: classOf?.label ?? latest.label, className: name, url: reading.page(key))
-        let (reading, columns, places) = (reading, columns, places)
+        let (reading, columns, fields) = (reading, columns, fields)
         return SnapshotText(
             own, by: &writer,
             labels: { writer in
                 guard reading.display != .values else { return }
-                for (field, place) in zip(reading.schema.fields, places) {
-                    guard let label = reading.label(FieldValue(columns[place], of: row)) else { continue }
+                for field in fields {
+                    guard let label = reading.label(FieldValue(columns[field.place], of: row)) else { continue }
                     writer.name(field.name)
                     writer.write(label)
                 }
             },
             fields: { writer in
-                for (field, place) in zip(reading.schema.fields, places) {
+                for field in fields {
                     writer.name(field.name)
-                    if field.type == .text, let node = columns[place], row.kind(of: node) == .string {
+                    if field.declared.type == .text, let node = columns[field.place], row.kind(of: node) == .string {
                         writer.write(node, of: row)
                     } else {
-                        writer.write(reading.value(of: field, FieldValue(columns[place], of: row)))
+                        writer.write(reading.value(of: field.declared, FieldValue(columns[field.place], of: row)))
                     }
                 }
             })

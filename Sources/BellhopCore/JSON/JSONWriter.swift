@@ -72,6 +72,16 @@ public struct JSONWriter: ~Copyable {
         if style.pretty { put(UInt8(ascii: " ")) }
     }
 
+    /// Writes a member's name that was made ready before, in an object that has its first member already or not.
+    public mutating func name(_ name: JSONName) {
+        assert(!style.pretty, "a name that is ready stands on no line of its own")
+        if start[count - 1] != UInt8(ascii: "{") { put(UInt8(ascii: ",")) }
+        name.bytes.withUnsafeBufferPointer { bytes in
+            reserve(bytes.count)
+            append(bytes)
+        }
+    }
+
     public mutating func member(_ name: String, _ text: String) {
         self.name(name)
         write(text)
@@ -210,4 +220,11 @@ public struct JSONWriter: ~Copyable {
         start.deallocate()
         start = larger
     }
+}
+
+/// The name of a member as it is written, with its colon: for whoever writes the same one into many objects.
+public struct JSONName: Sendable {
+    let bytes: [UInt8]
+
+    public init(_ name: String) { bytes = JSON.string(name).encoded() + [UInt8(ascii: ":")] }
 }

@@ -45,6 +45,8 @@ public struct Listing: Sendable {
     /// The entries that have these keys, in the listing's order, and the keys that none has.
     public func search(for keys: [TaskKey]) -> (found: [Entry], missing: [TaskKey]) {
         guard !keys.isEmpty else { return ([], []) }
+        // All of them, as of a first poll: nothing need be looked for.
+        if keys.count == entries.count, zip(keys, entries).allSatisfy({ $0 == $1.key }) { return (entries, []) }
         let wanted = KnownTasks(keys.map { KnownTask(key: $0, listed: .zero) })
         var isFound = [Bool](repeating: false, count: wanted.count)
         var found: [Entry] = []

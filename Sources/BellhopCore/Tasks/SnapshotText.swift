@@ -7,6 +7,9 @@ public struct SnapshotText: Sendable, Hashable {
     public let bytes: [UInt8]
     /// False for a task of which only what the listing itself says could be read: it has no class.
     public let isRead: Bool
+    /// Of everything the snapshot says. Declared fields stand in the order of their declaration: where that changes, tasks that are read
+    /// again are kept again, and nothing is told of them.
+    public let fingerprint: Fingerprint
 
     public init(_ snapshot: Snapshot) {
         var writer = JSONWriter()
@@ -41,6 +44,7 @@ public struct SnapshotText: Sendable, Hashable {
         writer.endObject()
         key = own.key
         bytes = writer.take()
+        fingerprint = Fingerprint(content: bytes)
         isRead = !own.className.isEmpty
     }
 
@@ -48,33 +52,4 @@ public struct SnapshotText: Sendable, Hashable {
     public var snapshot: Snapshot {
         (try? JSON.parse(bytes)).flatMap(Snapshot.init(json:)) ?? Snapshot(key: key)
     }
-
-    /// Of everything the snapshot says. Declared fields stand in the order of their declaration: where that changes, tasks that are read
-    /// again are kept again, and nothing is told of them.
-    public var fingerprint: Fingerprint { Fingerprint(content: bytes) }
-}
-
-/// Snapshots by their keys, kept as text.
-public struct Snapshots: Sendable, Hashable {
-    public private(set) var texts: [TaskKey: SnapshotText] = [:]
-
-    public init() {}
-
-    /// The snapshot with this key, read from its text.
-    public subscript(key: TaskKey) -> Snapshot? {
-        get { texts[key]?.snapshot }
-        set { texts[key] = newValue.map(SnapshotText.init) }
-    }
-
-    public var count: Int { texts.count }
-    public var isEmpty: Bool { texts.isEmpty }
-    public var keys: some Collection<TaskKey> { texts.keys }
-    /// All of them, in no order.
-    public var values: [Snapshot] { texts.values.map(\.snapshot) }
-
-    public mutating func add(_ texts: [SnapshotText]) {
-        for text in texts { self.texts[text.key] = text }
-    }
-
-    public mutating func reserveCapacity(_ count: Int) { texts.reserveCapacity(count) }
 }

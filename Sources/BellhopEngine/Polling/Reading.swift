@@ -64,7 +64,9 @@ struct ReadingOrder {
         for (place, key) in keys.enumerated() {
             let task = known[key]
             let isStale = place >= listed.count
-            guard let text = details.snapshots.texts[key], let listed = isStale ? task?.listed : listed[place] else { continue }
+            guard let text = details.snapshots.text(of: key), let listed = isStale ? task?.listed : listed[place] else {
+                continue
+            }
             let content = text.fingerprint
             readings.append(
                 Reading(

@@ -88,6 +88,21 @@ struct Prepared: ~Copyable {
             })
     }
 
+    /// Binds bytes that are UTF-8 as text, and runs: they need not be copied, since they stay where they are meanwhile.
+    mutating func run(binding name: StaticString, text bytes: [UInt8]) throws {
+        guard !bytes.isEmpty else {
+            try bind(name, text: bytes)
+            return try _ = run()
+        }
+        let place = place(name)
+        try bytes.withUnsafeBytes { bytes in
+            let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            try check(sqlite3_bind_text(handle, place, start, Int32(bytes.count), nil))
+            try run()
+        }
+        sqlite3_bind_null(handle, place)
+    }
+
     mutating func bind(_ name: StaticString, _ value: Fingerprint?) throws {
         let place = place(name)
         guard let value else { return try check(sqlite3_bind_null(handle, place)) }

@@ -133,8 +133,7 @@ extension Session {
             try set.bind(":content", task.content)
             try set.bind(":generation", task.generation)
             try set.bind(":refreshed", task.refreshed)
-            try set.bind(":snapshot", text: task.text.bytes)
-            try set.run()
+            try set.run(binding: ":snapshot", text: task.text.bytes)
             guard mayReturn else { continue }
             try clear.bind(":scope", scope)
             try clear.bind(":key", key: key)

@@ -6,18 +6,22 @@ import Testing
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("text", "a \"quote\"")
+        writer.name(JSONName("a \"name\""))
+        writer.write(1)
         writer.name("empty")
         writer.beginObject()
         writer.endObject()
         writer.name("inner")
         writer.beginObject()
-        writer.writeMembers(of: ["a": 1, "b": [true, .null]])
+        writer.name(JSONName("a"))
+        writer.write(1)
+        writer.writeMembers(of: ["b": [true, .null]])
         writer.name("c")
         writer.write(2.5)
         writer.endObject()
         writer.endObject()
         let value: JSON = [
-            "text": "a \"quote\"", "empty": [:], "inner": ["a": 1, "b": [true, .null], "c": 2.5],
+            "text": "a \"quote\"", "a \"name\"": 1, "empty": [:], "inner": ["a": 1, "b": [true, .null], "c": 2.5],
         ]
         #expect(writer.take() == value.encoded())
         writer.write("again")

@@ -47,12 +47,16 @@ import Testing
         var snapshots = Snapshots()
         #expect(snapshots.isEmpty)
         snapshots[snapshot.key] = snapshot
-        snapshots.add([SnapshotText(Snapshot(key: "a", title: "A")), SnapshotText(Snapshot(key: "b"))])
+        snapshots["b"] = Snapshot(key: "b")
+        snapshots.add(SnapshotText(Snapshot(key: "a", title: "before")))
+        snapshots.add(SnapshotText(Snapshot(key: "a", title: "A")))
         snapshots["b"] = nil
+        snapshots["absent"] = nil
         #expect(snapshots.count == 2)
-        #expect(Set(snapshots.keys) == [snapshot.key, "a"])
+        #expect(snapshots.keys == [snapshot.key, "a"])
+        #expect(snapshots.text(of: "a") == SnapshotText(Snapshot(key: "a", title: "A")))
         #expect(snapshots["a"]?.title == "A")
         #expect(snapshots["b"] == nil)
-        #expect(Set(snapshots.values.map(\.key)) == [snapshot.key, "a"])
+        #expect(snapshots.values.map(\.key) == [snapshot.key, "a"])
     }
 }

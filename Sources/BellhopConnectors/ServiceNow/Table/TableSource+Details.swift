@@ -6,7 +6,9 @@ extension TableSource {
         let reading = reading
         let (listed, gone) = listing.search(for: keys)
         details.snapshots.reserveCapacity(keys.count)
-        for tasks in await reading.tasks(of: listed, in: listing) { details.snapshots.add(tasks) }
+        for tasks in await reading.tasks(of: listed, in: listing) {
+            for task in tasks { details.snapshots.add(task) }
+        }
         try await depart(gone, reading, &details)
         return details
     }
