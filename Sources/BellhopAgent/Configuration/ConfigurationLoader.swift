@@ -59,11 +59,13 @@ public struct ConfigurationLoader: Sendable {
         } catch {
             throw .secret(error)
         }
+        let lines = ShownLines(root)
         var reading = ConfigurationReading(
-            file: file, folder: Self.folder(of: file), values: values, resolver: resolver,
+            file: file, folder: Self.folder(of: file), values: values, resolver: resolver, lines: lines,
             hasPlaceholders: focus == .shape)
         let configuration = reading.configuration(root, secretStores: stores)
         problems.report(reading.diagnostics)
+        problems = lines.shown(problems)
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
         if case .connection(let name) = focus { problems.excuseMissing(outside: root["connections"]?[name]) }
         if problems.hasErrors { throw .diagnostics(problems) }
@@ -76,15 +78,7 @@ public struct ConfigurationLoader: Sendable {
         do throws(YAMLErrors) {
             documents = try YAML.parse(source)
         } catch {
-            var problems = Diagnostics(error, in: source, file: file)
-            // A line of a file that may hold passwords is shown only where it shows none.
-            for (index, problem) in problems.all.enumerated() {
-                guard ([problem.place?.excerpt ?? ""] + problem.mended).contains(where: \.mayHoldSecret) else { continue }
-                problems.all[index].place?.excerpt = nil
-                problems.all[index].help = nil
-                problems.all[index].mended = []
-            }
-            throw .diagnostics(problems)
+            throw .diagnostics(ShownLines(source).shown(Diagnostics(error, in: source, file: file)))
         }
         guard let document = documents.first, !document.isEmpty else {
             throw .unreadable("\(file) is empty: run `bellhop init` in another folder to see what belongs there.")
@@ -92,9 +86,10 @@ public struct ConfigurationLoader: Sendable {
         if documents.count > 1 {
             let place = Diagnostic.Place(documents[1].root, file: file)
             throw .diagnostics(
-                Diagnostics([
-                    Diagnostic(code: "several-documents", "bellhop.yaml is one document; a second one starts here", at: place)
-                ]))
+                ShownLines(source).shown(
+                    Diagnostics([
+                        Diagnostic(code: "several-documents", "bellhop.yaml is one document; a second one starts here", at: place)
+                    ])))
         }
         return document.root
     }
@@ -169,14 +164,5 @@ extension Diagnostics {
             guard let node, let line = problem.place?.line else { return true }
             return !(node.range.start.line...node.range.end.line).contains(line)
         }
-    }
-}
-
-extension String {
-    /// Whether a line of bellhop.yaml has a key after which a secret may stand in clear.
-    fileprivate var mayHoldSecret: Bool {
-        let line = lowercased()
-        let words = ["password", "secret", "token", "key", "bearer", "auth", "url", "headers"]
-        return words.contains { line.contains($0) }
     }
 }

@@ -9,6 +9,7 @@ struct ConfigurationReading {
     private let file: String
     private let folder: String
     private let resolver: SecretResolver
+    private let lines: ShownLines
     private var reader: SettingsReader<Never>
     /// The values that `${{ secret.NAME }}` stands for anywhere in the file.
     private let secrets: [String]
@@ -16,13 +17,15 @@ struct ConfigurationReading {
     private var zoneName = "UTC"
 
     init(
-        file: String, folder: String, values: SecretResolver.Found, resolver: SecretResolver, hasPlaceholders: Bool
+        file: String, folder: String, values: SecretResolver.Found, resolver: SecretResolver, lines: ShownLines,
+        hasPlaceholders: Bool
     ) {
         self.file = file
         self.folder = folder
         self.resolver = resolver
+        self.lines = lines
         secrets = values.values.filter { $0.key.space == .secret }.map(\.value).sorted()
-        reader = SettingsReader(file: file) { node, text, _ in
+        reader = SettingsReader(file: file, hidesValues: true) { node, text, _ in
             let interpolated: String
             do throws(Diagnostics) {
                 interpolated = try Self.interpolate(
@@ -52,7 +55,9 @@ struct ConfigurationReading {
         for section in ["connections", "sources"] {
             guard let mapping = root[section]?.mapping else { continue }
             for pair in mapping {
-                places.add(pair.value, key: pair.key, at: [section, pair.name]) { reader.place(of: $0) }
+                places.add(pair.value, key: pair.key, at: [section, pair.name]) {
+                    lines.shown(Diagnostic.Place($0, file: file))
+                }
             }
         }
         return Configuration(
@@ -162,7 +167,8 @@ struct ConfigurationReading {
         let passed = outdented(in: mapping, of: settings)
         for pair in mapping where !Interpolation.isName(pair.name) {
             reader.report(
-                code: "bad-name", "`\(pair.name)` cannot be a name", at: pair.key, help: "use letters, digits, `-` and `_`")
+                code: "bad-name", "`\(reader.shown(pair.name))` cannot be a name", at: pair.key,
+                help: "use letters, digits, `-` and `_`")
         }
         return mapping.filter { !passed.contains($0.name) }.map { ($0.name, $0.value) }
     }

@@ -25,16 +25,4 @@ extension SettingType {
             []
         }
     }
-
-    var holdsSecret: Bool {
-        switch self {
-        case .secret: true
-        case .list(let element), .map(let element): element.holdsSecret
-        case .record(let settings): settings.contains { $0.type.holdsSecret }
-        case .either(let types): types.contains(where: \.holdsSecret)
-        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json, .markdown,
-            .expression:
-            false
-        }
-    }
 }

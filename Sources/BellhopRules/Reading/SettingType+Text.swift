@@ -126,7 +126,10 @@ extension SettingType {
     private static func checkAddress(_ text: String) throws(SettingProblem) {
         let lower = text.lowercased()
         guard lower.hasPrefix("https://") || lower.hasPrefix("http://") else {
-            let isBare = text.contains(".") && !text.utf8.contains { $0 <= 0x20 || $0 == 0x7F } && !text.contains("://")
+            // What stands before an @ may be a password.
+            let isBare =
+                text.contains(".") && !text.contains("@") && !text.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
+                && !text.contains("://")
             throw SettingProblem(
                 "an address begins with `https://` or `http://`", code: "bad-address",
                 help: isBare ? "write `https://\(text)`" : nil)

@@ -23,12 +23,13 @@ public struct SettingsReader<Deferred: Sendable> {
 
     let file: String
     private let hook: Hook
-    /// Lines that hold a secret, which no diagnostic may show.
-    private var secretLines: Set<Int> = []
+    private let hidesValues: Bool
 
-    public init(file: String, hook: @escaping Hook) {
+    /// - Parameter hidesValues: true for a file that may hold secrets: what a message says by itself then repeats no value of it.
+    public init(file: String, hidesValues: Bool = false, hook: @escaping Hook) {
         self.file = file
         self.hook = hook
+        self.hidesValues = hidesValues
     }
 
     /// Reads a mapping. `subject` is what the settings are of, for messages: ``connection `snow` ``. Keys in `others` are somebody
@@ -36,26 +37,21 @@ public struct SettingsReader<Deferred: Sendable> {
     public mutating func read(
         _ node: Node, as settings: [Setting], of subject: String, besides others: Set<String> = []
     ) -> SettingsTree<Deferred> {
-        let result = record(node, settings, of: subject, besides: others)
-        hideSecrets()
-        return result
+        record(node, settings, of: subject, besides: others)
     }
 
     /// Reads the value of one setting.
     public mutating func read(_ node: Node, as setting: Setting) -> SettingsTree<Deferred>? {
-        let result = value(node, setting.type, setting)
-        hideSecrets()
-        return result
+        value(node, setting.type, setting)
     }
 
     /// Adds a problem found elsewhere, so that all are told together.
     public mutating func report(_ diagnostic: Diagnostic) { diagnostics.report(diagnostic) }
 
-    /// The place of a node, without its line where that holds a secret.
-    public func place(of node: Node) -> Diagnostic.Place {
-        var place = Diagnostic.Place(node, file: file)
-        if secretLines.contains(place.line) { place.excerpt = nil }
-        return place
+    /// A key as messages show it: where values are hidden, of one that runs on into its value (`password:x`) the name alone.
+    public func shown(_ key: String) -> String {
+        let name = key.prefix { $0.isLetter || $0.isNumber || "_-.".contains($0) }
+        return hidesValues && name.endIndex < key.endIndex && !name.isEmpty ? name + "…" : key
     }
 
     /// Reports a problem of a node.
@@ -73,16 +69,13 @@ public struct SettingsReader<Deferred: Sendable> {
             return .members([])
         }
         let names = settings.map(\.name)
-        let holdsSecrets = holdsSecrets(settings)
         var members: [(name: String, value: SettingsTree<Deferred>)] = []
         let outdented = outdented(in: mapping, settings, besides: others)
         let others = outdented.reduce(others) { $0.union($1.names).union([$1.head.name]) }
         for pair in mapping where !others.contains(pair.name) {
             guard let setting = settings.first(where: { $0.name == pair.name }) else {
                 let help = Suggestion.didYouMean(pair.name, among: names + others) ?? Self.listing(names)
-                report(code: "unknown-key", "\(subject) has no setting `\(pair.name)`", at: pair.key, help: help)
-                let meant = Suggestion.closest(to: pair.name, among: names).flatMap { name in settings.first { $0.name == name } }
-                if meant?.type.holdsSecret ?? holdsSecrets { hide(pair.key, pair.value) }
+                report(code: "unknown-key", "\(subject) has no setting `\(shown(pair.name))`", at: pair.key, help: help)
                 continue
             }
             if let value = value(pair.value, setting.type, setting) { members.append((pair.name, value)) }
@@ -105,12 +98,10 @@ public struct SettingsReader<Deferred: Sendable> {
             guard let inner = settings.first(where: { $0.name == pair.name })?.type.members.map(\.name),
                 let found = Outdented(pair, in: mapping, belongs: { !taken.contains($0.name) && inner.contains($0.name) })
             else { return nil }
-            report(found.diagnostic(file: file, hidesValues: holdsSecrets(settings)))
+            report(found.diagnostic(file: file, hidesValues: hidesValues))
             return found
         }
     }
-
-    private func holdsSecrets(_ settings: [Setting]) -> Bool { settings.contains { $0.type.holdsSecret } }
 
     private mutating func value(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
         switch type {
@@ -134,7 +125,6 @@ public struct SettingsReader<Deferred: Sendable> {
             return scalar(node, setting)
         case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown, .expression:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
-            if type == .secret, (try? TemplateText(scalar.text))?.whole == nil { hide(node, node) }
             if scalar.isAbsent { return mismatch(node, type, setting, "`\(setting.name)` has no value") }
             return read(scalar, node, type, setting)
         }
@@ -153,9 +143,8 @@ public struct SettingsReader<Deferred: Sendable> {
         let fitting = types.filter { $0.fits(node) }
         guard let last = fitting.last else { return mismatch(node, .either(types), setting) }
         for type in fitting.dropLast() {
-            var trial = SettingsReader(file: file, hook: hook)
+            var trial = SettingsReader(file: file, hidesValues: hidesValues, hook: hook)
             let result = trial.value(node, type, setting)
-            secretLines.formUnion(trial.secretLines)
             if result != nil, trial.diagnostics.all.isEmpty { return result }
         }
         return value(node, last, setting)
@@ -224,21 +213,8 @@ public struct SettingsReader<Deferred: Sendable> {
     private mutating func mismatch(
         _ node: Node, _ type: SettingType, _ setting: Setting, _ message: String? = nil
     ) -> SettingsTree<Deferred>? {
-        if type.holdsSecret { hide(node, node) }
         report(code: "wrong-type", message ?? "`\(setting.name)` is \(type.wanted), not \(node.kind)", at: node)
         return nil
-    }
-
-    private mutating func hide(_ first: Node, _ last: Node) {
-        secretLines.formUnion(first.range.start.line...max(first.range.start.line, last.range.end.line))
-    }
-
-    /// Takes the excerpt from each diagnostic on a line that holds a secret.
-    private mutating func hideSecrets() {
-        for index in diagnostics.all.indices {
-            guard let place = diagnostics.all[index].place, secretLines.contains(place.line) else { continue }
-            diagnostics.all[index].place?.excerpt = nil
-        }
     }
 
     private static func listing(_ names: [String]) -> String? {

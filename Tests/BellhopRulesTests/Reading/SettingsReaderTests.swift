@@ -130,18 +130,6 @@ import YAML
                 """)
     }
 
-    @Test func `a line that holds a secret is never shown`() throws {
-        let (_, said) = try Self.read("name: x\nauth: {user: [1], password: hunter2, pasword: hunter3}\ncount: 0")
-        #expect(!said.contains("hunter"))
-        #expect(said.contains("`auth` has no setting `pasword`"))
-        #expect(said.contains("  3 | count: 0"))
-        // A reference gives nothing away, nor does a slip in a key that holds no secret.
-        #expect(try Self.read("name: x\nauth: {password: \"${{ secret.x }}\", user: [1]}").1.contains("2 | auth:"))
-        #expect(try Self.read("name: x\nauth: {usr: jane}").1.contains("2 | auth:"))
-        #expect(try !Self.read("name: x\nauth: {pasword: hunter3}").1.contains("hunter"))
-        #expect(try !Self.read("name: x\nauth: {password: [hunter3]}").1.contains("hunter"))
-    }
-
     @Test func `a hook gives the text that counts, or refuses it`() throws {
         let (settings, said) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") {
             node, text, _ in
