@@ -36,7 +36,8 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 
 /// The rules that `bellhop init` writes and `bellhop demo` runs: links to the files of rules/.
 let shippedRules = [
-    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login", "morning-digest", "page-for-unowned-p1",
+    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login", "alert-on-failing-source", "morning-digest",
+    "page-for-unowned-p1",
 ].flatMap { ["\($0).yaml", "\($0).test.yaml"] }
 
 let package = Package(

@@ -14,6 +14,8 @@ enum ShippedRules {
             file("alert-chat-on-new-task.test.yaml", PackageResources.alert_chat_on_new_task_test_yaml),
             file("alert-on-failed-login.yaml", PackageResources.alert_on_failed_login_yaml),
             file("alert-on-failed-login.test.yaml", PackageResources.alert_on_failed_login_test_yaml),
+            file("alert-on-failing-source.yaml", PackageResources.alert_on_failing_source_yaml),
+            file("alert-on-failing-source.test.yaml", PackageResources.alert_on_failing_source_test_yaml),
             file("morning-digest.yaml", PackageResources.morning_digest_yaml),
             file("morning-digest.test.yaml", PackageResources.morning_digest_test_yaml),
             file("page-for-unowned-p1.yaml", PackageResources.page_for_unowned_p1_yaml),

@@ -17,8 +17,8 @@ import Testing
             #expect(book.warnings == [])
             #expect(
                 book.rules.map(\.name) == [
-                    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login", "morning-digest",
-                    "page-for-unowned-p1",
+                    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login",
+                    "alert-on-failing-source", "morning-digest", "page-for-unowned-p1",
                 ])
             #expect(book.rules.allSatisfy { $0.description != nil })
         }
@@ -29,7 +29,7 @@ import Testing
         for isOpen in [true, false] {
             let results = try RuleTests.run(
                 files.filter(\.isTest), rules: files, surroundings: Fixture.surroundings(isOpen: isOpen))
-            #expect(results.count == 18)
+            #expect(results.count == 21)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }
     }
