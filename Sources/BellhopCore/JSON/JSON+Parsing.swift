@@ -1,8 +1,8 @@
 extension JSON {
     /// Reads one JSON text (RFC 8259), strictly: nothing but blanks may stand around it.
     ///
-    /// Where an object has a name twice, the last value wins. Whole numbers beyond 64 bits are doubles; a number beyond a double
-    /// is an error. Bytes that are not UTF-8 are an error; half a surrogate pair, in escapes, becomes U+FFFD.
+    /// Where an object has a name twice, the last value wins. Whole numbers beyond 64 bits are doubles; a number beyond all doubles is
+    /// the text of its characters. A byte order mark at the start is passed over. Bytes that are not UTF-8 are an error; half a surrogate pair, in escapes, becomes U+FFFD.
     public static func parse(_ bytes: [UInt8], depth: Int = JSONTape.defaultDepth) throws(JSONError) -> JSON {
         let tape = try JSONTape(bytes, depth: depth)
         return tape.value(of: tape.root)

@@ -16,8 +16,6 @@ public struct JSONError: Error, Sendable, Hashable {
         case escape
         /// A number is not written as JSON writes numbers.
         case number
-        /// A number is larger than a double can hold.
-        case numberTooLarge
         /// Arrays and objects are nested deeper than this bound.
         case tooDeep(Int)
         /// There are more bytes than this bound.
@@ -48,7 +46,6 @@ extension JSONError: CustomStringConvertible {
         case .controlCharacter(let byte): "\(Self.name(byte)) must be escaped in a string"
         case .escape: "a backslash starts none of the known escapes"
         case .number: "this is not how JSON writes a number"
-        case .numberTooLarge: "the number is too large"
         case .tooDeep(let limit): "arrays and objects are nested deeper than \(limit)"
         case .tooLong(let limit): "there are more than \(limit) bytes"
         }

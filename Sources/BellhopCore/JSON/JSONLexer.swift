@@ -11,6 +11,11 @@ enum JSONLexer {
         var flag: Bool
     }
 
+    /// Where a text begins: behind a byte order mark, which a parser may pass over (RFC 8259, section 8.1).
+    static func start(_ bytes: Span<UInt8>) -> Int {
+        bytes.count >= 3 && bytes[0] == 0xef && bytes[1] == 0xbb && bytes[2] == 0xbf ? 3 : 0
+    }
+
     /// The first place from `start` on that holds no blank.
     @inline(__always)
     static func skipBlanks(_ bytes: Span<UInt8>, from start: Int) -> Int {
@@ -145,9 +150,6 @@ enum JSONLexer {
             at += 1
             if at < bytes.count, bytes[at] == UInt8(ascii: "+") || bytes[at] == UInt8(ascii: "-") { at += 1 }
             at = try self.digits(bytes, from: at)
-            guard JSONNumber.double(bytes, start..<at).isFinite else { throw JSONError(.numberTooLarge, at: start) }
-        } else if digits - start > 308 {
-            guard JSONNumber.double(bytes, start..<at).isFinite else { throw JSONError(.numberTooLarge, at: start) }
         }
         return Word(end: at, flag: isWhole)
     }

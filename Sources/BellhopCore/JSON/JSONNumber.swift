@@ -1,8 +1,11 @@
 /// Numbers from their digits.
 enum JSONNumber {
-    /// The value of a number that ``JSONLexer`` has read. Digits that do not fit 64 bits make a double; `-0` is the integer 0.
+    /// The value of a number that ``JSONLexer`` has read. Digits that do not fit 64 bits make a double, a number beyond all doubles stays
+    /// the text that it is; `-0` is the integer 0.
     static func value(_ bytes: Span<UInt8>, _ range: Range<Int>, isWhole: Bool) -> JSON {
-        if isWhole, let value = integer(bytes, range) { .int(value) } else { .double(double(bytes, range)) }
+        if isWhole, let value = integer(bytes, range) { return .int(value) }
+        let value = double(bytes, range)
+        return value.isFinite ? .double(value) : .string(text(bytes, range))
     }
 
     private static func integer(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int64? {
@@ -20,9 +23,13 @@ enum JSONNumber {
 
     /// The nearest double; infinite where none is near.
     static func double(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double {
+        Double(text(bytes, range)) ?? .infinity
+    }
+
+    private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
         var text = ""
         text.reserveCapacity(range.count)
         for place in range { text.unicodeScalars.append(Unicode.Scalar(bytes[place])) }
-        return Double(text) ?? .infinity
+        return text
     }
 }

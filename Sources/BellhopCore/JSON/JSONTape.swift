@@ -42,7 +42,7 @@ public struct JSONTape: Sendable {
 
     /// Reads the JSON text that fills `range` of `bytes`, or all of them. Offsets in errors and on the tape are those in `bytes`.
     public init(_ bytes: [UInt8], in range: Range<Int>? = nil, depth: Int = defaultDepth) throws(JSONError) {
-        let range = range ?? 0..<bytes.count
+        let range = range ?? JSONLexer.start(bytes.span)..<bytes.count
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "the range lies within the bytes")
         guard range.upperBound <= UInt32.max else { throw JSONError(.tooLong(Int(UInt32.max)), at: Int(UInt32.max)) }
         var walker = JSONWalker(depthLimit: depth)

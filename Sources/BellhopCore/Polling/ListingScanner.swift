@@ -20,7 +20,7 @@ struct ListingScanner {
 
     mutating func scan(_ bytes: Span<UInt8>) throws(ListingError) {
         guard bytes.count <= UInt32.max else { throw ListingError(.tooLarge, at: Int(UInt32.max)) }
-        let end = JSONLexer.skipBlanks(bytes, from: try descend(bytes, from: 0, step: 0))
+        let end = JSONLexer.skipBlanks(bytes, from: try descend(bytes, from: JSONLexer.start(bytes), step: 0))
         guard end == bytes.count else { throw ListingError(.json(.trailing), at: end) }
         try checkKeys()
     }
