@@ -45,6 +45,28 @@ import Testing
         #expect(error?.message.contains("hunter2") == false)
     }
 
+    @Test func `a keychain that is a folder or a pipe is told at once`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/keychain.json"
+        #expect(mkfifo(path, 0o600) == 0)
+        let pipe = #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
+        #expect(pipe?.message == "\(path) is a pipe or a device and no file: move it away, or name a file.")
+        #expect(pipe?.isWriting == false)
+        let other = #expect(throws: SecretError.self) { try Keychain(path: folder.path).secret("a") }
+        #expect(other?.message.contains("is a folder and no file") == true || other?.message.contains("chmod") == true)
+    }
+
+    @Test func `a keychain that cannot be written is told as that, whatever the reason`() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("file", "x")
+        for path in ["\(file)/keychain.json", "\(file)/deep/keychain.json", "/proc/keychain.json"] {
+            let keychain = Keychain(path: path)
+            #expect(try keychain.secret("a") == nil)
+            let error = #expect(throws: SecretError.self) { try keychain.setSecret("a", to: "1") }
+            #expect(error?.isWriting == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func `a damaged keychain is told, and left as it is`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("keychain.json", "{\"version\":1,")

@@ -113,6 +113,15 @@ import Testing
         }
     }
 
+    @Test func `a login that is answered with a login page is refused`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: Self.fromKeychain) { stage in
+            stage.simulation.faults.add(.loginPage, times: nil)
+            let refused = try await stage.bellhop("login", "snow", input: "\(Stage.user)\n\(Secrets.password)\n")
+            #expect(refused.code == 77, "\(refused.errors)")
+            #expect(!FileManager.default.fileExists(atPath: stage.folder.path + "/keychain.json"))
+        }
+    }
+
     @Test func `a session that ends in the middle of a run is followed by one new login, and nothing is lost`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let agent = try stage.start(["run"])

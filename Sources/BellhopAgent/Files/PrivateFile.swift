@@ -7,6 +7,8 @@ enum PrivateFile {
         var message: String
         /// `errno`, where the system said no.
         var code: Int32 = 0
+        /// True where something was to be written.
+        var isWriting = false
     }
 
     /// The file's bytes; nil when there is none. Refused when others than its owner may read or write it.
@@ -20,14 +22,19 @@ enum PrivateFile {
     }
 
     private static func read(_ path: String, limit: Int, isPrivate: Bool) throws(Trouble) -> [UInt8]? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        // A private file is opened without waiting: of a pipe, nobody may ever write into the other end.
+        let file = open(path, O_RDONLY | O_CLOEXEC | (isPrivate ? O_NONBLOCK : 0))
         guard file >= 0 else {
-            if errno == ENOENT { return nil }
+            if errno == ENOENT || errno == ENOTDIR { return nil }
             throw trouble("cannot read \(path)")
         }
         defer { close(file) }
         var facts = stat()
         guard fstat(file, &facts) == 0 else { throw trouble("cannot look at \(path)") }
+        if isPrivate, facts.st_mode & S_IFMT != S_IFREG {
+            let what = facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "a pipe or a device"
+            throw Trouble(message: "\(path) is \(what) and no file: move it away, or name a file.")
+        }
         guard !isPrivate || facts.st_mode & 0o077 == 0 else {
             throw Trouble(message: "\(path) can be read by others than its owner, so it is not used: run `chmod 600 \(path)`.")
         }
@@ -38,13 +45,13 @@ enum PrivateFile {
     static func write(_ bytes: [UInt8], to path: String) throws(Trouble) {
         let draft = path + ".new"
         let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw trouble("cannot write \(draft)") }
+        guard file >= 0 else { throw writingTrouble("cannot write \(draft)") }
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                let problem = trouble("cannot write \(draft)")
+                let problem = writingTrouble("cannot write \(draft)")
                 close(file)
                 unlink(draft)
                 throw problem
@@ -52,11 +59,12 @@ enum PrivateFile {
             written += count
         }
         let synced = fsync(file) == 0
-        let problem = trouble("cannot write \(draft)")
+        let problem = writingTrouble("cannot write \(draft)")
         close(file)
         guard synced, rename(draft, path) == 0 else {
+            let refusal = writingTrouble("cannot replace \(path)")
             unlink(draft)
-            throw synced ? trouble("cannot replace \(path)") : problem
+            throw synced ? refusal : problem
         }
         // The new name is on disk only with its folder.
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -74,16 +82,18 @@ enum PrivateFile {
         var facts = stat()
         if stat(folder, &facts) == 0 { return }
         try makeFolder(above: folder)
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw trouble("cannot make the folder \(folder)") }
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+            throw writingTrouble("cannot make the folder \(folder)")
+        }
     }
 
     /// Runs `work` while no other process of ours does the same for this path.
     static func exclusively<Value>(_ path: String, _ work: () throws(Trouble) -> Value) throws(Trouble) -> Value {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else { throw trouble("cannot lock \(path)") }
+        guard lock >= 0 else { throw writingTrouble("cannot lock \(path)") }
         defer { close(lock) }
         while flock(lock, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw trouble("cannot lock \(path)") }
+            guard errno == EINTR else { throw writingTrouble("cannot lock \(path)") }
         }
         return try work()
     }
@@ -101,6 +111,12 @@ enum PrivateFile {
                 throw Trouble(message: "\(path) is larger than \(limit) bytes, which it should not be.")
             }
         }
+    }
+
+    private static func writingTrouble(_ what: String) -> Trouble {
+        var trouble = trouble(what)
+        trouble.isWriting = true
+        return trouble
     }
 
     private static func trouble(_ what: String) -> Trouble {

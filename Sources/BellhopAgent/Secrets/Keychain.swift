@@ -103,7 +103,7 @@ public struct Keychain: Sendable {
 /// Why a secret could not be had. Never holds one.
 public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
     public var message: String
-    /// True when a file could not be written (exit 74).
+    /// True when a file could not be written, or a disk fails (exit 74).
     public var isWriting: Bool = false
 
     public var description: String { message }
@@ -112,7 +112,7 @@ public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
 
     init(_ trouble: PrivateFile.Trouble) {
         message = trouble.message
-        isWriting = trouble.code == ENOSPC || trouble.code == EROFS || trouble.code == EDQUOT || trouble.code == EIO
+        isWriting = trouble.isWriting || trouble.code == EIO
     }
 }
 

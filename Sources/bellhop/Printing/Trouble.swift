@@ -64,7 +64,7 @@ struct Trouble: Error {
     init(_ failure: Failure) {
         let code: Code =
             switch failure.reason {
-            case .unauthenticated, .mfaRequired, .loginRequired: .loginRefused
+            case .unauthenticated, .mfaRequired, .loginRequired, .sessionExpired: .loginRefused
             case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .serverError, .throttled, .dropped, .quota:
                 .unreachable
             default: .problem
