@@ -19,6 +19,8 @@ public struct ConnectorEnvironment: Sendable {
     /// Gets the lines of `log` actions that have no file.
     public var output: LogSink
     public var logRotation: LogRotation
+    /// What connections of this program do one at a time.
+    let gates = SharedGates()
     /// Random bits, for salts.
     public var random: @Sendable () -> UInt64
 

@@ -74,7 +74,8 @@ struct Journal: Sendable {
     }
 
     /// The second way: the history that the task's own field shows, newest first. Its times are in the user's zone and format: one that can
-    /// be read only rules out what is older in every zone; else the text alone counts.
+    /// be read only rules out what is older in every zone. An entry with the text that somebody else seems to have written proves nothing:
+    /// names are as people read them, and two may have one.
     private func lookAtTask(for search: Search) async throws(Failure) -> Finding {
         let call = ServiceNowCall.table(
             "\(search.table)/\(search.task.text)", [("sysparm_display_value", "all"), ("sysparm_fields", "comments,work_notes")],
@@ -87,10 +88,18 @@ struct Journal: Sendable {
         }
         if history.isEmpty { return .unprovable }
         let oldest = search.notBefore - .seconds(12 * 3600)  // the clocks furthest behind UTC
-        let isThere = Self.entries(of: history).contains { entry in
+        let fitting = Self.entries(of: history).filter { entry in
             search.text.matches(entry.text) && entry.time.map { $0 >= oldest } ?? true
         }
-        return isThere ? .written(nil) : .absent
+        if fitting.isEmpty { return .absent }
+        let user = await session.user
+        return fitting.contains { Self.isBy(user, $0) } ? .written(nil) : .unprovable
+    }
+
+    /// Whether a user may have written an entry: where either has no name, nothing says otherwise.
+    private static func isBy(_ user: ServiceNowUser?, _ entry: Entry) -> Bool {
+        guard let user, !user.name.isEmpty, !entry.author.isEmpty else { return true }
+        return [user.name, user.username].contains { ASCII.lowercased(ASCII.trimmed($0)) == ASCII.lowercased(entry.author) }
     }
 
     /// An entry of a history, under its heading.

@@ -14,8 +14,8 @@ public struct ServiceNowConnection: Connection {
     let base: HTTPAddress
     let reading: ServiceNowSession
     let writing: ServiceNowSession
-    /// Records are made one after another.
-    let creating = FIFOGate()
+    /// Records are made one after another, whichever connection to the instance makes them.
+    let creating: FIFOGate
     let notebook: any Notebook
     let clock: any AgentClock
     private let http: HTTPConnection
@@ -57,6 +57,7 @@ public struct ServiceNowConnection: Connection {
         self.http = http
         self.tokens = tokens
         instance = base.origin
+        creating = environment.gates.gate("create \(base.origin)")
         self.username = login.identity.text
         oauth = login.oauth
         notebook = environment.notebook

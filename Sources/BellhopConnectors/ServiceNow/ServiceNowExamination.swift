@@ -115,7 +115,8 @@ struct ServiceNowExamination {
         guard let table = isTracker ? "task" : source.settings.text("table"), FieldWrite.isName(table) else { return }
         let query = isTracker ? "assigned_to=javascript:gs.getUserID()^active=true" : ""
         let subject = "read \(table)"
-        let paths = source.schema.fields.map(\.path)
+        let unknown = await examineNames(source)
+        let paths = source.schema.fields.map(\.path).filter { !unknown.contains($0) }
         // A tracker's list is enough to watch by; without the records only the fields stay empty.
         let verdict = isTracker ? Finding.Verdict.note : .missing
         do throws(Failure) {
@@ -148,6 +149,24 @@ struct ServiceNowExamination {
             }
             findings.append(finding)
         }
+    }
+
+    /// Whether the table has the fields that the source names, its filter and its order included; those it has not.
+    private mutating func examineNames(_ need: ConnectionNeeds.SourceNeed) async -> Set<String> {
+        guard let source = try? connection.source(need.name, kind: need.kind, settings: need.settings) as? TableSource else {
+            return []
+        }
+        // Where the dictionary cannot be asked, the records say what is wrong.
+        guard let unknown = try? await source.columns.unknownFields() else { return [] }
+        for field in unknown {
+            findings.append(
+                Finding(
+                    "fields", field.failure,
+                    remedy:
+                        "write the field's own name, as the table's dictionary has it (`assigned_to`, not its label), or leave it out"
+                ))
+        }
+        return Set(unknown.map(\.path))
     }
 
     private mutating func examinePage(_ need: ConnectionNeeds.SourceNeed) async {

@@ -63,6 +63,29 @@ import Testing
         #expect(files.count == 1)
     }
 
+    @Test func `with an API key, too, a file that somebody else put there is not taken for ours, and ours is`() async throws {
+        instance.settings.hashesAttachments = false
+        instance.addAPIKey("key-john", of: "john.doe")
+        instance.addAPIKey("key-abel", of: "abel.tuter")
+        func perform(_ text: String, as key: String, _ attempt: Attempt) async throws -> Receipt {
+            try await practice.open(settings: ["auth": ["api_key": .string(key)]]) { connection in
+                try await AttachAction(connection: connection, times: WriteTimes(looks: [])).perform(
+                    attach(["text": .string(text)]), attempt: attempt)
+            }
+        }
+        practice.simulation.faults.add(.resetBefore, "POST")
+        let lost = await failure { _ = try await perform("one", as: "key-john", practice.attempt(1)) }
+        #expect(lost?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(150))
+        let start = practice.clock.now
+        // Of the same name and size.
+        _ = try await perform("two", as: "key-abel", Attempt(number: 1, now: start))
+        practice.simulation.faults.add(.resetAfter, "POST")
+        let receipt = try await perform("one", as: "key-john", practice.attempt(2, uncertain: Practice.start))
+        #expect(files.map(\.author) == ["abel.tuter", "john.doe"])
+        #expect(receipt.summary.hasPrefix("found attached (") && receipt.reference == files.last?.id)
+    }
+
     @Test(arguments: Weather.refusals)
     func `what was attached and then refused is found`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))

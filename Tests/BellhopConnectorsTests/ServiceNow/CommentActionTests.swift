@@ -190,6 +190,21 @@ import Testing
         #expect(notes.count == 1)
     }
 
+    @Test func `the same text by somebody else in the history is not this comment, and proves nothing`() async throws {
+        instance.changeUser("john.doe") { $0.journal = .forbidden }
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "abel.tuter")
+        practice.simulation.faults.add(.resetBefore, "POST", path: post, times: 2)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(130))
+        #expect(await failing(delivery, attempt(2, uncertain: start))?.remedy == .hold)
+        #expect(notes.map(\.author) == ["abel.tuter"])
+        // Our own beside it is known as ours.
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
+        let receipt = try await perform(delivery, attempt(2, uncertain: start))
+        #expect(receipt.summary == "found written by an earlier attempt, work note")
+    }
+
     @Test func `the same text of days ago in the history is not this comment`() async throws {
         instance.changeUser("john.doe") { $0.journal = .forbidden }
         instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")

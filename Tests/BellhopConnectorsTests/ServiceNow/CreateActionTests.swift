@@ -44,6 +44,34 @@ import Testing
         #expect(second.summary.hasPrefix("there already, PRB"))
     }
 
+    @Test func `two connections to one instance make one record for one key`() async throws {
+        let environment = practice.environment()
+        let post = post
+        try await practice.simulation.serve { address in
+            let connections = try ["snow", "other"].map { name in
+                try ServiceNowConnection(name: name, settings: practice.settings(address), in: environment)
+            }
+            for connection in connections { _ = try await connection.verifyUser() }
+            // Long enough for the other to look meanwhile.
+            practice.simulation.faults.add(.slow(milliseconds: 200), "POST", path: post, times: nil)
+            let receipts = try await withThrowingTaskGroup(of: Receipt.self) { group in
+                for (number, connection) in connections.enumerated() {
+                    var delivery = create([:], ["correlation": "fall-1", "fields": ["short_description": "A"]])
+                    delivery.id.occasion = Occasion.ID("event/\(number)")
+                    let (one, attempt) = (delivery, practice.attempt(1))
+                    group.addTask {
+                        try await CreateAction(connection: connection, times: WriteTimes(looks: [])).perform(
+                            one, attempt: attempt)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(made.count == 1)
+            #expect(receipts.count { $0.summary.hasPrefix("there already") } == 1)
+            for connection in connections { try await connection.shutdown() }
+        }
+    }
+
     @Test(arguments: Weather.all)
     func `it is made, and once, whatever the network does`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))

@@ -142,6 +142,60 @@ import Testing
         ] { #expect(texts.contains(text), "\(text)") }
     }
 
+    @Test func `a field of a filter, an order or a list that the table does not have is told as a poll tells it`() async throws {
+        let settings = Settings([
+            "table": "incident", "where": ["any": [["pririty": 1, "active": true]], "sort": ["colour"]],
+            "fields": ["number", "stat"],
+        ])
+        let before = instance.revision
+        try await practice.open { connection in
+            let source = try TableSource(name: "incidents", settings: settings, connection: connection)
+            let need = ConnectionNeeds.SourceNeed(name: "incidents", kind: "table", settings: settings, schema: source.schema)
+            let findings = await connection.examine(ConnectionNeeds(sources: [need]))
+            let told = findings.filter { $0.subject == "fields" }
+            #expect(told.allSatisfy { $0.verdict == .missing && $0.reason == .badArguments && $0.remedy?.isEmpty == false })
+            #expect(
+                told.map(\.text.quotedNames) == [
+                    ["pririty", "where", "priority"], ["colour", "where"], ["stat", "fields", "state"],
+                ], "\(told.map(\.text))")
+            let failure = await failure { _ = try await source.list(from: Standing()) }
+            #expect(failure?.message == told.first?.text)
+            // What is wrong with names is told once.
+            #expect(findings.filter { $0.subject == "read incident" }.map(\.verdict) == [.ok])
+        }
+        #expect(instance.revision == before)
+    }
+
+    @Test func `where nobody may read the dictionary, a field that is not there is told all the same`() async throws {
+        let settings = Settings(["table": "incident", "query": "pririty=1"])
+        practice.instance.changeUser("john.doe") { $0.dictionary = .forbidden }
+        let schema = try TaskFields.schema(nil, display: .values, source: "incidents")
+        let need = ConnectionNeeds.SourceNeed(name: "incidents", kind: "table", settings: settings, schema: schema)
+        let findings = try await practice.open { connection in
+            await connection.examine(ConnectionNeeds(sources: [need]))
+        }
+        #expect(findings.contains { $0.subject == "fields" && $0.text.contains("no field `pririty`, which `query` of source") })
+    }
+
+    @Test func `a page is opened, and told with its text or with why it cannot be watched`() async throws {
+        instance.setPage("/board.do", "<title>Board</title><main id=who>Ada</main>")
+        func need(_ name: String, _ settings: JSON.Object) -> ConnectionNeeds.SourceNeed {
+            .init(name: name, kind: "page", settings: Settings(settings), schema: TaskSchema([]))
+        }
+        let needs = ConnectionNeeds(sources: [
+            need("board", ["path": "board.do", "select": "#who"]), need("other", ["path": "board.do", "select": "#nobody"]),
+            need("gone", ["path": "nowhere.do"]),
+        ])
+        let findings = try await practice.open { connection in await connection.examine(needs) }
+        let pages = findings.filter { $0.subject.hasPrefix("read ") }
+        #expect(
+            pages.map { "\($0.verdict.rawValue) \($0.subject)" } == ["ok read board", "missing read other", "missing read gone"])
+        #expect(pages.first?.text == "a page with 3 characters of text")
+        #expect(pages.dropFirst().allSatisfy { $0.remedy?.contains("see that `path` is right") == true })
+        #expect(pages.dropFirst().first?.text.contains("has nothing that `select` asks for") == true)
+        #expect(practice.simulation.requests.all.allSatisfy { $0.method == "GET" })
+    }
+
     @Test func `a clock that is off, a limit and a time zone are told`() async throws {
         instance.settings.rateLimit = 100
         instance.changeUser("john.doe") { $0.timeZone = "Europe/Berlin" }
@@ -202,5 +256,14 @@ import Testing
         let closed = try await look("https://127.0.0.1:9/")
         #expect(closed.map(\.subject) == ["connection"])
         #expect(closed[0].verdict == .missing)
+    }
+}
+
+extension String {
+    /// The single words between backticks.
+    fileprivate var quotedNames: [String] {
+        split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map {
+            String($0.element)
+        }
     }
 }

@@ -61,7 +61,7 @@ final class TableColumns: Sendable {
 
     /// Reads the dictionary; nil where the account may not.
     private func ask() async throws(Failure) -> TableDictionary? {
-        let paths = settings.query.fields + schema.fields.map(\.path)
+        let paths = asked + schema.fields.map(\.path)
         let dictionary = try await DictionaryReading(
             session: connection.reading, timeout: settings.timeout, longest: settings.longest
         ).read(settings.table, for: paths)
@@ -75,14 +75,43 @@ final class TableColumns: Sendable {
     /// the part of the query that names it and answers with every row that the rest lets through.
     func examine() async throws(Failure) {
         if learnt.withLock({ $0.isExamined }) { return }
-        if !learnt.withLock({ $0.isAsked }), let dictionary = try await ask() {
-            learnt.withLock { $0.dictionary = dictionary }
+        if let dictionary = try await learn() {
             do { try await connection.notebook.setNote(key, to: dictionary.json) } catch {
                 throw Failure(.fileSystem, .retry(after: nil), "What is known of a table cannot be kept: \(error).")
             }
         }
+        let (unknown, isCertain) = try await look(forAll: false)
+        if let first = unknown.first { throw first.failure }
+        learnt.withLock { $0.isExamined = isCertain }
+    }
+
+    /// The fields that are named and are not there: all of them. Keeps nothing.
+    func unknownFields() async throws(Failure) -> [UnknownField] {
+        _ = try await learn()
+        return try await look(forAll: true).unknown
+    }
+
+    /// A field that is named and that the table does not have.
+    struct UnknownField: Sendable {
+        var path: String
+        /// What a poll ends with.
+        var failure: Failure
+    }
+
+    /// What the dictionary says, where it was not asked in this run.
+    private func learn() async throws(Failure) -> TableDictionary? {
+        guard !learnt.withLock({ $0.isAsked }), let dictionary = try await ask() else { return nil }
+        learnt.withLock { $0.dictionary = dictionary }
+        return dictionary
+    }
+
+    /// What the question and the order of its rows name.
+    private var asked: [String] { settings.query.fields + settings.order.map(\.field) }
+
+    /// - Parameter forAll: whether to go on after the first.
+    private func look(forAll: Bool) async throws(Failure) -> (unknown: [UnknownField], isCertain: Bool) {
         let known = learnt.withLock { $0.dictionary }
-        let asked = settings.query.fields + [settings.timeField]
+        let asked = asked + [settings.timeField]
         let shown = schema.fields.map(\.path)
         var doubtful = asked.filter { known?.has($0, in: settings.table) != true }
         if let known {
@@ -92,6 +121,7 @@ final class TableColumns: Sendable {
         }
         var seen: Set<String> = []
         var isCertain = true
+        var unknown: [UnknownField] = []
         for path in doubtful where seen.insert(path).inserted {
             let isThere = try await isThere(path)
             isCertain = isCertain && isThere != nil
@@ -101,12 +131,14 @@ final class TableColumns: Sendable {
             let place =
                 asked.contains(path) && path != settings.timeField
                 ? "`\(settings.asking)`" : path == settings.timeField ? "`updated`" : "`fields`"
-            throw Failure(
+            let failure = Failure(
                 .badArguments, .giveUp,
                 "The table \(settings.table) of \(connection.base.place) has no field `\(path)`, which \(place) of source \(source) names\(help). "
                     + "Nothing is polled until that is mended.")
+            unknown.append(UnknownField(path: path, failure: failure))
+            if !forAll { break }
         }
-        learnt.withLock { $0.isExamined = isCertain }
+        return (unknown, isCertain)
     }
 
     private func ask(_ paths: [String]) -> TableAsk {
