@@ -9,12 +9,17 @@ public struct SourceSample: Sendable {
     /// The names that the rows have, in the order to be shown.
     public var columns: [String]
     public var rows: [JSON.Object]
+    /// Whether a field must be declared in bellhop.yaml to be among the columns.
+    public var isDeclared: Bool
 
-    public init(question: [(name: String, text: String)], count: Int?, columns: [String], rows: [JSON.Object]) {
+    public init(
+        question: [(name: String, text: String)], count: Int?, columns: [String], rows: [JSON.Object], isDeclared: Bool = false
+    ) {
         self.question = question
         self.count = count
         self.columns = columns
         self.rows = rows
+        self.isDeclared = isDeclared
     }
 }
 
@@ -49,7 +54,8 @@ extension Source {
             let task = snapshot.json(source: name)
             return JSON.Object(columns.map { ($0, own.contains($0) ? task[$0] ?? .null : snapshot.fields[$0] ?? .null) })
         }
-        return SourceSample(question: [], count: listing.entries.count, columns: columns, rows: rows)
+        return SourceSample(
+            question: [], count: listing.entries.count, columns: columns, rows: rows, isDeclared: shows == .tasks)
     }
 }
 

@@ -115,6 +115,61 @@ import Testing
         }
     }
 
+    @Test func `a connection to any API can have its tokens from a person's agreement`() async throws {
+        func configuration(_ address: String) -> String {
+            """
+            version: 1
+            connections:
+              api:
+                kind: http
+                url: "\(address)/rest/v1"
+                auth:
+                  oauth:
+                    grant: authorization_code
+                    client_id: bellhop
+                    client_secret: "${{ env.CLIENT_SECRET }}"
+                    token_url: "\(address)/oauth_token.do"
+                    authorize_url: "\(address)/oauth_auth.do"
+                    redirect_url: \(Self.redirect)
+            sources:
+              issues: {kind: rest, connection: api, path: list, id: id, title: title, every: 1s, initial: emit}
+
+            """
+        }
+        let rules = """
+            rule: answer
+            on: task_created
+            do: [{rest: {to: api, path: issues, json: {title: "Seen: ${{ task.title }}"}, expect: 201}, if: "!task.title.startsWith('Seen')"}]
+
+            """
+        try await Stage.set(rules: rules, configuration: configuration) { stage in
+            stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [Self.redirect] }
+            stage.simulation.api.add("One")
+            let missing = try await stage.bellhop("run", "--once")
+            #expect(missing.code == 77)
+            #expect(missing.errors.contains("bellhop login api"))
+            let login = try stage.start(["login", "api"])
+            try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
+            let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
+            #expect(try await browse(String(page), in: stage.folder.path).contains("Thank you"))
+            let ended = await login.end()
+            #expect(ended.code == 0, "\(ended.errors)")
+            let token = try #require(stage.instance.accessToken(of: Stage.user, client: "bellhop"))
+            stage.simulation.api.door = .field("Authorization", "Bearer " + token)
+            let run = try await stage.bellhop("run", "--once")
+            #expect(run.code == 0, "\(run.errors)")
+            #expect(stage.simulation.api.issues.map(\.title) == ["One", "Seen: One"])
+            // A token that is refused is renewed, once.
+            stage.simulation.api.door = .open
+            stage.time.pass(.seconds(3600))
+            let again = try await stage.bellhop("run", "--once")
+            #expect(again.code == 0, "\(again.errors)")
+            let next = try #require(stage.simulation.requests.all.last { $0.path == "/rest/v1/list" }?.header("Authorization"))
+            #expect(next.hasPrefix("Bearer ") && next != "Bearer " + token)
+            #expect(stage.instance.counts.tokensRefused == 0)
+        }
+    }
+
     @Test func `an agreement that is taken back is told once, and not asked about again`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [Self.redirect] }

@@ -51,6 +51,6 @@ struct ReceiverAnswer: Sendable {
     /// True when the answer is a page for people: something between us and the receiver speaks.
     static func isPage(_ response: HTTPResponse) -> Bool {
         response.headers["Content-Type"].map { ASCII.lowercased($0).hasPrefix("text/html") } ?? false
-            || response.body.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "<")
+            || response.body.first { !" \t\r\n\u{FEFF}".utf8.contains($0) } == UInt8(ascii: "<")
     }
 }

@@ -14,6 +14,15 @@ public enum Redaction {
         return text
     }
 
+    /// Whether what has this name sounds like something that nobody should read.
+    public static func isTelling(_ name: some StringProtocol) -> Bool {
+        let name = ASCII.lowercased(name)
+        return ["password", "passwort", "passwd", "secret", "token", "key", "auth", "credential", "cookie", "signature"].contains
+        {
+            name.contains($0)
+        }
+    }
+
     /// How a secret may be written, the longest first.
     private static func forms(of secret: String) -> [String] {
         let escaped = secret.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")

@@ -19,9 +19,14 @@ struct Repetition: Sendable, Hashable {
     }
 
     /// Fails where an earlier attempt may have been received: its process ended, or it was stopped, before it knew.
-    func check(_ attempt: Attempt) throws(Failure) {
+    ///
+    /// A person who retries a delivery has looked at what may have been received until then: that counts no more, however many attempts
+    /// follow; what may be received later does.
+    func check(_ attempt: Attempt, _ notebook: DeliveryNote) async throws(Failure) {
+        guard !isAllowed, let uncertain = attempt.lastUncertain else { return }
         // A person's retry counts from 1 again.
-        guard !isAllowed, attempt.lastUncertain != nil, attempt.number > 1 else { return }
+        if attempt.number == 1 { return try await notebook.keep(["decided": .int(uncertain.microseconds)]) }
+        if let decided = try await notebook.read()?["decided"]?.asInt, uncertain.microseconds <= decided { return }
         throw Failure(
             .notWritten, .hold,
             "An earlier attempt may have been received, and nothing can prove it: look there, then retry or drop the delivery. "

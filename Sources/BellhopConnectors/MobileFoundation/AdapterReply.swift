@@ -21,10 +21,10 @@ struct AdapterReply: Sendable {
         return backEndFailure(repetition, answer)
     }
 
-    /// The failure that a body with `isSuccessful: false` tells of.
+    /// The failure that a body tells of whose `isSuccessful` is no clear yes.
     private func backEndFailure(_ repetition: Repetition, _ answer: ReceiverAnswer) -> Failure? {
         guard response.body.containsText("\"isSuccessful\""), let json = try? JSON.parse(response.body),
-            json["isSuccessful"] == .bool(false)
+            !Self.isYes(json["isSuccessful"])
         else { return nil }
         let lists = ["errors", "errorMessages", "info", "warnings"].flatMap { json[$0]?.asArray ?? [] }.map(ItemValue.text)
         let status = json["statusCode"]?.asInt
@@ -34,6 +34,20 @@ struct AdapterReply: Sendable {
         let message = "The back end behind \(place) failed\(code)\(words.isEmpty ? "." : answer.words(of: told))"
         if let status, 400..<500 ~= status { return Failure(.refused, .giveUp, message) }
         return repetition.unclear(.serverError, message)
+    }
+}
+
+extension AdapterReply {
+    /// Whether `isSuccessful` says that it went well: adapters are scripts, which write false as a text or 0, too. Where it says nothing,
+    /// it does not say no; anything else than a yes is none.
+    fileprivate static func isYes(_ value: JSON?) -> Bool {
+        switch value {
+        case nil, .null?: true
+        case .bool(let flag)?: flag
+        case .string(let text)?: ASCII.lowercased(ASCII.trimmed(text)) == "true" || text == "1"
+        case .int(let number)?: number != 0
+        case .double, .array, .object: false
+        }
     }
 }
 

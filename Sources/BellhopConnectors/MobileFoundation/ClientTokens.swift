@@ -15,6 +15,7 @@ actor ClientTokens {
     private let exchange: any HTTPExchange
     private let credentials: Credentials
     private let memory: RefusalMemory
+    private let pause: HostPause
     private let events: LoginEvents
     private let clock: any AgentClock
     private var tokens: [String: Token] = [:]
@@ -24,13 +25,14 @@ actor ClientTokens {
     private var isNews = true
 
     init(
-        address: HTTPAddress, exchange: any HTTPExchange, credentials: Credentials, memory: RefusalMemory, events: LoginEvents,
-        clock: any AgentClock
+        address: HTTPAddress, exchange: any HTTPExchange, credentials: Credentials, memory: RefusalMemory, pause: HostPause,
+        events: LoginEvents, clock: any AgentClock
     ) {
         self.address = address
         self.exchange = exchange
         self.credentials = credentials
         self.memory = memory
+        self.pause = pause
         self.events = events
         self.clock = clock
     }
@@ -73,7 +75,10 @@ actor ClientTokens {
     private static func key(_ scopes: Set<String>) -> String { scopes.sorted().joined(separator: " ") }
 
     private func get(_ key: String, force: Bool) async throws(Failure) -> Token {
-        if !force { try await memory.check(credentials) }
+        if !force {
+            try await memory.check(credentials)
+            try await pause.check()
+        }
         logins += 1
         let number = logins
         let token: Token
@@ -112,6 +117,7 @@ actor ClientTokens {
         } catch {
             throw error.failure(changesSomething: false)
         }
+        await pause.note(response)
         let json = try? JSON.parse(response.body)
         if let failure = refusal(response, json, scope) { throw failure }
         guard let text = json?["access_token"]?.asString, !text.isEmpty, HeaderFields.isValue(text) else {

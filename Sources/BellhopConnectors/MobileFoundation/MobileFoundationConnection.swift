@@ -22,6 +22,7 @@ public struct MobileFoundationConnection: Connection {
     private let http: HTTPConnection
     /// What the server's answers say besides.
     let watch: AnswerWatch
+    let notebook: any Notebook
 
     init(name: String, settings: Settings, environment: ConnectorEnvironment) throws(ConnectorError) {
         func problem(_ setting: String, _ message: String) -> ConnectorError {
@@ -60,6 +61,7 @@ public struct MobileFoundationConnection: Connection {
             address: base.with(target: "/\(runtime)/api/az/v1/token"), exchange: watch, credentials: credentials,
             memory: RefusalMemory(
                 connection: name, instance: instance, notebook: environment.notebook, salt: environment.random),
+            pause: HostPause(connection: name, place: base.place, notebook: environment.notebook, clock: environment.clock),
             events: LoginEvents(
                 connection: name, instance: instance, user: client, usesKeychain: false, sink: environment.events),
             clock: environment.clock)
@@ -70,6 +72,7 @@ public struct MobileFoundationConnection: Connection {
         self.http = http
         self.watch = watch
         self.instance = instance
+        notebook = environment.notebook
         servicePrefix = prefix
         clientID = client
         clock = environment.clock

@@ -11,6 +11,7 @@ public actor OAuthClient {
     private let exchange: any HTTPExchange
     private let keeper: any TokenKeeper
     private let memory: RefusalMemory
+    private let pause: HostPause
     private let clock: any AgentClock
     private let random: @Sendable () -> UInt64
 
@@ -38,6 +39,8 @@ public actor OAuthClient {
         )
         clock = environment.clock
         random = environment.random
+        pause = HostPause(
+            connection: connection, place: settings.tokenAddress.place, notebook: environment.notebook, clock: environment.clock)
     }
 
     /// A token to show.
@@ -188,7 +191,10 @@ public actor OAuthClient {
     private func show(
         _ form: TokenForm, _ stale: OAuthToken?, _ kept: KeptTokens?, _ force: Bool
     ) async throws(Failure) -> OAuthToken {
-        if !force { try await memory.check(form.credentials) }
+        if !force {
+            try await memory.check(form.credentials)
+            try await pause.check()
+        }
         switch await ask(form) {
         case .granted(let grant):
             let token = try await take(grant, instead: stale, kept: kept, isLogin: false)
@@ -208,6 +214,7 @@ public actor OAuthClient {
         asked += 1
         do {
             let response = try await exchange.send(form.request(settings))
+            await pause.note(response)
             let secrets = settings.secrets + form.fields.filter { $0.0 != "grant_type" && $0.0 != "client_id" }.map(\.1)
             return TokenAnswer(response, from: settings.tokenAddress, hiding: secrets, at: clock.now)
         } catch {

@@ -11,6 +11,8 @@ struct HTMLDocument: Sendable, Hashable {
         /// The place of the element it stands in; the root stands in itself.
         var parent: Int
         var children: [Int] = []
+        /// Whether it lies too deep for what is in it to be kept: that stands beside it.
+        var isFlat = false
 
         var name: String? { if case .element(let name, _) = content { name } else { nil } }
         var attributes: [String: String] { if case .element(_, let attributes) = content { attributes } else { [:] } }
@@ -56,6 +58,8 @@ private struct HTMLBuilder {
     var nodes = [HTMLDocument.Node(content: .element("", [:]), parent: 0)]
     /// The elements that are open, the root first.
     private var open = [0]
+    /// The names of those that are open further in than ``deepest``.
+    private var beyond: [String] = []
 
     /// Elements nested deeper than this stand beside each other.
     private static let deepest = 256
@@ -64,12 +68,21 @@ private struct HTMLBuilder {
         switch token {
         case .text(let text): add(.text(text))
         case .start(let name, let attributes, let isEmpty):
-            closeImplied(by: name)
+            if beyond.isEmpty { closeImplied(by: name) }
             let place = add(.element(name, attributes))
-            if !isEmpty, !HTMLTokenizer.voids.contains(name), open.count < Self.deepest { open.append(place) }
+            guard !isEmpty, !HTMLTokenizer.voids.contains(name) else { return }
+            if open.count < Self.deepest {
+                open.append(place)
+            } else {
+                nodes[place].isFlat = true
+                beyond.append(name)
+            }
         case .end(let name):
+            // What ends something further in ends nothing that is kept.
+            if let depth = beyond.lastIndex(of: name) { return beyond.removeSubrange(depth...) }
             guard let depth = open.lastIndex(where: { nodes[$0].name == name }), depth > 0 else { return }
             open.removeSubrange(depth...)
+            beyond = []
         }
     }
 

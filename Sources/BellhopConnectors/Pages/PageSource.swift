@@ -126,7 +126,13 @@ public struct PageSource: ProbedSource {
                 .unexpectedPage, .retry(after: nil),
                 "The page \(place) asks for a login. Where that is the page you want, `select` what of it is to be watched.")
         }
-        guard let read = reading.read(response.body, type: response.headers["Content-Type"] ?? "") else {
+        let read: PageWatch.Reading?
+        do throws(PageWatch.Problem) {
+            read = try reading.read(response.body, type: response.headers["Content-Type"] ?? "")
+        } catch {
+            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) cannot be watched: \(error.message).")
+        }
+        guard let read else {
             throw Failure(
                 .badAnswer, .retry(after: nil),
                 "The page \(place) has nothing that `select` asks for: it may be another page now.")

@@ -7,6 +7,14 @@ struct PageWatch: Sendable {
         case text
         case html
         case attribute(String)
+
+        /// Whether what is inside of an element counts.
+        var needsInside: Bool {
+            switch self {
+            case .text, .html: true
+            case .attribute: false
+            }
+        }
     }
 
     /// What a page says.
@@ -22,6 +30,11 @@ struct PageWatch: Sendable {
 
     /// Whether certain elements are watched, so that another page shows by their not being there.
     var isSelective: Bool { select != nil }
+
+    /// Why a page cannot be read, though what is watched is on it. The end of a sentence.
+    struct Problem: Error, Sendable, Hashable {
+        var message: String
+    }
 
     /// No text of a page is longer, in bytes.
     static let longest = 1 << 20
@@ -79,7 +92,7 @@ struct PageWatch: Sendable {
     }
 
     /// Reads a page; nil where nothing on it is what is watched.
-    func read(_ body: [UInt8], type: String) -> Reading? {
+    func read(_ body: [UInt8], type: String) throws(Problem) -> Reading? {
         let type = ASCII.lowercased(type)
         let bytes = type.contains("iso-8859-1") || type.contains("windows-1252") ? Self.fromLatin1(body) : body
         guard type.isEmpty || type.contains("html") || type.contains("xml") else {
@@ -95,6 +108,11 @@ struct PageWatch: Sendable {
             if places.isEmpty { return nil }
         } else {
             places = [0]
+        }
+        if let setting = select != nil && extract.needsInside && places.contains(where: { document.nodes[$0].isFlat })
+            ? "select" : ignored.contains(where: { document.nodes[$0].isFlat }) ? "ignore" : nil
+        {
+            throw Problem(message: "what `\(setting)` asks for lies within more than 250 elements, where it cannot be read")
         }
         let text: String
         switch extract {

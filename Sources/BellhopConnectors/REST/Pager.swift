@@ -63,9 +63,7 @@ struct Pager: Sendable {
         }
         guard let turn else {
             if more == true { throw Problem(message: "it says that there is more, but not where") }
-            if let total, items < total {
-                throw Problem(message: "its pages end after \(items) of \(total) items")
-            }
+            try checkEnd()
             return nil
         }
         // The empty page that is the end where nothing else says so is none of those that count.
@@ -76,6 +74,14 @@ struct Pager: Sendable {
             )
         }
         return turn
+    }
+
+    /// Whether there is no page where the next one would be, once the list is at its end.
+    var mayEndBeyond: Bool { paging?.endsWithout == true && pages > 0 }
+
+    /// Sees whether all items are there that the pages told of.
+    func checkEnd() throws(Problem) {
+        if let total, items < total { throw Problem(message: "its pages end after \(items) of \(total) items") }
     }
 
     /// How many items at the beginning of the next page are the end of the one before.

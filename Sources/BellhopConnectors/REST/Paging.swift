@@ -30,6 +30,8 @@ struct Paging: Sendable, Hashable {
     /// Whether parameters go into the JSON body rather than the query.
     var inBody: Bool
     var mostPages: Int
+    /// Whether there is no page (404) beyond the last, rather than an empty one.
+    var endsWithout: Bool
 
     static let settings: [Setting] = [
         Setting(
@@ -52,6 +54,10 @@ struct Paging: Sendable, Hashable {
             "The path to the number of all items; when the pages have another number of them, or it changes between two, the answer is refused."
         ),
         Setting("in", .oneOf(["query", "body"]), default: "query", "Where the parameters go: the query, or the JSON body."),
+        Setting(
+            "end", .oneOf(["empty", "not_found"]), default: "empty",
+            "What is beyond the last page: one without items, or none (404). After a 404 the page before is read again; only where it says the same, the list is at its end."
+        ),
         Setting("max_pages", .integer(1...10_000), default: "100", "An answer with more pages is refused."),
     ]
 
@@ -81,6 +87,10 @@ struct Paging: Sendable, Hashable {
         total = try path("total")
         inBody = record.text("in") == "body"
         mostPages = record.integer("max_pages") ?? 100
+        endsWithout = record.text("end") == "not_found"
+        if endsWithout, way != .page, way != .offset {
+            throw problem("end", "Only pages by number and by offset are asked for until there is none.")
+        }
         if sizeParameter != nil, size == nil { throw problem("size", "`size_parameter` needs `size`.") }
         switch way {
         case .cursor where next == nil: throw problem("next", "A cursor needs `next`: the path to it in the answer.")

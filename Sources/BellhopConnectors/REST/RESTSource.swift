@@ -10,11 +10,11 @@ public struct RESTSource: ProbedSource {
     public var schema: TaskSchema { reading.schema }
     public var hidesChanges: Bool { false }
     private let session: WebSession
-    private let address: HTTPAddress
-    private let arguments: RequestArguments
-    private let json: JSON?
-    private let paging: Paging?
-    private let since: Since?
+    let address: HTTPAddress
+    let arguments: RequestArguments
+    let json: JSON?
+    let paging: Paging?
+    let since: Since?
     private let reading: ItemReading
     private let secrets: [String]
     private let expected: ExpectedAnswer
@@ -81,6 +81,29 @@ public struct RESTSource: ProbedSource {
         var validators = Validators()
         /// When the first page was answered, by the server's clock; by ours where it does not say.
         var answered: Timestamp
+        /// How the last page was asked for, and what tells its items.
+        var latest: (request: HTTPRequest, print: Fingerprint)?
+    }
+
+    /// Makes sure that a page which is not there is the end of the list, and not the list that went away: the page before must be there
+    /// still, and say the same.
+    private func confirmEnd(_ pages: Pages, _ pager: Pager) async throws(Failure) {
+        guard let latest = pages.latest else { return }
+        let response = try await session.read(latest.request).response
+        guard try Self.print(listing(response)) == latest.print else {
+            throw unusable("the page after its last one is not there (404), and the last one is another by now")
+        }
+        do throws(Pager.Problem) { try pager.checkEnd() } catch { throw unusable(error.message) }
+    }
+
+    /// What is the same for the same items in the same states.
+    private static func print(_ page: Listing) -> Fingerprint {
+        var builder = FingerprintBuilder()
+        for entry in page.entries {
+            builder.add(entry.key.text)
+            builder.add(entry.fingerprint)
+        }
+        return builder.fingerprint
     }
 
     private func pages(adding more: [(String, String)], validators known: Validators) async throws(Failure) -> Pages {
@@ -91,7 +114,14 @@ public struct RESTSource: ProbedSource {
             var request = request(turn, adding: more)
             let isFirst = pages.all.isEmpty
             if isFirst { request.headers = request.headers.with(known.headers) }
-            let (response, place) = try await session.read(request)
+            let answer: (response: HTTPResponse, address: HTTPAddress)
+            do throws(Failure) {
+                answer = try await session.read(request)
+            } catch  where error.reason == .goneOrHidden && pager.mayEndBeyond {
+                try await confirmEnd(pages, pager)
+                return pages
+            }
+            let (response, place) = answer
             if response.status == 304 {
                 guard isFirst, known != Validators() else { throw unusable("it is said to be unchanged (304) unasked") }
                 pages.validators = known
@@ -109,6 +139,7 @@ public struct RESTSource: ProbedSource {
             }
             let first = page.entries.first?.key
             pages.all.append(overlap == 0 ? page : page.without { $0.key == first })
+            pages.latest = (request, Self.print(page))
             guard let next else {
                 if pager.isOneBody, request.method == "GET" { pages.validators = Validators(response.headers) }
                 return pages
@@ -117,7 +148,7 @@ public struct RESTSource: ProbedSource {
         }
     }
 
-    private var hidden: [String] { session.hidden + secrets }
+    var hidden: [String] { session.hidden + secrets }
 
     private func joined(_ pages: [Listing], latestCounts: Bool) throws(Failure) -> Listing {
         try reading.listing(pages: pages, latestCounts: latestCounts, from: session.label, hiding: hidden)
@@ -130,7 +161,7 @@ public struct RESTSource: ProbedSource {
     /// Asking by another method than `GET` is not known to change nothing.
     var probe: HTTPRequest? { arguments.method == "GET" ? request(Pager(paging).first, adding: []) : nil }
 
-    private func request(_ turn: Pager.Turn, adding more: [(String, String)]) -> HTTPRequest {
+    func request(_ turn: Pager.Turn, adding more: [(String, String)]) -> HTTPRequest {
         var request: HTTPRequest
         switch turn {
         case .address(let address):

@@ -28,6 +28,7 @@ public struct WebConnection: Connection {
     let stranger: WebSession
     /// What the origin's answers say besides.
     let watch: AnswerWatch
+    let notebook: any Notebook
     let clock: any AgentClock
     private let http: HTTPConnection
     /// The way to the token endpoint, which may be another host: nothing of the connection's own goes along.
@@ -60,6 +61,7 @@ public struct WebConnection: Connection {
         self.base = base
         self.http = http
         self.tokens = tokens
+        notebook = environment.notebook
         clock = environment.clock
         username = WebAuth.user(settings)
         self.auth = auth

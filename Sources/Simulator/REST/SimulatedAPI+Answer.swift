@@ -8,9 +8,9 @@ extension SimulatedAPI.State {
         }
         let path = Array(request.segments.dropFirst(2))
         guard request.segments.count > 2, request.segments[1] == "v1" else { return .json(404, ["message": "Not Found"]) }
-        if path[0] == "issues" { return write(Array(path.dropFirst()), request, at: now) }
         var reply: Reply
         switch (request.method, path[0], path.count) {
+        case (_, "issues", _): return write(Array(path.dropFirst()), request, at: now)
         case ("GET", "list", 1): reply = list(request)
         case ("GET", "link", 1): reply = linked(request)
         case ("GET", "page", 1): reply = numbered(request)
@@ -20,6 +20,12 @@ extension SimulatedAPI.State {
         default: return .json(404, ["message": "Not Found"])
         }
         reply.add("Set-Cookie", "visit=\(revision); Path=/; HttpOnly")
+        if quirks.contains(.hoardsCookies) {
+            cookies += 40
+            for number in cookies - 40..<cookies {
+                reply.add("Set-Cookie", "c\(number)=\(String(repeating: "x", count: 1500)); Path=/")
+            }
+        }
         if quirks.contains(.shrinking), !issues.isEmpty { issues.removeFirst() }
         return conditional(reply, request)
     }
@@ -88,7 +94,9 @@ extension SimulatedAPI.State {
         case .failure(let refusal): return refusal.reply
         case .success(let asked):
             let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
-            return .json(200, ["items": .array(rows(slice((page - 1) * size, size))), "total": .int(issues.count)])
+            let found = slice((page - 1) * size, size)
+            if found.isEmpty, page > 1, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
+            return .json(200, ["items": .array(rows(found)), "total": .int(issues.count)])
         }
     }
 
@@ -97,7 +105,9 @@ extension SimulatedAPI.State {
         case .failure(let refusal): return refusal.reply
         case .success(let asked):
             let (start, size) = (Int(asked["offset"] ?? "0") ?? 0, pageSize(asked["limit"], usually: 25))
-            return .json(200, ["issues": .array(rows(slice(start, size))), "total_count": .int(issues.count)])
+            let found = slice(start, size)
+            if found.count < 2, start > 0, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
+            return .json(200, ["issues": .array(rows(found)), "total_count": .int(issues.count)])
         }
     }
 
@@ -120,8 +130,15 @@ extension SimulatedAPI.State {
         for member in body.members ?? [] where !["query", "startAt", "maxResults"].contains(member.name) {
             return .json(400, ["message": .string("Simulator: unknown member \(member.name)")])
         }
-        let found = slice(body["startAt"]?.int ?? 0, pageSize(body["maxResults"]?.int.map(String.init), usually: 50)).map {
-            issue in
+        if let since = request.parameters.first(where: { $0.name == "updated_since" })?.value {
+            return found(issues.filter { $0.updatedText >= since }, body)
+        }
+        return found(issues, body)
+    }
+
+    private func found(_ issues: [SimulatedAPI.Issue], _ body: JSON) -> Reply {
+        let size = pageSize(body["maxResults"]?.int.map(String.init), usually: 50)
+        let found = slice(body["startAt"]?.int ?? 0, size, of: issues).map { issue in
             [
                 "id": .string(String(10_000 + issue.id)), "key": .string("OPS-\(issue.id)"),
                 "fields": [
@@ -134,10 +151,10 @@ extension SimulatedAPI.State {
         return .json(200, ["issues": .array(found), "total": .int(issues.count)])
     }
 
-    private func slice(_ start: Int, _ size: Int) -> [SimulatedAPI.Issue] {
+    private func slice(_ start: Int, _ size: Int, of some: [SimulatedAPI.Issue]? = nil) -> [SimulatedAPI.Issue] {
         let start = quirks.contains(.ignoresPaging) ? 0 : max(start, 0)
         if start > 0, quirks.contains(.losesPages) { return [] }
-        return Array(issues.dropFirst(start).prefix(size))
+        return Array((some ?? issues).dropFirst(start).prefix(size))
     }
 
     private func pageSize(_ asked: String?, usually size: Int) -> Int {

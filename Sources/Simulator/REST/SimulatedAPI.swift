@@ -41,6 +41,10 @@ public final class SimulatedAPI: Sendable {
         case capsPages
         /// Pages from the second on are empty, whatever their number says.
         case losesPages
+        /// Each answer sets forty cookies of 1.5 KB, with other names each time.
+        case hoardsCookies = "hoards_cookies"
+        /// A page beyond the last is not there: 404.
+        case missesPages = "misses_pages"
         /// The first issue says that it was changed at the end of the year 9999.
         case farFuture
         /// An `Idempotency-Key` means nothing, as on most servers.
@@ -72,6 +76,8 @@ public final class SimulatedAPI: Sendable {
         /// Whether it knows `ETag` and `Last-Modified`.
         var hasValidators = true
         var changed: Int64 = 0
+        /// How many cookies were hoarded.
+        var cookies = 0
     }
 
     let state = Mutex(State())

@@ -101,7 +101,10 @@ struct Query: AsyncParsableCommand {
 
     private func columns(of sample: SourceSample) throws(Trouble) -> [String] {
         for name in wanted where !sample.columns.contains(name) {
-            let help = Suggestion.didYouMean(name, among: sample.columns) ?? "there is \(sample.columns.joined(separator: ", "))"
+            let names = "there is \(sample.columns.joined(separator: ", "))"
+            let help =
+                Suggestion.didYouMean(name, among: sample.columns)
+                ?? (sample.isDeclared ? "\(names); declare others under `fields` of the source in bellhop.yaml" : names)
             throw Trouble(.usage, "The source `\(source)` has no field `\(name)`: \(help)")
         }
         if !wanted.isEmpty { return wanted }

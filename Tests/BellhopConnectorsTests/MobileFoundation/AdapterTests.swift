@@ -58,8 +58,12 @@ import Testing
         ),
         (#"{"isSuccessful": false, "statusCode": 404, "errors": ["no such thing"]}"#, .refused, false),
         (#"{ "x": 1, "isSuccessful" : false }"#, .serverError, true),
+        (#"{"isSuccessful": "false"}"#, .serverError, true), (#"{"isSuccessful": " False"}"#, .serverError, true),
+        (#"{"isSuccessful": 0}"#, .serverError, true), (#"{"isSuccessful": "0"}"#, .serverError, true),
+        (#"{"isSuccessful": "no"}"#, .serverError, true), (#"{"isSuccessful": []}"#, .serverError, true),
+        ("\u{FEFF}" + #"{"isSuccessful": false}"#, .serverError, true),
     ])
-    func `200 with isSuccessful false is the back end's failure`(
+    func `200 with an isSuccessful that is no yes is the back end's failure`(
         _ body: String, _ reason: Failure.Reason, _ again: Bool
     ) async throws {
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: body) })

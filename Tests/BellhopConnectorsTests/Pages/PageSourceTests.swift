@@ -47,6 +47,34 @@ import Testing
         #expect(instance.counts.logins == 1)
     }
 
+    @Test func `what lies too deep to be read fails the poll instead of being empty`() async throws {
+        func page(_ depth: Int, _ inner: String) -> String {
+            "<body>" + String(repeating: "<div>", count: depth) + inner + String(repeating: "</div>", count: depth) + "<p>End</p>"
+        }
+        func text(_ settings: JSON.Object) async throws -> String? {
+            try await source(settings) { source in try await read(source).1?.pageText }
+        }
+        let settings: JSON.Object = ["select": "#who"]
+        for (depth, isRead) in [(200, true), (253, true), (300, false)] {
+            instance.setPage("/board.do", page(depth, "<span id=who class=x>Ada</span>"))
+            if isRead {
+                #expect(try await text(settings) == "Ada")
+            } else {
+                let unread = await failure { _ = try await text(settings) }
+                #expect(unread?.reason == .badAnswer)
+                #expect(unread?.message.contains("`select` asks for lies within more than 250 elements") == true)
+            }
+        }
+        // An attribute stands in the element itself; the words of the whole page are there, wherever they stand.
+        #expect(try await text(["select": "#who", "extract": ["attr": "class"]]) == "x")
+        #expect(try await text([:]) == "Ada\nEnd")
+        let ignoring = await failure { _ = try await text(["ignore": [["select": "#who"]]]) }
+        #expect(ignoring?.message.contains("`ignore`") == true)
+        // What ends inside of the depth ends nothing outside of it.
+        instance.setPage("/board.do", "<main>" + page(300, "<b>Ada</b>") + "<p id=last>Grace</p></main>")
+        #expect(try await text(["select": "main"]) == "Ada\nEnd\nGrace")
+    }
+
     @Test func `after a restart an unchanged page costs one small request`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         let answer = try await source { source in try await source.list(from: Standing()) }

@@ -86,6 +86,44 @@ import Testing
         #expect(practice.simulation.requests.total == 4)
     }
 
+    @Test
+    func `a person's retry covers what was doubtful before it, over later attempts too, and nothing that is doubtful after it`()
+        async throws
+    {
+        let now = SampleDelivery.now
+        let post: JSON.Object = ["path": "issues", "json": ["title": "once"]]
+        // A person said: again. The server has no time, which says that nothing was done.
+        practice.simulation.faults.add(.tooManyRequests(.unsaid))
+        let first = await failure(post, attempt: Attempt(number: 1, now: now, firstStarted: now, lastUncertain: now))
+        #expect(first?.reason == .throttled)
+        #expect(!practice.notebook.all.isEmpty)
+        // The next attempt is another process, and was not uncertain since.
+        let doubtful = now + .seconds(60)
+        let later = await failure(post, attempt: Attempt(number: 2, now: doubtful, firstStarted: now, lastUncertain: doubtful))
+        #expect(later?.remedy == .hold)
+        _ = try await perform(post, attempt: Attempt(number: 2, now: doubtful, firstStarted: now, lastUncertain: now))
+        #expect(api.issues.count == 1)
+    }
+
+    @Test func `a server that hoards cookies gets no more of them than a request can carry`() async throws {
+        api.quirks = [.hoardsCookies]
+        api.add("a")
+        try await practice.open { connection in
+            let source = try RESTSource(
+                name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
+            for _ in 1...3 { _ = try await source.list(from: Standing()) }
+            let action = try #require(connection.action("rest"))
+            let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": ["title": "b"]]), to: "api")
+            _ = try await action.perform(delivery, attempt: SampleDelivery.first)
+        }
+        #expect(api.issues.map(\.title) == ["a", "b"])
+        let request = try #require(practice.simulation.requests.matching("POST", path: "/rest/v1/issues").first)
+        let cookie = try #require(request.header("Cookie"))
+        #expect(cookie.utf8.count <= 16 << 10)
+        // The newest are kept.
+        #expect(cookie.contains("c119=") && !cookie.contains("c0="))
+    }
+
     @Test func `each method does what it says`() async throws {
         api.add("a")
         _ = try await perform(["method": "PUT", "path": ["issues", "1"], "json": ["title": "b"]])

@@ -151,6 +151,69 @@ extension RESTSourceTests {
         #expect(queries[2]?.hasSuffix("Z") == true && queries[2]?.utf8.count == 20)
     }
 
+    @Test func `with pages in the body, since is a parameter of the address beside them, and pages follow as ever`() async throws
+    {
+        _ = add(5)
+        let settings: JSON.Object = [
+            "path": "search", "method": "POST", "json": ["query": "open"], "items": "issues", "title": "fields.summary",
+            "paging": ["by": "offset", "parameter": "startAt", "size": 2, "size_parameter": "maxResults", "in": "body"],
+            "since": ["parameter": "updated_since", "field": "fields.updated", "overlap": 0], "reconcile": 3_600_000_000,
+        ]
+        try await practice.source(settings) { source in
+            let first = try await source.list(from: Standing())
+            #expect(first.coverage == .whole && first.listing.entries.count == 5)
+            await practice.clock.advance(by: .seconds(600))
+            for id in 2...4 { api.change(id) { $0.state = "closed" } }
+            let asked = practice.simulation.requests.total
+            let part = try await source.list(from: Standing(first))
+            #expect(part.coverage == .part)
+            // The latest of the first poll is there, too: its time is where this one begins.
+            #expect(part.listing.entries.count == 5)
+            await practice.clock.advance(by: .seconds(600))
+            api.change(3) { $0.state = "open" }
+            let next = try await source.list(from: Standing(part))
+            #expect(next.listing.entries.map(\.key.text) == ["10002", "10003", "10004"])
+            let requests = Array(practice.simulation.requests.all.dropFirst(asked))
+            #expect(requests.allSatisfy { $0.parameters.map(\.name) == ["updated_since"] })
+            let bodies = try requests.map { try JSON.parse($0.body) }
+            #expect(bodies.allSatisfy { $0["query"] == "open" && $0["maxResults"] == 2 && $0["updated_since"] == nil })
+            let starts: [Int64] = bodies.compactMap { $0["startAt"]?.asInt }
+            #expect(Set(starts).isSuperset(of: [0, 1, 2]))
+        }
+    }
+
+    // MARK: A look
+
+    @Test func `the question is the request as it goes out, without what may be secret`() async throws {
+        _ = add(3)
+        api.quirks = [.sloppyQueries]
+        let settings: JSON.Object = [
+            "path": "list?a=1", "id": "id", "query": ["state": "open", "api_key": "hunter2", "note": "canary"], "title": "title",
+            "fields": ["state": "state"], "since": ["parameter": "updated_since", "field": "updated_at"],
+        ]
+        try await practice.open { connection in
+            let source = try RESTSource(
+                name: "issues", settings: Settings(settings, secrets: ["canary"]), connection: connection)
+            let sample = try await source.sample(2, fields: [])
+            let request = connection.base.text + "/list?a=1&state=open&api_key=•••&note=•••"
+            #expect(sample.question.map(\.name) == ["request", "since"])
+            #expect(sample.question[0].text == "GET " + request)
+            #expect(sample.question[1].text.contains("`updated_since`: the latest `updated_at` less"))
+            #expect(sample.count == 3 && sample.rows.count == 2 && sample.isDeclared)
+            #expect(sample.columns == ["id", "number", "title", "type", "class", "url", "state"])
+        }
+        let search: JSON.Object = [
+            "path": "search", "method": "POST", "json": ["query": "hunter2", "filter": ["states": ["x"]]], "items": "issues",
+            "id": "id", "paging": ["by": "offset", "parameter": "startAt", "size": 2, "in": "body"],
+        ]
+        try await practice.open { connection in
+            let question = try RESTSource(name: "found", settings: Settings(search), connection: connection).question
+            #expect(question.map(\.name) == ["request", "body", "paging"])
+            #expect(question[1].text == "JSON {query: text, filter: {states: [text]}, startAt: number}")
+            #expect(question[2].text == "by offset: `startAt` in the body")
+        }
+    }
+
     @Test func `an item of the far future hides no change of the others`() async throws {
         _ = add(3)
         api.quirks = [.farFuture]

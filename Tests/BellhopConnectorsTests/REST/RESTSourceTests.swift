@@ -187,6 +187,66 @@ import Testing
         #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "none")")
     }
 
+    /// Sources of an API that has no page beyond its last.
+    static let numbered: [JSON.Object] = [
+        [
+            "path": "page", "items": "items",
+            "paging": ["by": "page", "size": 3, "size_parameter": "per_page", "end": "not_found"],
+        ],
+        [
+            "path": "offset", "items": "issues",
+            "paging": ["by": "offset", "size": 3, "size_parameter": "limit", "end": "not_found"],
+        ],
+    ]
+
+    @Test(arguments: numbered)
+    func `where the API has no page beyond its last, that is the end, once the last one says the same again`(
+        _ settings: JSON.Object
+    ) async throws {
+        let titles = add(6)
+        api.quirks = [.missesPages]
+        #expect(try await practice.titles(settings) == titles)
+        // A list that is not there at all is no empty one.
+        practice.simulation.faults.add(.status(404, body: "{}"))
+        #expect(await practice.failure(settings)?.reason == .goneOrHidden)
+        var plain = settings
+        var paging = plain["paging"]?.asObject ?? [:]
+        paging["end"] = nil
+        plain["paging"] = .object(paging)
+        #expect(await practice.failure(plain)?.reason == .goneOrHidden)
+    }
+
+    @Test func `a list that is reset between two pages does not end at the first`() async throws {
+        _ = add(4)
+        // The second page is gone, and so is the first by the time that it is looked at again.
+        api.quirks = [.missesPages, .shrinking]
+        let settings: JSON.Object = [
+            "path": "page", "items": "items",
+            "paging": ["by": "page", "size": 3, "size_parameter": "per_page", "end": "not_found"],
+        ]
+        let failure = await practice.failure(settings)
+        #expect(failure?.reason == .badAnswer && failure?.message.contains("is another by now") == true)
+        api.quirks = [.missesPages]
+        try await practice.source(settings) { source in
+            practice.simulation.faults.add(.status(404, body: "{}"), skip: 1, times: 2)
+            #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }?.reason == .goneOrHidden)
+        }
+    }
+
+    @Test func `a number beyond all doubles and a byte order mark spoil nothing`() async throws {
+        let body =
+            "\u{FEFF}" + #"[{"id": 1, "n": 1e999, "title": "a"}, {"id": 12345678901234567890123456789, "n": 2, "title": "b"}]"#
+        practice.simulation.faults.add(.status(200, body: body), times: nil)
+        try await practice.source(["path": "list", "fields": ["n": "n", "m": ["path": "n", "type": "double"]]]) { source in
+            let listing = try await source.list(from: Standing()).listing
+            let keys = listing.entries.map(\.key)
+            #expect(keys.map(\.text) == ["1", "12345678901234567890123456789"])
+            let snapshots = try await source.details(of: keys, in: listing).snapshots
+            #expect(snapshots[keys[0]]?.fields == ["n": "1e999", "m": nil])
+            #expect(snapshots[keys[1]]?.fields == ["n": "2", "m": 2.0])
+        }
+    }
+
     @Test func `more pages than are allowed make no list`() async {
         _ = add(9)
         let failure = await practice.failure([
@@ -253,6 +313,7 @@ import Testing
             (["path": "a", "paging": ["by": "cursor"]], "paging.next"),
             (["path": "a", "paging": ["by": "offset"]], "paging.size"),
             (["path": "a", "paging": ["by": "page", "in": "body"]], "paging.in"),
+            (["path": "a", "paging": ["by": "link", "end": "not_found"]], "paging.end"),
             (["path": "a", "paging": ["by": "page", "size_parameter": "x"]], "paging.size"),
         ] as [(JSON.Object, String)])
     func `settings that cannot work are refused by name`(_ settings: JSON.Object, _ setting: String) throws {

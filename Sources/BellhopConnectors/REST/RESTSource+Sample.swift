@@ -1,0 +1,66 @@
+import BellhopCore
+
+extension RESTSource: SampledSource {
+    /// The first request of a poll: what may be secret in it is not shown, and of a body only what it is made of.
+    public var question: [(name: String, text: String)] {
+        let request = request(Pager(paging).first, adding: [])
+        var parts = [("request", "\(request.method) \(shown(request.address))")]
+        if let body { parts.append(("body", Redaction.scrub(body, of: hidden))) }
+        if let paging { parts.append(("paging", paging.words)) }
+        if let since { parts.append(("since", since.words)) }
+        return parts
+    }
+
+    /// The address as it is asked for. A parameter whose name says that it is a secret keeps its value to itself.
+    private func shown(_ address: HTTPAddress) -> String {
+        let query = address.target.drop { $0 != "?" }.dropFirst()
+        let pairs = query.split(separator: "&").map { pair in
+            let name = pair.prefix { $0 != "=" }
+            let isTelling = Redaction.isTelling(PercentEncoding.decode(name)) && name.endIndex < pair.endIndex
+            return isTelling ? "\(name)=\(Redaction.mark)" : String(pair)
+        }
+        let text = address.origin + address.path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
+        return Redaction.scrub(text, of: hidden)
+    }
+
+    /// What the body is made of; nil where there is none.
+    private var body: String? {
+        guard let bytes = request(Pager(paging).first, adding: []).body, !bytes.isEmpty else { return nil }
+        if json != nil, let json = try? JSON.parse(bytes) { return "JSON \(Self.shape(of: json))" }
+        let type = arguments.headers["Content-Type"].map { " of \($0.prefix { $0 != ";" })" } ?? ""
+        return "\(bytes.count) bytes\(type)"
+    }
+
+    /// The names in a body, with kinds of values in the place of the values.
+    private static func shape(of json: JSON) -> String {
+        switch json {
+        case .null: "null"
+        case .bool: "true or false"
+        case .int, .double: "number"
+        case .string: "text"
+        case .array(let items): "[\(items.first.map(shape) ?? "")]"
+        case .object(let members): "{\(members.map { "\($0): \(shape(of: $1))" }.joined(separator: ", "))}"
+        }
+    }
+}
+
+extension Paging {
+    /// How pages follow one another, for people.
+    fileprivate var words: String {
+        let place = inBody ? "in the body" : "in the query"
+        switch way {
+        case .link: return "by link, from \(next.map { "`\($0)`" } ?? "the field Link")"
+        case .page: return "by page: `\(parameter)` \(place), from \(start)"
+        case .offset: return "by offset: `\(parameter)` \(place)"
+        case .cursor: return "by cursor: `\(parameter)` \(place)\(next.map { ", from `\($0)`" } ?? "")"
+        }
+    }
+}
+
+extension Since {
+    /// What a poll adds once it knows what was latest, for people.
+    fileprivate var words: String {
+        "later polls add `\(parameter)`: the latest `\(field)` less \(DurationText.format(overlap)), as \(format.rawValue); "
+            + "everything again after \(DurationText.format(reconcile))"
+    }
+}
