@@ -210,4 +210,42 @@ import Testing
         #expect(try await observer.told(source).count == 100)
         #expect(source.state.limit == 20)
     }
+
+    @Test func `a walk goes on behind a row that was changed while the server read it, before that row is looked at`()
+        async throws
+    {
+        for number in 0..<5 { instance.addTask(title: "task \(number)") }
+        let sorted = instance.tasks.map(\.id).sorted()
+        var settings = try TableSettings(Settings(["table": "incident", "query": "active=true"]), source: "incidents")
+        settings.page = 2
+        let source = try TableSource(
+            name: "incidents", settings: settings, connection: practice.near(ClosedMeanwhile(id: sorted[1], inner: exchange)))
+        var observer = TableObserver()
+        #expect(try await observer.told(source) == [sorted[0], sorted[2], sorted[3], sorted[4]])
+        let queries = practice.simulation.requests.matching("GET", path: "/api/now/v2/table/incident").map(\.query)
+        let pages = queries.filter { $0.contains("sysparm_limit=2") }.map { PercentEncoding.decode($0) }
+        #expect(pages.count == 3)
+        #expect(pages.dropFirst().first?.contains("sys_id>\(sorted[1])") == true)
+    }
+}
+
+/// A server on which one row is closed after it was found and before it is read.
+private struct ClosedMeanwhile: HTTPExchange {
+    var id: String
+    var inner: InProcess
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        var response = try await inner.send(request)
+        guard case .object(var body)? = try? JSON.parse(response.body), let rows = body["result"]?.asArray else {
+            return response
+        }
+        let read = rows.map { row in
+            guard row["sys_id"]?.asString == id, case .object(var members) = row else { return row }
+            members["active"] = "false"
+            return .object(members)
+        }
+        body["result"] = .array(read)
+        response.body = JSON.object(body).encoded()
+        return response
+    }
 }

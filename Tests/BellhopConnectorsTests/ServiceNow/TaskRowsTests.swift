@@ -29,7 +29,9 @@ import Testing
         let listing = try Listing(Array("{\"result\":[\(many.joined(separator: ","))]}".utf8), shape: .serviceNow)
         let written = await reading.tasks(of: listing.entries, in: listing).flatMap(\.self)
         let read = listing.entries.map { reading.snapshot($0.key, row: listing.record(of: $0)) }
-        #expect(written == read.map(SnapshotText.init))
-        #expect(written.map(\.snapshot) == read)
+        #expect(written.count == read.count)
+        let different = zip(written, read).first { $0 != SnapshotText($1) || $0.snapshot != $1 }
+        #expect(different?.0.snapshot == different?.1)
+        #expect(different?.1.key == nil)
     }
 }
