@@ -51,6 +51,21 @@ import Testing
         #expect((method == "GET" ? request.query : request.text) == "params=%5B%22it%27s%22%2C2%2Cnull%5D")
     }
 
+    @Test func `a person's retry of a call is not held again by what was doubtful before it`() async throws {
+        let now = practice.clock.now
+        practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": true}"#) })
+        let arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
+        func doubtful(_ number: Int) -> Attempt { Attempt(number: number, now: now, firstStarted: now, lastUncertain: now) }
+        try await practice.open { connection, _ in
+            let held = await failure { _ = try await practice.call(connection, arguments, attempt: doubtful(2)) }
+            #expect(held?.remedy == .hold)
+            practice.simulation.faults.add(.tooManyRequests(.unsaid), path: "/mfp/api/adapters/feed/post")
+            let failed = await failure { _ = try await practice.call(connection, arguments, attempt: doubtful(1)) }
+            #expect(failed?.reason == .throttled)
+            _ = try await practice.call(connection, arguments, attempt: doubtful(2))
+        }
+    }
+
     @Test(arguments: [
         (
             #"{"isSuccessful": false, "statusCode": 500, "statusReason": "down", "errors": ["SOAP fault"]}"#,
