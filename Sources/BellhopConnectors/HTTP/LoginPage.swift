@@ -8,6 +8,11 @@ enum LoginPage {
         return hasPassword(text) || leadsOn(text)
     }
 
+    /// Whether a page is the one that stands in the place of a developer instance while it sleeps.
+    static func isHibernating(_ body: [UInt8]) -> Bool {
+        ASCII.lowercased(String(decoding: body.prefix(256 << 10), as: UTF8.self)).contains("instance-hibernating-page")
+    }
+
     /// Whether there is a field for a password.
     static func hasPassword(_ text: String) -> Bool {
         ["type=\"password\"", "type='password'", "type=password"].contains { text.contains($0) }

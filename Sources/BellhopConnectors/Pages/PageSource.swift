@@ -121,6 +121,7 @@ public struct PageSource: ProbedSource {
         guard !response.body.isEmpty else {
             throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is empty.")
         }
+        try refuseSubstitute(response)
         guard reading.isSelective || !LoginPage.isOne(response.body) else {
             throw Failure(
                 .unexpectedPage, .retry(after: nil),
@@ -145,6 +146,24 @@ public struct PageSource: ProbedSource {
         return Snapshot(
             key: key, title: read.title, type: "Page", className: "page", url: Redaction.scrub(address.text, of: secrets),
             fields: ["text": .string(read.text)])
+    }
+
+    /// Fails for what a server says in the place of any page: that it hibernates, or an error as JSON. A connection of kind servicenow has
+    /// seen to it before.
+    private func refuseSubstitute(_ response: HTTPResponse) throws(Failure) {
+        if LoginPage.isHibernating(response.body) {
+            throw Failure(
+                .hibernating, .retry(after: .seconds(300)),
+                "The page \(place) is not there: its instance is hibernating; somebody must wake it at developer.servicenow.com.")
+        }
+        let first = response.body.first { !" \t\r\n\u{FEFF}".utf8.contains($0) }
+        if first == UInt8(ascii: "{"),
+            let words = RESTError.words(in: response.body, under: ["error"], hiding: secrets + host.hidden)
+        {
+            throw Failure(
+                .serverError, .retry(after: nil),
+                "The page \(place) is answered with an error as JSON (\(response.status)): \(words).")
+        }
     }
 
     /// Asks once for the addresses to be warmed, before the first poll. Failures are told, and stop nothing.
@@ -183,6 +202,9 @@ public struct PageSource: ProbedSource {
 protocol PageHost: Sendable {
     /// A page as it is, or a 304 where the header fields say that this is enough; anything else fails.
     func page(_ address: HTTPAddress, headers: HeaderFields, timeout: Duration?) async throws(Failure) -> HTTPResponse
+
+    /// What an answer may repeat and nobody may read.
+    var hidden: [String] { get }
 }
 
 extension Snapshot {

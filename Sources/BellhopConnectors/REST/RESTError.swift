@@ -3,10 +3,12 @@ import BellhopCore
 /// The errors that APIs put into answers whose status says that all is well.
 enum RESTError {
     /// What a body's `error` or `errors` says, without these secrets; nil where there is none, or an empty one.
-    static func words(in body: [UInt8], hiding secrets: [String]) -> String? {
+    static func words(
+        in body: [UInt8], under names: [String] = ["error", "errors"], hiding secrets: [String]
+    ) -> String? {
         // Most bodies have no such word at all, and are not read twice.
         guard contains(body, Array("\"error".utf8)), let json = try? JSON.parse(body) else { return nil }
-        for name in ["error", "errors"] {
+        for name in names {
             guard let value = json[name], isSomething(value) else { continue }
             let message = value["message"] ?? value[0]?["message"] ?? json["error_description"] ?? value
             let text = Redaction.scrub(message.asString ?? message.text, of: secrets)

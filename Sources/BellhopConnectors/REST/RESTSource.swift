@@ -68,11 +68,14 @@ public struct RESTSource: ProbedSource {
         let listing = try joined(pages.all, latestCounts: false)
         var next = RESTCursor()
         next.validators = pages.validators
+        var notices = [pages.doubt?.notice(of: name)].compactMap { $0 }
         if let since {
             next.since = since.latest(in: listing, known: nil, answered: pages.answered)
             next.whole = now
+            if next.since == nil, let notice = since.notice(of: name, in: listing) { notices.append(notice) }
         }
-        return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor)
+        return Answer(
+            listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor, notices: notices)
     }
 
     private struct Pages {
@@ -83,6 +86,8 @@ public struct RESTSource: ProbedSource {
         var answered: Timestamp
         /// How the last page was asked for, and what tells its items.
         var latest: (request: HTTPRequest, print: Fingerprint)?
+        /// Whether the paging finds in them what it looks for.
+        var doubt: PagingDoubt?
     }
 
     /// Makes sure that a page which is not there is the end of the list, and not the list that went away: the page before must be there
@@ -109,7 +114,7 @@ public struct RESTSource: ProbedSource {
     private func pages(adding more: [(String, String)], validators known: Validators) async throws(Failure) -> Pages {
         var pager = Pager(paging)
         var turn = pager.first
-        var pages = Pages(answered: session.now)
+        var pages = Pages(answered: session.now, doubt: paging.map { PagingDoubt($0) })
         while true {
             var request = request(turn, adding: more)
             let isFirst = pages.all.isEmpty
@@ -130,6 +135,7 @@ public struct RESTSource: ProbedSource {
             if isFirst, let date = response.headers["Date"].flatMap({ Timestamp(httpDate: $0) }) { pages.answered = date }
             let page = try listing(response)
             let body = try body(response)
+            pages.doubt?.note(page.entries.count, body: body, headers: response.headers)
             let overlap = pager.overlap
             let next: Pager.Turn?
             do throws(Pager.Problem) {
@@ -187,7 +193,12 @@ public struct RESTSource: ProbedSource {
     /// How many items a first page has.
     func words(for response: HTTPResponse) throws(Failure) -> String {
         let count = try listing(response).entries.count
-        return "\(count) item\(count == 1 ? "" : "s")" + (paging == nil ? "" : " on the first page")
+        var words = "\(count) item\(count == 1 ? "" : "s")"
+        guard let paging else { return words }
+        words += " on the first page"
+        var doubt = PagingDoubt(paging)
+        try doubt.note(count, body: body(response), headers: response.headers)
+        return words + (doubt.words.map { ", and \($0)" } ?? "")
     }
 
     /// The items of one page; an answer that is none fails and says why.

@@ -71,6 +71,13 @@ struct Since: Sendable, Hashable {
         return latest.map { min($0, answered) }
     }
 
+    /// What a person should know where no item says when it changed, so that this is never asked for.
+    func notice(of source: String, in listing: Listing) -> String? {
+        guard !listing.entries.isEmpty else { return nil }
+        return "No item of source \(source) has a time at `\(field)` (`since.field`), so every poll asks for everything, "
+            + "and `\(parameter)` is never sent."
+    }
+
     /// `2026-01-05T09:00:00Z`: many servers take no fractions.
     private static func wholeSeconds(_ moment: Timestamp) -> String { moment.rfc3339.prefix(19) + "Z" }
 }

@@ -1,6 +1,9 @@
 import BellhopCore
 
 extension ServiceNowConnection: PageHost {
+    /// None: what is no page is told from one before it comes to a source.
+    var hidden: [String] { [] }
+
     /// A page in the session that reads: the login goes before it, then cookies alone say who asks.
     func page(_ address: HTTPAddress, headers: HeaderFields, timeout: Duration?) async throws(Failure) -> HTTPResponse {
         var call = ServiceNowCall(target: address.target, expecting: .page, timeout: timeout)

@@ -129,6 +129,8 @@ public struct WebConnection: Connection {
 }
 
 extension WebConnection: PageHost {
+    var hidden: [String] { session.hidden }
+
     func page(_ address: HTTPAddress, headers: HeaderFields, timeout: Duration?) async throws(Failure) -> HTTPResponse {
         var headers = headers
         headers["Accept"] = "text/html, */*;q=0.5"

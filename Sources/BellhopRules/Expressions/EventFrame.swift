@@ -166,6 +166,8 @@ struct EventFacts: Sendable {
     var users: [String: String]
     /// The connection that a source reads from, to which writes to its tasks go.
     var connections: [String: String]
+    /// The connections that sources read from.
+    var readConnections: Set<String>
     /// Where records have a source's fields.
     var paths: [String: [String: String]]
     /// The type that `type(task)` shows.
@@ -178,6 +180,7 @@ struct EventFacts: Sendable {
         readers = slots.all.map { SlotReader($0, types: types, groups: groups) }
         users = Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first }
         connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }
+        readConnections = Set(surroundings.sources.map(\.connection))
         paths = Dictionary(
             surroundings.sources.map { source in
                 (source.name, Dictionary(source.schema.fields.map { ($0.name, $0.path) }) { first, _ in first })

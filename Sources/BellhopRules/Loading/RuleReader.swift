@@ -84,7 +84,9 @@ struct RuleReader {
         }
         problems.all += steps.compiler.takeProblems()
         if let limit = mapping["limit"], settings.record("limit") != nil,
-            !actions.contains(where: { $0.action.effect == .writes })
+            !actions.contains(where: {
+                $0.action.effect == .writes || $0.mayWriteUnseen(to: Set(surroundings.sources.map(\.connection)))
+            })
         {
             let place = Diagnostic.Place(limit.key, file: file)
             problems.report(

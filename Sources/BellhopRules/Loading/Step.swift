@@ -28,6 +28,13 @@ struct Step: Sendable {
     var expires: Duration?
     var stopsOnError: Bool
 
+    /// Whether it may send a request of which nobody knows what it writes to one of these connections. Where a source reads from it, that
+    /// may lead to the next event, and nothing tells that it was our own deed.
+    func mayWriteUnseen(to connections: Set<String>) -> Bool {
+        guard action.effect == nil, !action.isMessage, case .named(let names) = receivers else { return false }
+        return names.contains { connections.contains($0) }
+    }
+
     var needs: RuleExpression.Needs {
         var needs = condition?.needs ?? []
         switch content {

@@ -161,13 +161,22 @@ struct Decision {
             var state = Delivery.InitialState.available
             if rule.isShadow {
                 state = .shadow
-            } else if let target, let failure = spend(target, rule) {
+            } else if let counted = target ?? unseenTarget(step, rule, receiver, arguments), let failure = spend(counted, rule) {
                 state = .dead(failure)
                 isFine = false
             }
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state))
         }
         return isFine
+    }
+
+    /// What a request counts for that is no write to a task by itself, but goes to where a source reads.
+    private func unseenTarget(_ step: Step, _ rule: Rule, _ receiver: String, _ arguments: Arguments) -> WriteTarget? {
+        guard frame.facts.readConnections.contains(receiver) else { return nil }
+        if case .values(let values) = arguments, let method = values["method"]?.asString, ["GET", "HEAD"].contains(method) {
+            return nil
+        }
+        return WriteTargets(frame: frame, activation: activation, zone: rule.zone).unseen(by: step)
     }
 
     private func receivers(_ step: Step, _ arguments: Arguments, _ target: WriteTarget?) -> [String] {

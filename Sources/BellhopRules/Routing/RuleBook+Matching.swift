@@ -116,8 +116,9 @@ private struct Matcher {
         }
         if !rule.isShadow {
             let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
-            for step in rule.steps where step.action.effect == .writes {
-                if let target = try? targets.target(of: step) { keys.insert(rule.budgetKey(target)) }
+            for step in rule.steps {
+                let target = step.action.effect == .writes ? try? targets.target(of: step) : targets.unseen(by: step)
+                if let target { keys.insert(rule.budgetKey(target)) }
             }
         }
         let needsTasks = rule.stepsNeedTasks || (!isCertain && rule.condition?.needs.contains(.tasks) == true)

@@ -14,6 +14,24 @@ struct WriteTargets {
     let activation: Activation
     let zone: TimeZoneTable
 
+    /// What a request counts for that goes to where a source reads, since it may write what the next event tells of: the event's own task,
+    /// or page. Nil for events that no such request can lead to.
+    func unseen(by step: Step) -> WriteTarget? {
+        guard step.mayWriteUnseen(to: frame.facts.readConnections) else { return nil }
+        let event = frame.event
+        let own: TaskReference
+        if event.type.hasTask, let reference = frame.reference {
+            own = reference
+        } else if event.type == .pageChanged {
+            own = TaskReference(
+                source: event.source, key: TaskKey(event.subject), number: "", title: "", className: "", url: "",
+                subject: event.subject)
+        } else {
+            return nil
+        }
+        return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
+    }
+
     /// The event's task, or the one that the step's `task` names.
     func target(of step: Step) throws(RenderFailure) -> WriteTarget {
         let event = frame.event

@@ -263,4 +263,28 @@ import Testing
             #expect(found?.reason == reason, "\(found?.message ?? "none")")
         }
     }
+
+    @Test func `an error as JSON and a hibernating instance are no words of a page of a site`() async throws {
+        let practice = WebPractice()
+        practice.api.add("Fan broken")
+        try await practice.open { connection in
+            let settings = Settings(["path": "list?key=pass%2Fword"], secrets: ["pass/word"])
+            let made = try connection.source("page", kind: "page", settings: settings)
+            let source = try #require(made)
+            practice.simulation.faults.add(.status(200, body: " {\"error\": {\"message\": \"boom of pass/word\"}}"))
+            let found = await failure { _ = try await source.list(from: Standing()) }
+            #expect(found?.reason == .serverError)
+            #expect(
+                found?.message.hasSuffix("is answered with an error as JSON (200): boom of •••.") == true,
+                "\(found?.message ?? "")")
+            practice.simulation.faults.add(.hibernating)
+            let asleep = await failure { _ = try await source.list(from: Standing()) }
+            #expect(asleep?.reason == .hibernating && asleep?.remedy == .retry(after: .seconds(300)))
+            // A page that is JSON and has no error is one.
+            for body in ["{\"error\": null, \"load\": 3}", "{\"errors\": 3}", "[{\"error\": \"boom\"}]"] {
+                practice.simulation.faults.add(.status(200, body: body))
+                #expect(try await read(source).1?.pageText.contains("error") == true)
+            }
+        }
+    }
 }
