@@ -115,7 +115,14 @@ struct StepReader {
         }
         guard let setting = action.shorthand(for: node) else {
             review.look(at: node, as: .record(declared))
-            let tree = reader.read(node, as: declared, of: "`\(action.kind)`")
+            let misplaced = misplaced(in: node, of: action, declared)
+            for key in misplaced {
+                reader.report(
+                    code: "unknown-key", "`\(action.kind)` has no setting `\(key.scalarText ?? "")`", at: key,
+                    help: "`\(key.scalarText ?? "")` stands beside `\(action.kind)`, at the same depth")
+            }
+            let tree = reader.read(
+                node, as: declared, of: "`\(action.kind)`", besides: Set(misplaced.compactMap(\.scalarText)))
             check(tree, node, of: action, &reader)
             return tree
         }
@@ -133,6 +140,13 @@ struct StepReader {
             }
         }
         return .members(members)
+    }
+
+    /// The keys among an action's arguments that belong to its step.
+    private func misplaced(in node: YAML.Node, of action: ActionManifest, _ declared: [Setting]) -> [YAML.Node] {
+        (node.mapping?.pairs ?? []).filter { pair in
+            RuleKeys.step.contains { $0.name == pair.name } && !declared.contains { $0.name == pair.name }
+        }.map(\.key)
     }
 
     /// What can be known to fail before it is tried.

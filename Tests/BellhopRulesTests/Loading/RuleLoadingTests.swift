@@ -61,4 +61,13 @@ import Testing
                     |            ^~~~~~~ did you mean `priority`?
                 """)
     }
+
+    @Test(arguments: ["retry: 2", "expires: 1h", "on_error: stop", "if: task.number == ''"])
+    func `a key of the step among an action's arguments is told where it belongs`(_ key: String) {
+        let name = String(key.prefix { $0 != ":" })
+        let said = Fixture.diagnostics("rule: r\non: task_created\ndo:\n  - comment: {text: x, \(key)}\n")
+        #expect(said.contains("`comment` has no setting `\(name)` [unknown-key]"), "\(said)")
+        #expect(said.contains("`\(name)` stands beside `comment`, at the same depth"), "\(said)")
+        #expect(said.split(separator: "\n").count == 3, "\(said)")
+    }
 }
