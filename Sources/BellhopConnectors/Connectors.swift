@@ -39,6 +39,7 @@ public struct Connectors: Sendable {
                 problems.append(problem)
             }
         }
+        if problems.isEmpty { Self.tellApart(&sources, sourceEntries, connections) }
         var direct: HTTPConnection?
         do throws(ConnectorError) {
             direct = try HTTPConnection(.init(name: "webhook"), clock: environment.clock)
@@ -137,6 +138,23 @@ public struct Connectors: Sendable {
         throw ConnectorError(
             connection: name, setting: "connection",
             "A \(kind) source reads from a connection of kind \(manifest.connections.joined(separator: " or ")).")
+    }
+
+    /// Names what sources know by their connections, where connections of kind `http` with different logins would otherwise know the same.
+    private static func tellApart(
+        _ sources: inout [any Source],
+        _ entries: [(name: String, kind: String, connection: String, settings: Settings)], _ connections: [String: any Connection]
+    ) {
+        for places in Dictionary(grouping: sources.indices, by: { sources[$0].scope.id }).values where places.count > 1 {
+            let ways = places.compactMap { connections[entries[$0].connection] as? WebConnection }
+            guard Set(ways.map(\.credentials)).count > 1 else { continue }
+            for (place, way) in zip(places, ways) {
+                let entry = entries[place]
+                // It could be made a moment ago, so it can now.
+                let source = try? way.named.source(entry.name, kind: entry.kind, settings: entry.settings)
+                if let source { sources[place] = source }
+            }
+        }
     }
 
     /// Stands for an action whose receiver is a connection of another kind.

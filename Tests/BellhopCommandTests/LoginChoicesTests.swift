@@ -64,6 +64,18 @@ import Testing
         #expect(simulation.eto.counts.logins == 2)
     }
 
+    @Test func `the number that the list shows beside a name is taken, too`() async throws {
+        let (ended, _, isStored) = try await logIn { program, terminal in
+            try await eventually("the enterprises are listed") { program.errorsSoFar.contains("Which enterprise (1 to 2)? ") }
+            terminal.type("1\n")
+            try await eventually("the sites are listed") { program.errorsSoFar.contains("South (78)") }
+            terminal.type("78\n\n")
+        }
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(ended.output.contains("site: \"78\"  # South"))
+        #expect(isStored)
+    }
+
     @Test func `a wrong password is tried once, lists nothing and stores nothing`() async throws {
         let (ended, simulation, isStored) = try await logIn(password: "wrong") { _, _ in }
         #expect(ended.code == 77)

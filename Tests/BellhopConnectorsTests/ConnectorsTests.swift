@@ -39,6 +39,25 @@ struct ConnectorsTests {
         #expect(error?.message.contains("services") == false)
     }
 
+    @Test(arguments: ["rest", "page"])
+    func `two accounts of one API know apart what they see, and one alone is called as ever`(_ kind: String) async throws {
+        func scopes(_ tokens: [String]) async throws -> [Scope] {
+            let settings: JSON.Object = kind == "rest" ? ["path": "me", "id": "id"] : ["path": "me"]
+            let connectors = try await Connectors(
+                connections: tokens.enumerated().map { place, token in
+                    ("api\(place)", "http", Settings(["url": "http://127.0.0.1:1/v1", "auth": ["bearer": .string(token)]]))
+                }, sources: tokens.indices.map { ("me\($0)", kind, "api\($0)", Settings(settings)) }, environment: .sample())
+            await connectors.shutdown()
+            return connectors.sources.map(\.scope)
+        }
+        let alone = try await scopes(["a"])
+        #expect(alone.map(\.user) == [""])
+        #expect(try await scopes(["a", "a"]) == alone + alone)
+        // Whichever comes first in the file: neither takes what the other one knew.
+        #expect(try await scopes(["a", "b"]).map(\.user) == ["(api0)", "(api1)"])
+        #expect(Set(try await scopes(["a", "b", "c"]).map(\.id)).count == 3)
+    }
+
     @Test func `a stored login goes to whom it was typed for, and to nobody else`() async throws {
         for (place, isRight) in [("http://127.0.0.1:1", true), ("https://acme.service-now.com", false)] {
             var environment = ConnectorEnvironment.sample(login: ("ada", "hunter2"))

@@ -191,7 +191,8 @@ public struct Assembly: Sendable {
             let place = line.map { " (line \($0))" } ?? ""
             found.report(
                 Diagnostic(
-                    code: "same-scope", "source `\(source.name)` would read the very tasks of source `\(other)`\(place)",
+                    code: "same-scope",
+                    "source `\(source.name)` would read the very \(source.shows == .page ? "page" : "tasks") of source `\(other)`\(place)",
                     at: configuration.places.place(of: source.name, in: "sources", setting: nil),
                     help: "keep one of them; rules name sources with `from`"))
         }

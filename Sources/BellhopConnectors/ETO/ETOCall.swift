@@ -8,6 +8,8 @@ struct ETOCall: Sendable {
     var body: JSON?
     /// Which program must be the current one on the server; nil where it does not matter.
     var program: ETOProgram?
+    /// Who names the program, as messages call them.
+    var whose = "the source"
     /// Whether the current program stays what it is: it is the account's, and an agent may be at work in it.
     var leavesProgram = false
     /// Whether asking twice is not the same as asking once.

@@ -71,7 +71,9 @@ struct ETOChain: Sendable {
     }
 
     /// The one that the configuration names, by key or by name; the only one where it names none.
-    func choose(_ wanted: String?, from choices: [ETOChoice], _ setting: String) throws(Failure) -> ETOChoice {
+    func choose(_ wanted: String?, from choices: [ETOChoice], _ setting: String, whose: String? = nil) throws(Failure)
+        -> ETOChoice
+    {
         func there() -> String {
             let names = choices.prefix(20).map { Redaction.excerpt(DisplayText.line(GUID.masked($0.name)), length: 60) }
             return choices.isEmpty ? "it has none" : "there is \(names.joined(separator: ", "))"
@@ -87,6 +89,14 @@ struct ETOChain: Sendable {
         if let choice = choices.first(where: { same($0.key) }) { return choice }
         let named = choices.filter { same($0.name) }
         if named.count == 1 { return named[0] }
+        if let whose {
+            let shown = Redaction.excerpt(DisplayText.line(GUID.masked(wanted)), length: 60)
+            throw Failure(
+                .badArguments, .giveUp,
+                named.isEmpty
+                    ? "This account has no `\(setting)` called `\(shown)`, which \(whose) names; \(there())."
+                    : "There are \(named.count) called `\(shown)`, which \(whose) names: give `\(setting)` by its number.")
+        }
         throw Failure(
             .forbidden, .pauseConnection,
             named.isEmpty

@@ -18,7 +18,8 @@ struct ETOExamination {
         var seen: Set<String> = []
         for need in needs.actions where need.action == TouchPointAction.manifest.kind {
             let number = ItemValue.text(need.constants["touchpoint"])
-            if seen.insert(number).inserted { findings.append(await add(number, need)) }
+            let program = ItemValue.text(need.constants["program"])
+            if seen.insert("\(number) \(program)").inserted { findings.append(await add(number, need)) }
         }
         if let limit = Finding.limit(connection.watch.said.limit, whose: "the server") { findings.append(limit) }
         return findings
@@ -29,7 +30,14 @@ struct ETOExamination {
         do {
             guard let source = try connection.source(need.name, kind: need.kind, settings: need.settings) as? TouchPointsSource
             else { return Finding(subject, .unknown, "this source cannot be looked at") }
-            return Finding(subject, .ok, try await source.look())
+            if let wrong = await wrongProgram(source.program, subject, "the source") { return wrong }
+            let (count, text) = try await source.look()
+            if count == 0, await isAbsent(source.touchPoint) {
+                return Finding(
+                    subject, .missing, "there is no TouchPoint \(source.touchPoint) for this account",
+                    remedy: "see that `touchpoint` is right, and that the account's role may use it", reason: .goneOrHidden)
+            }
+            return Finding(subject, .ok, text)
         } catch let failure as Failure {
             var finding = Finding(subject, failure, remedy: remedy(failure.reason))
             if connection.hasProgram || need.settings.text("program") != nil {
@@ -51,12 +59,37 @@ struct ETOExamination {
         }
     }
 
+    /// What tells that a source or a step names a program that is not there; nil where it is there, or nobody knows.
+    private func wrongProgram(_ program: ETOProgram?, _ subject: String, _ whose: String) async -> Finding? {
+        guard let program else { return nil }
+        do throws(Failure) {
+            try await connection.session.check(program, whose: whose)
+            return nil
+        } catch {
+            guard error.reason == .badArguments else { return nil }
+            return Finding(subject, error, remedy: "see the `program` of \(whose)")
+        }
+    }
+
+    /// Whether the services say that there is no such TouchPoint. A look that fails says nothing.
+    private func isAbsent(_ touchPoint: Int64) async -> Bool {
+        var call = ETOCall.touchPoint(touchPoint)
+        call.leavesProgram = true
+        do throws(Failure) {
+            return try await connection.session.send(call).isNothing
+        } catch {
+            return false
+        }
+    }
+
     private func add(_ number: String, _ need: ConnectionNeeds.ActionNeed) async -> Finding {
         let onlyWhenDone = "whether the account may add to it shows only when it does"
         guard let id = Int64(number) else {
             return Finding("add responses", .unknown, "rule \(need.rule): \(onlyWhenDone)")
         }
         let subject = "add to \(id)"
+        let program = ETOProgram(ItemValue.text(need.constants["program"]))
+        if let wrong = await wrongProgram(program, subject, "rule \(need.rule)") { return wrong }
         do throws(Failure) {
             var call = ETOCall.touchPoint(id)
             call.leavesProgram = true

@@ -17,7 +17,7 @@ actor ETOSession {
     }
 
     /// What a login gave.
-    private struct Login {
+    struct Login {
         var enterprise: ETOChoice
         var site: ETOChoice
         var token: String
@@ -35,23 +35,23 @@ actor ETOSession {
     }
 
     nonisolated let base: HTTPAddress
-    private let chain: ETOChain
+    let chain: ETOChain
     private let exchange: any HTTPExchange
-    private let wanted: Place
+    let wanted: Place
     private let account: Account
     private let memory: RefusalMemory
     private let events: LoginEvents
-    private let clock: any AgentClock
-    private let gate = FIFOGate()
+    let clock: any AgentClock
+    let gate = FIFOGate()
 
-    private var login: Login?
+    var login: Login?
     /// How many logins were tried.
     private var logins = 0
     /// The number of the last login that failed.
     private var loginsFailed = 0
     private var pauses = ETOPauses()
     /// The steps of the last login that went well.
-    private var steps: [Finding] = []
+    var steps: [Finding] = []
     /// The token of a login that somebody is choosing a site for.
     private var visitor: ETOChain.Ticket?
 
@@ -87,12 +87,15 @@ actor ETOSession {
     }
 
     /// The number of a program, or of the connection's; nil where neither is said.
-    func programID(of program: ETOProgram?) async throws(Failure) -> Int64? {
+    ///
+    /// - Parameter asker: who says the program, as messages call them.
+    func programID(of program: ETOProgram?, for asker: String) async throws(Failure) -> Int64? {
+        let whose = program == nil ? nil : asker
         guard let program = program ?? wanted.program else { return nil }
         if case .id(let number) = program { return number }
         return try await gate.inTurn { () async throws(Failure) in
             if self.login == nil { try await self.logIn(force: false) }
-            try await self.enter(program)
+            try await self.enter(program, whose: whose)
             return self.login?.program
         }
     }
@@ -102,7 +105,7 @@ actor ETOSession {
         try await gate.inTurn { () async throws(Failure) in
             self.pauses.endAll()
             let login = try await self.logIn(force: true)
-            try await self.enter(self.wanted.program)
+            try await self.enter(self.wanted.program, whose: nil)
             return "\(self.account.username), \(login.enterprise.name), \(login.site.name)"
         }
     }
@@ -189,58 +192,14 @@ actor ETOSession {
     /// Sets the program where another is current, and asks.
     private func attempt(_ call: ETOCall, _ isSent: inout Bool) async throws(Failure) -> ETOAnswer {
         if !call.leavesProgram, let program = call.program ?? wanted.program {
-            let answer = try await choose(program)
+            let answer = try await choose(program, whose: call.program == nil ? nil : call.whose)
             guard case .ok = answer else { return answer }
         }
         isSent = true
         return try await transmit(call)
     }
 
-    private func choose(_ program: ETOProgram) async throws(Failure) -> ETOAnswer {
-        let done = ETOAnswer.ok(ETOReply(status: 200, body: []))
-        let id: Int64
-        switch program {
-        case .id(let number): id = number
-        case .name(let name):
-            if login?.programs == nil {
-                let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))
-                guard case .ok(let reply) = answer else { return answer }
-                login?.programs = try ETOChoice.programs(reply, base.place)
-            }
-            let choice = try chain.choose(name, from: login?.programs ?? [], "program")
-            guard let number = Int64(choice.key) else { preconditionFailure("a program's key is a number") }
-            id = number
-        }
-        if login?.program == id { return done }
-        login?.program = nil
-        let answer = try await transmit(
-            ETOCall(method: "POST", target: "Security.svc/UpdateCurrentProgram/", body: ["ProgramID": .string(String(id))]))
-        if case .ok = answer { login?.program = id }
-        return answer
-    }
-
-    /// Looks whether the connection's program is there for us, and leaves the current one as it is.
-    private func checkProgram() async throws(Failure) {
-        guard let program = wanted.program else { return }
-        let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))
-        if let failure = answer.failure(of: base.place, changesSomething: false) { throw failure }
-        guard case .ok(let reply) = answer else { return }
-        let programs = try ETOChoice.programs(reply, base.place)
-        let key: String
-        switch program {
-        case .id(let number): key = String(number)
-        case .name(let name): key = name
-        }
-        let choice = try chain.choose(key, from: programs, "program")
-        steps.append(Finding("program", .ok, "\(DisplayText.line(GUID.masked(choice.name))), of \(programs.count)"))
-    }
-
-    private func enter(_ program: ETOProgram?) async throws(Failure) {
-        guard let program else { return }
-        if let failure = try await choose(program).failure(of: base.place, changesSomething: false) { throw failure }
-    }
-
-    private func transmit(_ call: ETOCall) async throws(Failure) -> ETOAnswer {
+    func transmit(_ call: ETOCall) async throws(Failure) -> ETOAnswer {
         guard let login else { preconditionFailure("nothing is asked before a login") }
         let address = base.with(target: "/API/" + call.target)
         var headers = ETOChain.headers
@@ -267,7 +226,7 @@ actor ETOSession {
     }
 
     @discardableResult
-    private func logIn(force: Bool) async throws(Failure) -> Login {
+    func logIn(force: Bool) async throws(Failure) -> Login {
         let credentials = try await account.current()
         if !force { try await memory.check(credentials) }
         login = nil

@@ -22,6 +22,8 @@ public struct TouchPointAction: Action {
         var quiet: Duration { start + server }
     }
 
+    /// Who names the program, in messages.
+    static let asker = "the step"
     private let connection: ETOConnection
     private let times: Times
     private var session: ETOSession { connection.session }
@@ -44,9 +46,13 @@ public struct TouchPointAction: Action {
             return try await proceed(entry, delivery, attempt)
         } catch {
             // The last attempt failed for sure, but an earlier one may have written it: that is not dead.
-            guard case .retry = error.remedy, attempt.lastUncertain != nil, attempt.number >= delivery.retry.attempts else {
-                throw error
+            let isEnd: Bool
+            switch error.remedy {
+            case .retry: isEnd = attempt.number >= delivery.retry.attempts
+            case .giveUp: isEnd = error.reason == .badArguments
+            case .pauseConnection, .hold, .unknownOutcome: isEnd = false
             }
+            guard isEnd, attempt.lastUncertain != nil else { throw error }
             throw Failure(
                 error.reason, .hold,
                 error.message + " An earlier attempt may have added the response: look there, then retry or drop the delivery.")
@@ -123,6 +129,7 @@ public struct TouchPointAction: Action {
     ) async throws(Failure) -> Finding {
         var call = ETOCall.responses(of: entry.touchPoint, subject: entry.subject)
         call.program = entry.program
+        call.whose = Self.asker
         let json: JSON
         do throws(Failure) {
             json = try await session.send(call).json(from: place)
@@ -152,6 +159,7 @@ public struct TouchPointAction: Action {
         if response.elements == nil {
             var call = ETOCall.response(id, of: entry.touchPoint)
             call.program = entry.program
+            call.whose = Self.asker
             response = TouchPointResponse(try await session.send(call).json(from: place))
         }
         if let created = response.created, !Self.same(created, entry.created) { return false }
@@ -173,7 +181,7 @@ public struct TouchPointAction: Action {
     ) async throws(Failure) -> Receipt {
         let reply: ETOReply
         do throws(Failure) {
-            let program = try await session.programID(of: entry.program)
+            let program = try await session.programID(of: entry.program, for: Self.asker)
             let notAfter = min(attempt.now + times.start, delivery.expires ?? .distantFuture)
             reply = try await session.send(entry.call(notAfter: notAfter, program: program))
         } catch  where error.remedy == .unknownOutcome {

@@ -13,10 +13,10 @@ public struct TouchPointsSource: Source {
     public let scope: Scope
     public let schema: TaskSchema
     private let connection: ETOConnection
-    private let touchPoint: Int64
+    let touchPoint: Int64
     /// Nil for whomever.
     private let subjects: [Int64?]
-    private let program: ETOProgram?
+    let program: ETOProgram?
     private let title: Int64?
     private let elements: [Element]
     private let page: ItemPage?
@@ -108,7 +108,7 @@ public struct TouchPointsSource: Source {
     }
 
     /// What the responses of the first subject show, in words. The current program stays what it is.
-    func look() async throws(Failure) -> String {
+    func look() async throws(Failure) -> (count: Int, text: String) {
         var call = ETOCall.responses(of: touchPoint, subject: subjects[0])
         call.leavesProgram = true
         call.timeout = timeout
@@ -121,7 +121,7 @@ public struct TouchPointsSource: Source {
         }
         let whose = subjects[0].map { " of subject \($0)" } ?? ""
         let rest = subjects.count > 1 ? ", the first of \(subjects.count)" : ""
-        return "\(count) response\(count == 1 ? "" : "s") to TouchPoint \(touchPoint)\(whose)\(rest)"
+        return (count, "\(count) response\(count == 1 ? "" : "s") to TouchPoint \(touchPoint)\(whose)\(rest)")
     }
 
     private func unreadable(_ error: ListingError) -> Failure {

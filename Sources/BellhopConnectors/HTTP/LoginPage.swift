@@ -13,6 +13,19 @@ enum LoginPage {
         ASCII.lowercased(String(decoding: body.prefix(256 << 10), as: UTF8.self)).contains("instance-hibernating-page")
     }
 
+    /// Whether an address looks like one where somebody logs in, by the words of its host and path and what single sign-on puts into queries.
+    static func isLogin(_ address: HTTPAddress) -> Bool {
+        let target = ASCII.lowercased(address.target)
+        let words = (ASCII.lowercased(address.host) + " " + target.prefix { $0 != "?" })
+            .split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
+        let beginnings = [
+            "login", "logon", "signin", "sso", "saml", "adfs", "oauth", "openid", "idp", "okta", "onelogin", "microsoftonline",
+        ]
+        let whole: Set<Substring> = ["auth", "auth0", "authorize", "authenticate", "accounts", "identity"]
+        if words.contains(where: { word in whole.contains(word) || beginnings.contains { word.hasPrefix($0) } }) { return true }
+        return ["samlrequest=", "client_id=", "wtrealm="].contains { target.contains($0) }
+    }
+
     /// Whether there is a field for a password.
     static func hasPassword(_ text: String) -> Bool {
         ["type=\"password\"", "type='password'", "type=password"].contains { text.contains($0) }

@@ -106,7 +106,12 @@ public struct PageSource: ProbedSource {
 
     /// The page; nil where it is the one that these validators are of.
     private func page(_ validators: Validators) async throws(Failure) -> HTTPResponse? {
-        let response = try await host.page(address, headers: validators.headers, timeout: timeout)
+        let response: HTTPResponse
+        do throws(Failure) {
+            response = try await host.page(address, headers: validators.headers, timeout: timeout)
+        } catch {
+            throw Failure(error.reason, error.remedy, Redaction.scrub(error.message, of: secrets))
+        }
         guard response.status == 304 else { return response }
         guard validators != Validators() else {
             throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is said to be unchanged (304) unasked.")
@@ -177,7 +182,8 @@ public struct PageSource: ProbedSource {
             do throws(Failure) {
                 _ = try await host.page(address, headers: [:], timeout: timeout)
             } catch {
-                notices.append("Source \(name) could not preload \(Redaction.scrub("\(address)", of: secrets)): \(error.message)")
+                let message = "Source \(name) could not preload \(address): \(error.message)"
+                notices.append(Redaction.scrub(message, of: secrets))
             }
         }
         return notices

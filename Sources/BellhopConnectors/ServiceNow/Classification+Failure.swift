@@ -11,6 +11,12 @@ extension Classification {
                 .loginRequired, .pauseConnection,
                 "\(place) sends us to \(host) to log in: Basic authentication is not accepted for this account, or not for this interface."
             )
+        case .elsewhere(let host):
+            return Failure(
+                .refused, .giveUp,
+                "\(place) sends us to another host, \(host), and the session is good: it is no login that is wanted. "
+                    + "Where that page is the one to be watched, configure a connection of kind `http` to that host."
+            )
         case .sessionExpired:
             return Failure(.sessionExpired, .retry(after: nil), "\(place) ended the session again right after a new login.")
         case .csrf: return Failure(.csrf, .retry(after: nil), "\(place) refuses the request for want of a session token (CSRF).")
@@ -40,6 +46,9 @@ extension Classification {
         case .goneOrHidden(let text):
             return Failure(
                 .goneOrHidden, .giveUp, "\(place) has no such record, or hides it from this account (404)\(Self.said(text)).")
+        case .noPage(let status):
+            return Failure(
+                .goneOrHidden, .giveUp, "\(place) is not there, or is hidden from this account (\(status)): see `path`.")
         case .apiMissing:
             return Failure(
                 .apiMissing, .giveUp,
@@ -62,7 +71,8 @@ extension Classification {
     func ofBatch(_ status: Int) -> Classification {
         switch self {
         case .apiMissing, .forbidden, .goneOrHidden, .refused, .tooLong: .noBatch(status: status)
-        case .ok, .noRows, .loginRequired, .sessionExpired, .moved, .csrf, .hibernating, .gateway, .unexpectedPage, .dropped,
+        case .ok, .noRows, .loginRequired, .elsewhere, .noPage, .sessionExpired, .moved, .csrf, .hibernating, .gateway,
+            .unexpectedPage, .dropped,
             .quota, .throttled, .mfaRequired, .unauthenticated, .noBatch, .serverError, .badAnswer:
             self
         }

@@ -26,8 +26,9 @@ extension Classification {
         case 304: return .ok(.null)
         case 300..<400:
             let meaning = redirect(response.headers["Location"], from: address, status: response.status)
-            guard case .unexpectedPage = meaning, let target = response.headers["Location"].flatMap({ address.resolving($0) })
-            else { return meaning }
+            guard let target = response.headers["Location"].flatMap({ address.resolving($0) }) else { return meaning }
+            if case .loginRequired(let host) = meaning { return LoginPage.isLogin(target) ? meaning : .elsewhere(host: host) }
+            guard case .unexpectedPage = meaning else { return meaning }
             return target.hasOrigin(of: address) ? .moved(target.target) : meaning
         case 202: return .dropped
         default: break
@@ -45,7 +46,9 @@ extension Classification {
             return isStranger ? .sessionExpired : .serverError(status: response.status, error.text)
         }
         guard response.isSuccess else {
-            return status(response, ErrorEnvelope(response.body) ?? ErrorEnvelope(), .page, at: now)
+            let meaning = status(response, ErrorEnvelope(response.body) ?? ErrorEnvelope(), .page, at: now)
+            let isAbsent = meaning == .apiMissing || response.status == 404
+            return isAbsent ? .noPage(status: response.status) : meaning
         }
         guard response.status == 200, !response.body.isEmpty else {
             return .badAnswer("the page is empty, or only a part of it (\(response.status))")

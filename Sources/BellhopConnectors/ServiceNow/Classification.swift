@@ -9,6 +9,8 @@ enum Classification: Sendable, Hashable {
     /// A redirect to another host: a single sign-on wants a person.
     case loginRequired(host: String)
     case sessionExpired
+    /// A redirect of a page to another host, which looks like no login.
+    case elsewhere(host: String)
     /// A redirect of a page to another target of the instance.
     case moved(String)
     /// The request needs this token beside the session, or one that the server did not tell.
@@ -26,6 +28,8 @@ enum Classification: Sendable, Hashable {
     case unauthenticated
     case forbidden(String)
     case goneOrHidden(String)
+    /// There is no such page, said with 404, or with the 400 for what is no API either.
+    case noPage(status: Int)
     case apiMissing
     case tooLong
     /// What is too long for an address may not go in the body of a batch either.
@@ -34,6 +38,10 @@ enum Classification: Sendable, Hashable {
     case refused(status: Int, String)
     case serverError(status: Int, String)
     case badAnswer(String)
+}
+
+extension Classification {
+    var isLogin: Bool { if case .loginRequired = self { true } else { false } }
 }
 
 /// What a good answer to a request holds.

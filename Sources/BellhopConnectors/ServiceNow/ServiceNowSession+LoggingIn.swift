@@ -63,17 +63,21 @@ extension ServiceNowSession {
         }
     }
 
-    /// Asks for the user's own record, which is what a login is here: it opens the session, and the server says whether it takes us.
-    private func introduce(_ pass: ServiceNowLogin.Pass, refused: OAuthToken?) async throws(Failure) -> ServiceNowUser {
-        proof = pass.headers
+    /// What every account may ask for, whatever it may see of it: the record of its own user.
+    var ownRecord: ServiceNowCall {
         let name = login.asksForUser ? "javascript:gs.getUserName()" : login.identity.text.replacing("^", with: "^^")
-        let call = ServiceNowCall.table(
+        return .table(
             "sys_user",
             [
                 ("sysparm_query", "user_name=" + name), ("sysparm_fields", "name,email,sys_id,user_name"), ("sysparm_limit", "1"),
             ],
             expecting: .rows)
-        let (_, meaning) = try await transmit(call)
+    }
+
+    /// Asks for the user's own record, which is what a login is here: it opens the session, and the server says whether it takes us.
+    private func introduce(_ pass: ServiceNowLogin.Pass, refused: OAuthToken?) async throws(Failure) -> ServiceNowUser {
+        proof = pass.headers
+        let (_, meaning) = try await transmit(ownRecord)
         var user = ServiceNowUser(username: login.identity.text)
         switch meaning {
         case .ok(let body):
@@ -97,7 +101,7 @@ extension ServiceNowSession {
                 .mfaRequired, .pauseConnection,
                 "\(base.place) wants a second factor of \(login.identity.text), which an unattended program cannot give: "
                     + "use an account for integrations, or run `bellhop login \(login.connection)` once it needs none.")
-        default: throw failure(of: meaning, changesSomething: false)
+        default: throw failure(of: meaning, at: base.place, changesSomething: false)
         }
         events.user = user.username
         if !login.isShownAlways, jar.header(for: base, at: clock.now) != nil { proof = [:] }

@@ -85,7 +85,8 @@ actor ServiceNowSession {
         var mayLogIn = turn != .last
         var mayAddToken = true
         while true {
-            let (response, meaning) = try await transmit(call)
+            var (response, meaning) = try await transmit(call)
+            if case .elsewhere(let host) = meaning, mayLogIn, try await isLost() { meaning = .loginRequired(host: host) }
             switch meaning {
             case .ok(let json):
                 return reply(response, json)
@@ -108,10 +109,20 @@ actor ServiceNowSession {
                 (call, hops) = (original, 0)
             case .unauthenticated:
                 throw login.outOfBounds(at: base.place, user: user?.username ?? login.identity.text)
-            default: throw failure(of: meaning, changesSomething: call.changesSomething)
+            case .elsewhere, .noPage: throw failure(of: meaning, at: page(original), changesSomething: false)
+            default: throw failure(of: meaning, at: base.place, changesSomething: call.changesSomething)
             }
         }
     }
+
+    /// Whether the session has ended, by one small request.
+    private func isLost() async throws(Failure) -> Bool {
+        let (_, meaning) = try await transmit(ownRecord)
+        return [.unauthenticated, .sessionExpired].contains(meaning) || meaning.isLogin
+    }
+
+    /// A page for messages, without its query.
+    private func page(_ call: ServiceNowCall) -> String { "The page \(base.place)\(call.target.prefix { $0 != "?" })" }
 
     /// Sends a request with what this session has, and keeps the cookies of its answer.
     func transmit(_ call: ServiceNowCall) async throws(Failure) -> (HTTPResponse, Classification) {
@@ -193,13 +204,13 @@ actor ServiceNowSession {
     }
 
     /// What an answer that is no good one means.
-    func failure(of meaning: Classification, changesSomething: Bool) -> Failure {
+    func failure(of meaning: Classification, at place: String, changesSomething: Bool) -> Failure {
         switch meaning {
         case .loginRequired(let host): return login.loginPage(at: base.place, leadsTo: host)
         case .sessionExpired: return login.loginPage(at: base.place, leadsTo: nil)
         default: break
         }
-        guard let failure = meaning.failure(of: base.place, changesSomething: changesSomething) else {
+        guard let failure = meaning.failure(of: place, changesSomething: changesSomething) else {
             preconditionFailure("what is no good answer is a failure")
         }
         return failure

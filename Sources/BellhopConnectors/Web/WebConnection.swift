@@ -21,7 +21,9 @@ public struct WebConnection: Connection {
     public let name: String
     let base: HTTPAddress
     /// The account's name, where the configuration says it.
-    let username: String
+    private(set) var username: String
+    /// All that may tell who asks, to see whether two connections are the same to the API.
+    let credentials: JSON
     let auth: WebAuth
     let session: WebSession
     /// The same origin, asked as nobody: what it refuses to strangers shows that a login is taken.
@@ -64,6 +66,7 @@ public struct WebConnection: Connection {
         notebook = environment.notebook
         clock = environment.clock
         username = WebAuth.user(settings)
+        credentials = [settings.values["auth"] ?? .null, settings.values["headers"] ?? .null]
         self.auth = auth
         let password = settings.record("auth")?.record("basic")?.text("password")
         let secrets =
@@ -86,6 +89,14 @@ public struct WebConnection: Connection {
             try PageSource(name: name, settings: settings, base: base, user: username, host: self)
         default: nil
         }
+    }
+
+    /// The same connection, whose sources' knowledge is called by its name too: for another one with another login, where nothing else would
+    /// tell apart what they see.
+    var named: WebConnection {
+        var named = self
+        named.username = username.isEmpty ? "(\(name))" : "\(username) (\(name))"
+        return named
     }
 
     public func action(_ kind: String) -> (any Action)? {

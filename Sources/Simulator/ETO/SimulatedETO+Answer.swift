@@ -161,10 +161,23 @@ extension SimulatedETO.State {
             .init(name: "ResponseCreatedDate", value: .string("/Date(\(response.created)-0400)/")),
         ]
         if withElements {
-            let elements = response.elements.map { try? JSONReader.read(Array($0.json.utf8)) }
-            members.append(.init(name: "ResponseElements", value: .array(elements.compactMap { $0 })))
+            let elements = response.elements.compactMap { element in
+                (try? JSONReader.read(Array(element.json.utf8))).map { Self.element(element.id, $0) }
+            }
+            members.append(.init(name: "ResponseElements", value: .array(elements)))
         }
         return .object(members)
+    }
+
+    /// An answer as the services send it; what is no object is what somebody entered.
+    private static func element(_ id: Int, _ value: JSON) -> JSON {
+        guard case .object(let members) = value else {
+            return [
+                "ElementID": .int(id), "ElementType": 5, "Value": value == .null ? .null : .string(value.string ?? value.text),
+            ]
+        }
+        if members.contains(where: { $0.name == "ElementID" }) { return value }
+        return .object([.init(name: "ElementID", value: .int(id))] + members)
     }
 
     private mutating func add(_ request: ReceivedRequest, _ session: SimulatedETO.Session) -> Reply {

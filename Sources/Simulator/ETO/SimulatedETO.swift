@@ -48,7 +48,7 @@ public final class SimulatedETO: Sendable {
         public var program: Int?
         /// Milliseconds since 1970 UTC.
         public var created: Int64
-        /// What the elements hold, as JSON texts, by their numbers and in their order.
+        /// What the elements hold, as JSON texts, by their numbers and in their order: what was entered, or an object as the services send it.
         public var elements: [(id: Int, json: String)]
 
         public static func == (left: Response, right: Response) -> Bool {

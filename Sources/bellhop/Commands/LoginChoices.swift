@@ -71,12 +71,14 @@ struct LoginChoices {
         }
     }
 
-    /// A number of the list, or a name in it. Somebody at a terminal is asked again; the next line of other input decides.
+    /// A place in the list, or a name or number that it shows. Somebody at a terminal is asked again; the next line of other input decides.
     private static func answer(_ question: LoginQuestion) throws(Trouble) -> LoginQuestion.Choice {
         let (setting, choices) = (question.setting, question.choices)
         while let answer = Console.ask("Which \(setting) (1 to \(choices.count))? "), !answer.isEmpty {
             if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1] }
-            if Int(answer) == nil, let choice = named(answer, among: choices) { return choice }
+            // Numbers that the list does not show are no answers to it.
+            let shown = Int(answer) == nil ? choices : choices.filter(\.showsKey)
+            if let choice = named(answer, among: shown) { return choice }
             let wrong = "There is no \(setting) `\(answer.singleLine)` in the list"
             guard Console.isAsked else { throw Trouble(.usage, "\(wrong), so nothing was stored.") }
             Console.note("\(wrong).")

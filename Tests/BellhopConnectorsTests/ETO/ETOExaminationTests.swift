@@ -71,6 +71,29 @@ import Testing
         #expect(findings.contains { $0.subject == "add to 99" && $0.verdict == .missing })
     }
 
+    @Test func `a program or a TouchPoint that a source or a rule names wrongly is missing, and nothing is changed`() async throws
+    {
+        func verdicts(_ source: JSON.Object, _ action: JSON.Object) async throws -> [Finding] {
+            var needs = Self.needs
+            for (name, value) in source { needs.sources[0].settings.values[name] = value }
+            for (name, value) in action { needs.actions[0].constants[name] = value }
+            let asked = needs
+            return try await practice.open { connection in await connection.examine(asked) }
+        }
+        for program in ["Nope", "99"] as [JSON] {
+            let findings = try await verdicts(["program": program], ["program": program])
+            for subject in ["read visits", "add to 14"] {
+                let finding = findings.first { $0.subject == subject }
+                #expect(finding?.verdict == .missing && finding?.text.contains("Intake, Housing") == true, "\(subject)")
+            }
+        }
+        let absent = try await verdicts(["touchpoint": "99"], [:]).first { $0.subject == "read visits" }
+        #expect(absent?.verdict == .missing && absent?.text == "there is no TouchPoint 99 for this account")
+        let right = try await verdicts(["program": "Intake"], ["program": "2"]).map { "\($0.verdict.rawValue) \($0.subject)" }
+        #expect(right.contains("ok read visits") && right.contains("unknown add to 14"))
+        #expect(practice.eto.counts.programChanges == 0)
+    }
+
     @Test func `a clock that is off is told`() async throws {
         let clock = TestClock(at: practice.clock.now - .seconds(600))
         let findings = try await practice.simulation.serve { address in

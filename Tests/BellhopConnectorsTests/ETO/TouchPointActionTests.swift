@@ -87,6 +87,28 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
+    @Test(arguments: ["Nope", "99", "Old"])
+    func `a program that is not there fails its own delivery, and keeps nobody else waiting`(_ program: String) async throws {
+        try await practice.open(["program": "Housing"]) { connection in
+            let met = await failing(connection, delivery(["program": .string(program)]), attempt())
+            #expect(met?.remedy == .giveUp && met?.reason == .badArguments)
+            #expect(met?.message.contains("`program` called `\(program)`, which the step names") == true, "\(met?.message ?? "")")
+            #expect(met?.message.contains("Intake, Housing") == true)
+            // What may have been written before is not dead.
+            let doubtful = await failing(
+                connection, delivery(["program": .string(program)]), attempt(2, uncertain: practice.clock.now - .seconds(600)))
+            #expect(doubtful?.remedy == .hold)
+            for more in [[:], ["program": "Intake"]] as [JSON.Object] { _ = try await add(connection, delivery(more), attempt()) }
+        }
+        #expect(practice.eto.counts.added == 2 && practice.eto.counts.logins == 1)
+        #expect(practice.events.summary == ["login_event ok"])
+    }
+
+    @Test func `a program of the connection that is not there waits for a person`() async throws {
+        let met = try await practice.open(["program": "Nope"]) { await failing($0, delivery(), attempt()) }
+        #expect(met?.remedy == .pauseConnection)
+    }
+
     @Test func `a request that never arrived is sent again, once nothing of ours can be at work`() async throws {
         practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
         try await practice.open { connection in

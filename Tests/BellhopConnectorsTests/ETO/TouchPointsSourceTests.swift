@@ -121,6 +121,27 @@ import Testing
             ])
     }
 
+    @Test func `what was entered is read where the simulator is told only that`() async throws {
+        practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [(1006, #""second visit""#), (20, "7")])
+        let snapshot = try await practice.open { connection in
+            let source = try practice.source(connection, ["title": "1006"])
+            let answer = try await source.list(from: Standing())
+            return try await source.details(of: answer.listing.entries.map(\.key), in: answer.listing).snapshots.values.first
+        }
+        #expect(snapshot?.title == "second visit")
+        #expect(snapshot?.fields["notes"] == "second visit" && snapshot?.fields["score"] == 7)
+    }
+
+    @Test func `a source whose program is not there fails alone`() async throws {
+        practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
+        try await practice.open { connection in
+            let wrong = try practice.source(connection, ["program": "Nope"])
+            let met = await failure { _ = try await wrong.list(from: Standing()) }
+            #expect(met?.remedy == .giveUp && met?.message.contains("which the source names") == true)
+            #expect(try await practice.source(connection).list(from: Standing()).listing.entries.count == 1)
+        }
+    }
+
     @Test func `half a list is none`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         practice.simulation.faults.add(.truncatedJSON, path: "/API/TouchPoint.svc")

@@ -124,6 +124,63 @@ import Testing
         }
     }
 
+    @Test(arguments: ["https://far.example.com/board", "http://127.0.0.2:8080/x"])
+    func `a page that leads to another host is told as that, and ends no session`(_ target: String) async throws {
+        instance.setRedirect("/far.do", to: target)
+        let found: Failure? = try await source(["path": "far.do?token=x"]) { source in
+            await failure { _ = try await source.list(from: Standing()) }
+        }
+        #expect(found?.reason == .refused && found?.remedy == .giveUp)
+        #expect(
+            found?.message.contains(
+                "/far.do sends us to another host, \(target.contains("far") ? "far.example.com" : "127.0.0.2")") == true)
+        #expect(found?.message.contains("token") == false)
+        #expect(practice.events.summary == ["login_event ok"])
+        #expect(instance.counts.logins == 1)
+        #expect(practice.simulation.requests.count("GET", path: "/far.do") == 1)
+    }
+
+    @Test func `a page that leads to another host because the session is gone is asked for again after a login`() async throws {
+        instance.setPage("/board.do", "<p>Ada</p>")
+        try await source { source in
+            _ = try await source.list(from: Standing())
+            practice.simulation.faults.add(.redirect(to: "https://portal.example.com/"), path: "/board.do")
+            practice.simulation.faults.add(.redirectToLogin, path: "/api/now/v2/table/sys_user")
+            #expect(try await read(source).1?.pageText == "Ada")
+        }
+        #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
+    }
+
+    @Test(arguments: [
+        ("https://idp.example.com/", true), ("https://acme.okta.com/app/x", true), ("https://adfs.acme.com/adfs/ls/", true),
+        ("https://accounts.google.com/x", true), ("https://x.example.com/login?next=1", true),
+        ("https://x.example.com/a?SAMLRequest=abc", true), ("https://x.example.com/board", false),
+        ("https://x.example.com/a?next=login", false), ("https://authors.example.com/blog", false),
+    ])
+    func `an address where one logs in is told by its words`(_ address: String, _ isLogin: Bool) throws {
+        #expect(LoginPage.isLogin(try HTTPAddress(address)) == isLogin)
+    }
+
+    @Test(arguments: ["nopage", "gone.do"])
+    func `a page that is not there is told as that, with its path`(_ path: String) async throws {
+        let found: Failure? = try await source(["path": .string(path)]) { source in
+            await failure { _ = try await source.list(from: Standing()) }
+        }
+        #expect(found?.reason == .goneOrHidden)
+        #expect(found?.message.contains("/\(path) is not there") == true, "\(found?.message ?? "")")
+        #expect(found?.message.contains("Tracker") == false)
+    }
+
+    @Test func `a secret in the address of a page that is not there is in no message`() async throws {
+        try await practice.open { connection in
+            let settings = Settings(["path": "k3y-of-mine/gone"], secrets: ["k3y-of-mine"])
+            let source = try #require(try connection.source("board", kind: "page", settings: settings))
+            let found = await failure { _ = try await source.list(from: Standing()) }
+            #expect(found?.message.contains("/gone is not there") == true)
+            #expect(found?.message.contains("k3y") == false)
+        }
+    }
+
     @Test func `pages are preloaded once, before the first poll, and failures are told`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         instance.setPage("/warm.do", "<p>warm</p>")

@@ -1,0 +1,76 @@
+import BellhopCore
+
+/// The program one works in: the connection's, or the one that a source or a step names.
+///
+/// What a source or a step names wrongly is their own mistake, and keeps nobody else waiting; the connection's is everybody's.
+extension ETOSession {
+    /// Makes a program the current one on the server.
+    ///
+    /// - Parameter whose: the source or the step that names it; nil where it is the connection's.
+    func choose(_ program: ETOProgram, whose: String?) async throws(Failure) -> ETOAnswer {
+        let id: Int64
+        switch program {
+        case .id(let number): id = number
+        case .name:
+            if let answer = try await learnPrograms() { return answer }
+            guard let number = Int64(try choice(program, whose).key) else { preconditionFailure("a program's key is a number") }
+            id = number
+        }
+        if login?.program == id { return .ok(ETOReply(status: 200, body: [])) }
+        login?.program = nil
+        let answer = try await transmit(
+            ETOCall(method: "POST", target: "Security.svc/UpdateCurrentProgram/", body: ["ProgramID": .string(String(id))]))
+        switch answer {
+        case .ok: login?.program = id
+        case .doubtful, .refused:
+            // Perhaps the session is gone, and perhaps there is no such program: the list tells.
+            if case .id = program, whose != nil, try await learnPrograms() == nil { _ = try choice(program, whose) }
+        case .throttled, .gateway, .redirect, .page: break
+        }
+        return answer
+    }
+
+    func enter(_ program: ETOProgram?, whose: String?) async throws(Failure) {
+        guard let program else { return }
+        if let failure = try await choose(program, whose: whose).failure(of: base.place, changesSomething: false) {
+            throw failure
+        }
+    }
+
+    /// Looks whether the connection's program is there for us, and leaves the current one as it is.
+    func checkProgram() async throws(Failure) {
+        guard let program = wanted.program else { return }
+        if let failure = try await learnPrograms()?.failure(of: base.place, changesSomething: false) { throw failure }
+        let name = try choice(program, nil).name
+        steps.append(Finding("program", .ok, "\(DisplayText.line(GUID.masked(name))), of \(login?.programs?.count ?? 0)"))
+    }
+
+    /// Fails where a source or a step names a program that is not there; the current one stays as it is.
+    func check(_ program: ETOProgram, whose: String) async throws(Failure) {
+        try await gate.inTurn { () async throws(Failure) in
+            if self.login == nil { try await self.logIn(force: false) }
+            if let failure = try await self.learnPrograms()?.failure(of: self.base.place, changesSomething: false) {
+                throw failure
+            }
+            _ = try self.choice(program, whose)
+        }
+    }
+
+    /// Asks for the programs of the site, once for each login; the answer where it is no list.
+    private func learnPrograms() async throws(Failure) -> ETOAnswer? {
+        if login?.programs != nil { return nil }
+        let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))
+        guard case .ok(let reply) = answer else { return answer }
+        login?.programs = try ETOChoice.programs(reply, base.place)
+        return nil
+    }
+
+    private func choice(_ program: ETOProgram, _ whose: String?) throws(Failure) -> ETOChoice {
+        let key =
+            switch program {
+            case .id(let number): String(number)
+            case .name(let name): name
+            }
+        return try chain.choose(key, from: login?.programs ?? [], "program", whose: whose)
+    }
+}
