@@ -39,6 +39,17 @@ import Testing
         try #require(TableCursor(observer.standing.cursor)?.watermark)
     }
 
+    // MARK: A walk's pages
+
+    @Test(arguments: 1...3) func `a page that is empty for a moment does not end a walk`(_ skip: Int) async throws {
+        for number in 0..<10 { instance.addTask(title: "task \(number)") }
+        practice.simulation.faults.add(.emptyList, "GET", path: "/api/now/v2/table/incident", skip: skip)
+        var observer = TableObserver()
+        let (answer, _) = try await observer.poll(try source(page: 3))
+        #expect(answer.listing.entries.count == 10)
+        #expect(practice.simulation.faults.rules.map(\.struck) == [1])
+    }
+
     // MARK: A window's edges
 
     @Test func `a row at the very start of a window is told`() async throws {

@@ -55,6 +55,10 @@ struct TableWalk: Sendable {
                 page = try await self.page(at: spot)
                 continue
             }
+            if spot.doubts(page) {
+                page = try await self.page(at: spot)
+                continue
+            }
             if spot.offset == 0 { spot.left = page.reply.total }
             let isMore = try await isMore(page, at: spot, isEmpty: listing.entries.isEmpty)
             if isMore, walk.isWhole {
@@ -123,6 +127,8 @@ extension TableWalk {
         var offset = 0
         /// How many rows there were from the place on when it was reached.
         var left: Int?
+        /// How many rows at least the page before counted behind the place.
+        private var promised = 0
         private var restarts = 0
         private var empty = 0
 
@@ -135,12 +141,20 @@ extension TableWalk {
             return spot
         }
 
+        /// Whether a page is to be read a second time: suddenly nothing is left of the rows that were counted. What it says then counts.
+        mutating func doubts(_ page: Page) -> Bool {
+            guard promised > 0, page.listing?.entries.isEmpty == true, page.reply.total ?? 0 == 0 else { return false }
+            promised = 0
+            return true
+        }
+
         /// Behind a page whose last row is in this place.
         func next(_ last: Walk.Place?, _ page: Page, _ walk: TableWalk) throws(Failure) -> Spot {
             var spot = self
             spot.empty = page.listing?.entries.isEmpty == true ? empty + 1 : 0
             guard spot.empty < TableWalk.mostEmptyPages else { throw walk.hidden(page.reply.total, page.limit) }
             if let last, last != place {
+                spot.promised = (left ?? 0) - offset - page.limit
                 (spot.place, spot.offset, spot.left) = (last, 0, nil)
             } else {
                 spot.offset += page.limit
