@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Synchronization
 
 /// One run of the program, as a process of its own.
@@ -12,14 +12,9 @@ public final class Program: Sendable {
         public var code: Int32
     }
 
-    private let process: Process  // Process is Sendable in Foundation on Linux.
+    private let process: ChildProcess
     private let output = Gathered()
     private let errors = Gathered()
-
-    private static let starting = Mutex(())
-
-    /// Starts a process when no other is being started: two at the same moment have ended the process of the tests, inside Foundation.
-    public static func start(_ process: Process) throws { try starting.withLock { _ in try process.run() } }
 
     /// Starts it. The environment is a bare one, with what is given on top.
     /// - Parameters:
@@ -29,29 +24,17 @@ public final class Program: Sendable {
         _ arguments: [String], program: String = Repository.program, in folder: String, environment: [String: String] = [:],
         input: String = "", terminal: PseudoTerminal? = nil, screen: PseudoTerminal? = nil
     ) throws {
-        process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(filePath: folder)
         var all = ["PATH": "/usr/bin:/bin", "HOME": folder, "TERM": "dumb", "BELLHOP_KEYCHAIN": folder + "/keychain.json"]
         if let toolchain = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] { all["LD_LIBRARY_PATH"] = toolchain }
-        process.environment = all.merging(environment) { _, new in new }
         let (out, err) = (Pipe(), Pipe())
-        if let screen {
-            process.standardOutput = screen.input
-            process.standardError = screen.input
-        } else {
-            process.standardOutput = out
-            process.standardError = err
-        }
         let stdin = input.isEmpty ? nil : Pipe()
-        if let terminal {
-            process.standardInput = terminal.input
-        } else {
-            process.standardInput = stdin ?? FileHandle.nullDevice
-        }
-        try Self.start(process)
-        if screen != nil { for pipe in [out, err] { try pipe.fileHandleForWriting.close() } }
+        process = try ChildProcess(
+            program, arguments, in: folder, environment: all.merging(environment) { _, new in new },
+            input: terminal?.input ?? stdin?.fileHandleForReading.fileDescriptor,
+            output: screen?.input ?? out.fileHandleForWriting.fileDescriptor,
+            errors: screen?.input ?? err.fileHandleForWriting.fileDescriptor)
+        for pipe in [out, err] { try pipe.fileHandleForWriting.close() }
+        try stdin?.fileHandleForReading.close()
         output.read(out.fileHandleForReading)
         errors.read(err.fileHandleForReading)
         if let stdin {
@@ -60,7 +43,7 @@ public final class Program: Sendable {
         }
     }
 
-    public var id: Int32 { process.processIdentifier }
+    public var id: Int32 { process.id }
     public var isRunning: Bool { process.isRunning }
 
     public var outputSoFar: String { output.text }
@@ -69,17 +52,16 @@ public final class Program: Sendable {
     /// Tells what it printed so far, without keeping anything else of it.
     public var said: @Sendable () -> String { { [output, errors] in output.text + errors.text } }
 
-    public func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+    public func send(_ signal: Int32) { process.send(signal) }
 
     /// Waits for the end; a process that does not end within the limit is killed, and says so in its code.
     public func end(within limit: Duration = .seconds(60)) async -> Ended {
         let deadline = ContinuousClock.now + limit
         while process.isRunning, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
+        process.send(SIGKILL)
+        let code = process.waitUntilExit()
         await output.finished()
         await errors.finished()
-        let code = process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus
         return Ended(output: output.text, errors: errors.text, code: code)
     }
 

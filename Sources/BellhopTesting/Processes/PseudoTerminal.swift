@@ -39,7 +39,7 @@ public final class PseudoTerminal: Sendable {
     }
 
     /// What a program gets as its standard input.
-    var input: FileHandle { FileHandle(fileDescriptor: program, closeOnDealloc: false) }
+    var input: Int32 { program }
 
     public func type(_ text: String) {
         let bytes = Array(text.utf8)

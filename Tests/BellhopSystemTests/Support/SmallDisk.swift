@@ -39,12 +39,7 @@ final class SmallDisk: Sendable {
     struct Failed: Error {}
 
     private static func run(_ program: String, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        try Program.start(process)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failed() }
+        let process = try ChildProcess(program, arguments, environment: ["PATH": "/usr/bin:/bin"])
+        guard process.waitUntilExit() == 0 else { throw Failed() }
     }
 }

@@ -19,13 +19,8 @@ struct Trace {
 
     /// Whether strace is installed and may trace.
     static let isPossible: Bool = {
-        let probe = Process()
-        probe.executableURL = URL(filePath: "/usr/bin/strace")
-        probe.arguments = ["-o", "/dev/null", "/bin/true"]
-        probe.standardError = FileHandle.nullDevice
-        guard (try? Program.start(probe)) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
+        let probe = try? ChildProcess("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"], environment: [:])
+        return probe?.waitUntilExit() == 0
     }()
 
     /// What is put before a command so that it is traced into a file.

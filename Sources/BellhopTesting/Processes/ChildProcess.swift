@@ -1,0 +1,97 @@
+import Foundation
+import Synchronization
+
+/// A process that was started, and its end.
+///
+/// By posix_spawn(3) itself: where several threads started processes, Foundation's `Process.run()` has read beyond its memory. A class,
+/// because a process is one thing with a life; a thread of its own waits for its end.
+public final class ChildProcess: Sendable {
+    public let id: Int32
+    /// The exit code, or the number of the signal that ended it and 128; nil while it runs.
+    private let ended: Ended
+
+    private final class Ended: Sendable {
+        let code = Mutex<Int32?>(nil)
+    }
+
+    /// Starts a program in a group of processes of its own, with no other files than these three and no signal blocked.
+    /// - Parameter folder: where it works; nil for where the tests do.
+    public init(
+        _ program: String, _ arguments: [String], in folder: String? = nil, environment: [String: String],
+        input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, file) in [input, output, errors].enumerated() {
+            if let file {
+                posix_spawn_file_actions_adddup2(&actions, file, Int32(number))
+            } else {
+                posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
+            }
+        }
+        _ = Beyond.closeFrom(&actions, 3)
+        if let folder { _ = Beyond.changeFolder(&actions, folder) }
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+
+        var id: pid_t = 0
+        let code = Self.withStrings([program] + arguments) { arguments in
+            Self.withStrings(environment.map { "\($0)=\($1)" }) { environment in
+                posix_spawn(&id, program, &actions, &attributes, arguments, environment)
+            }
+        }
+        guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+        self.id = id
+        let ended = Ended()
+        self.ended = ended
+        Thread.detachNewThread { [id] in
+            var status: Int32 = 0
+            while waitpid(id, &status, 0) < 0, errno == EINTR {}
+            let (signal, code) = (status & 0x7f, status >> 8 & 0xff)
+            ended.code.withLock { $0 = signal == 0 ? code : 128 + signal }
+        }
+    }
+
+    public var isRunning: Bool { ended.code.withLock { $0 == nil } }
+
+    public func send(_ signal: Int32) { if isRunning { kill(id, signal) } }
+
+    /// Waits for its end, here; the exit code, or the number of the signal that ended it and 128.
+    @discardableResult
+    public func waitUntilExit() -> Int32 {
+        while true {
+            if let code = ended.code.withLock({ $0 }) { return code }
+            usleep(1000)
+        }
+    }
+
+    /// What glibc has beyond POSIX, and its module for Swift leaves out.
+    private enum Beyond {
+        typealias Actions = UnsafeMutablePointer<posix_spawn_file_actions_t>
+        typealias CloseFrom = @convention(c) (Actions, Int32) -> Int32
+        typealias ChangeFolder = @convention(c) (Actions, UnsafePointer<CChar>) -> Int32
+
+        static let closeFrom = function("posix_spawn_file_actions_addclosefrom_np", as: CloseFrom.self)
+        static let changeFolder = function("posix_spawn_file_actions_addchdir_np", as: ChangeFolder.self)
+
+        private static func function<Function>(_ name: String, as type: Function.Type) -> Function {
+            guard let address = dlsym(nil, name) else { preconditionFailure("glibc 2.34 and later have \(name)") }
+            return unsafeBitCast(address, to: type)
+        }
+    }
+
+    private static func withStrings<Result>(
+        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let copies = strings.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return body(copies + [nil])
+    }
+}
