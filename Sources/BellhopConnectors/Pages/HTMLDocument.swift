@@ -60,6 +60,8 @@ private struct HTMLBuilder {
     private var open = [0]
     /// The names of those that are open further in than ``deepest``.
     private var beyond: [String] = []
+    /// How often each name is among those: of a hostile page a search for what is not there would never end.
+    private var countBeyond: [String: Int] = [:]
 
     /// Elements nested deeper than this stand beside each other.
     private static let deepest = 256
@@ -76,13 +78,23 @@ private struct HTMLBuilder {
             } else {
                 nodes[place].isFlat = true
                 beyond.append(name)
+                countBeyond[name, default: 0] += 1
             }
         case .end(let name):
             // What ends something further in ends nothing that is kept.
-            if let depth = beyond.lastIndex(of: name) { return beyond.removeSubrange(depth...) }
+            if countBeyond[name] != nil { return closeBeyond(name) }
             guard let depth = open.lastIndex(where: { nodes[$0].name == name }), depth > 0 else { return }
             open.removeSubrange(depth...)
             beyond = []
+            countBeyond = [:]
+        }
+    }
+
+    /// Closes the innermost element of a name that is open further in, and those within it.
+    private mutating func closeBeyond(_ name: String) {
+        while let ended = beyond.popLast() {
+            countBeyond[ended] = countBeyond[ended].flatMap { $0 > 1 ? $0 - 1 : nil }
+            if ended == name { return }
         }
     }
 

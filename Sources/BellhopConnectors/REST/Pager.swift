@@ -21,6 +21,8 @@ struct Pager: Sendable {
     private var pages = 0
     private var items = 0
     private var total: Int64?
+    /// Whether the page before says that there is more.
+    private var hasMore = false
     /// The page before: its items' fingerprints in one, and its last key.
     private var before: (fingerprint: Fingerprint, last: TaskKey?)?
     private var seen: Set<String> = []
@@ -61,6 +63,7 @@ struct Pager: Sendable {
         // Each page begins with the last item of the one before: where it does not, items moved meanwhile and some would be missed.
         case .offset: turn = isLast(new, more) ? nil : numbered(paging, Int64(items - overlap))
         }
+        hasMore = more == true
         guard let turn else {
             if more == true { throw Problem(message: "it says that there is more, but not where") }
             try checkEnd()
@@ -76,8 +79,8 @@ struct Pager: Sendable {
         return turn
     }
 
-    /// Whether there is no page where the next one would be, once the list is at its end.
-    var mayEndBeyond: Bool { paging?.endsWithout == true && pages > 0 }
+    /// Whether the list may be at its end where there is no next page: not when the page before says that there is one.
+    var mayEndBeyond: Bool { paging?.endsWithout == true && pages > 0 && !hasMore }
 
     /// Sees whether all items are there that the pages told of.
     func checkEnd() throws(Problem) {

@@ -14,8 +14,7 @@ public struct ServiceNowConnection: Connection {
     let base: HTTPAddress
     let reading: ServiceNowSession
     let writing: ServiceNowSession
-    /// Records are made one after another, whichever connection to the instance makes them.
-    let creating: FIFOGate
+    private let gates: SharedGates
     let notebook: any Notebook
     let clock: any AgentClock
     private let http: HTTPConnection
@@ -57,7 +56,7 @@ public struct ServiceNowConnection: Connection {
         self.http = http
         self.tokens = tokens
         instance = base.origin
-        creating = environment.gates.gate("create \(base.origin)")
+        gates = environment.gates
         self.username = login.identity.text
         oauth = login.oauth
         notebook = environment.notebook
@@ -156,6 +155,12 @@ public struct ServiceNowConnection: Connection {
             )
         }
         return address
+    }
+
+    /// Where records of one key wait for each other, whichever connection to the instance makes them. Few gates serve all keys; two keys
+    /// that share one wait a little longer.
+    func creating(_ key: String) -> FIFOGate {
+        gates.gate("create \(base.origin) \(Fingerprint(content: key).low % 64)")
     }
 
     /// Where a person opens a task.

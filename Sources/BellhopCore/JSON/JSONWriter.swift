@@ -61,11 +61,17 @@ public struct JSONWriter: ~Copyable {
 
     // MARK: - Objects
 
+    /// Whether an object was begun and has no member yet.
+    private var isAtStart: Bool {
+        precondition(count > 0, "a member belongs to an object that was begun")
+        return start[count - 1] == UInt8(ascii: "{")
+    }
+
     /// Begins an object, whose members are each a name and then a value.
     public mutating func beginObject() { open(UInt8(ascii: "{")) }
 
     public mutating func name(_ name: String) {
-        if start[count - 1] != UInt8(ascii: "{") { put(UInt8(ascii: ",")) }
+        if !isAtStart { put(UInt8(ascii: ",")) }
         newLine()
         write(name)
         put(UInt8(ascii: ":"))
@@ -75,7 +81,7 @@ public struct JSONWriter: ~Copyable {
     /// Writes a member's name that was made ready before, in an object that has its first member already or not.
     public mutating func name(_ name: JSONName) {
         assert(!style.pretty, "a name that is ready stands on no line of its own")
-        if start[count - 1] != UInt8(ascii: "{") { put(UInt8(ascii: ",")) }
+        if !isAtStart { put(UInt8(ascii: ",")) }
         name.bytes.withUnsafeBufferPointer { bytes in
             reserve(bytes.count)
             append(bytes)
@@ -96,7 +102,7 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
-    public mutating func endObject() { close(UInt8(ascii: "}"), isEmpty: start[count - 1] == UInt8(ascii: "{")) }
+    public mutating func endObject() { close(UInt8(ascii: "}"), isEmpty: isAtStart) }
 
     // MARK: - Texts
 

@@ -97,10 +97,11 @@ struct Prepared: ~Copyable {
         let place = place(name)
         try bytes.withUnsafeBytes { bytes in
             let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            // Nothing may be left that points to them, also where this fails.
+            defer { sqlite3_bind_null(handle, place) }
             try check(sqlite3_bind_text(handle, place, start, Int32(bytes.count), nil))
             try run()
         }
-        sqlite3_bind_null(handle, place)
     }
 
     mutating func bind(_ name: StaticString, _ value: Fingerprint?) throws {

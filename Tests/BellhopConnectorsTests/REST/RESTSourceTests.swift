@@ -216,6 +216,16 @@ import Testing
         #expect(await practice.failure(plain)?.reason == .goneOrHidden)
     }
 
+    @Test func `a page that is not there is no end where the one before says that there is more`() async throws {
+        practice.simulation.faults.add(.status(200, body: #"{"items": [{"id": 1, "title": "a"}], "more": true}"#))
+        practice.simulation.faults.add(.status(404, body: "{}"))
+        practice.simulation.faults.add(.status(200, body: #"{"items": [{"id": 1, "title": "a"}], "more": true}"#))
+        let failure = await practice.failure([
+            "path": "page", "items": "items", "paging": ["by": "page", "more": "more", "end": "not_found"],
+        ])
+        #expect(failure?.reason == .goneOrHidden)
+    }
+
     @Test func `a list that is reset between two pages does not end at the first`() async throws {
         _ = add(4)
         // The second page is gone, and so is the first by the time that it is looked at again.

@@ -11,7 +11,8 @@ struct CreateAction: RecordAction {
 
     func proceed(_ creation: Creation, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         // One after another: two that look for the same key must not both find nothing.
-        try await connection.creating.inTurn { () async throws(Failure) in try await make(creation, note(of: delivery), attempt) }
+        let gate = connection.creating(creation.key.value)
+        return try await gate.inTurn { () async throws(Failure) in try await make(creation, note(of: delivery), attempt) }
     }
 
     private func make(_ creation: Creation, _ notebook: DeliveryNote, _ attempt: Attempt) async throws(Failure) -> Receipt {
