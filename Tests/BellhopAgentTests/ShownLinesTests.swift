@@ -41,18 +41,33 @@ private struct Nobody: EventSink, Notebook {
         "snow: {kind: servicenow, instance: acme, auth: {bearer: !hunter2}}",
         "snow: {kind: servicenow, instance: acme, auth: {bearer: *hunter2}}",
         "snow: {kind: servicenow, instance: \"https://jane:hunter2@acme.example\", auht: {}}",
-        "web: {kind: http, url: \"https://jane:hunter2@example.com\", x: 1}",
+        "web: {kind: http, url: \"https://jane:hunter2@example.com\", timeout: q}",
         "web: {kind: http, url: \"jane:hunter2@example.com\"}",
-        "web: {kind: http, url: \"https://example.com?token=hunter2\", x: 1}",
-        "web: {kind: http, url: \"https://example.com\", x: 1} # it was hunter2",
-        "web: {kind: http, url: \"https://example.com\", headers: {X-Key: hunter2}, x: 1}",
+        "web: {kind: http, url: \"hunter2@api.example.com/v1\"}",
+        "web: {kind: http, url: \"api.example.com/v1?token=hunter2\"}",
+        "web: {kind: http, url: \"hunter2@example.com\", timeout: q}",
+        "web: {kind: http, url: \"https://example.com\", timeout: \"hunter2?\"}",
+        "web: {kind: http, url: \"https://example.com?token=hunter2\", timeout: q}",
+        "web: {kind: http, url: \"https://example.com\", timeout: q} # it was hunter2",
+        "web: {kind: http, url: \"https://example.com\", headers: {X-Key: hunter2}, timeout: q}",
+        #"web: {kind: http, url: "https://example.com", ca: "c:\\", timeout: q} # hunter2"#,
+        "web: {kind: http, url: \"https://example.com\", timeout: 5' } # hunter2",
+        "snow: {kind: servicenow, instance: acme, auth: {bearer: {hunter2: }}}",
+        "snow: {kind: servicenow, instance: acme, auth: {bearer: [{hunter2: }]}}",
+        "snow: {kind: servicenow, instance: acme, auth: {bearer: {hunter2: }}",
+        "snow: {kind: servicenow, instance: acme, login: {hunter2: }}",
     ]
 
     static let files =
         connections.map { "version: 1\nconnections:\n  \($0)\n" } + [
             "version: 1\nsecrets: {ops_url: hunter2}\n",
             "version: 1\nsecrets: [{comand: [pass, hunter2]}]\n",
+            "version: 1\nsecrets: [{command: {hunter2: }}]\n",
             "version: 1\npassword: hunter2\n",
+            "version: 1\ntimezone: a: b # hunter2\n",
+            "version: 1\ntimezone: @b # hunter2\n",
+            "version: 1\nconnections:\n\tsnow: {} # hunter2\n",
+            "version: 1\nconnections: # hunter2\nsnow: {kind: servicenow, instance: acme} # hunter2\n",
             "version: 1\nconnections:\n  snow:\n    kind: servicenow\n    instance: acme\n    auth: {basic: {username: j,\n      password: hunter2, x: 1}}\n",
             "version: 1\nconnections:\n  snow:\n    kind: servicenow\n   password: hunter2\n",
             "version: 1\nconnections:\n\tsnow: {password: hunter2}\n",
@@ -62,6 +77,8 @@ private struct Nobody: EventSink, Notebook {
             "version: 1\nconnections:\n  snow:\n    login: hunter2\n    login: hunter2\n",
             "version: 1\nconnections:\n  web: {kind: http, url: \"https://example.com\"}\nsources:\n"
                 + "  orders: {kind: rest, connection: web, path: a, id: id, query: {api_key: hunter2}, evry: 1m}\n",
+            "version: 1\nconnections:\n  web: {kind: http, url: \"https://example.com\"}\nsources:\n"
+                + "  orders: {kind: rest, connection: web, path: \"orders?api_key=hunter2\", id: id, every: q}\n",
             "version: 1\nconnections:\n  web: {kind: http, url: \"https://example.com\"}\nsources:\n"
                 + "  orders: {kind: rezt, connection: web, path: a, headers: {Authorization: Bearer hunter2}}\n",
         ]

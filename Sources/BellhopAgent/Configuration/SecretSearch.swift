@@ -4,7 +4,8 @@ import YAML
 
 /// A walk through bellhop.yaml for the lines on which a secret may stand, by what the kinds of connection and source declare.
 struct SecretSearch {
-    private(set) var lines: Set<Int> = []
+    /// The lines, each with the texts for whose sake it is hidden.
+    private(set) var lines: [Int: Set<String>] = [:]
 
     mutating func look(throughFile root: Node) {
         guard let mapping = root.mapping else { return look(at: root, as: []) }
@@ -45,6 +46,8 @@ struct SecretSearch {
 
     /// - Parameter types: what the value may be; none where nobody declares it.
     private mutating func look(at node: Node, as types: [SettingType]) {
+        // Where a secret belongs, or nobody says what does, a key may be one as well.
+        if node.scalar == nil, types.isEmpty || types.contains(where: \.isSecret) { return hide(node) }
         switch node.content {
         case .scalar(let scalar):
             if !Self.isOpen(scalar, types) { hide(node) }
@@ -64,7 +67,19 @@ struct SecretSearch {
     }
 
     private mutating func hide(_ node: Node) {
-        lines.formUnion(node.range.start.line...max(node.range.start.line, node.range.end.line))
+        let texts = Self.texts(in: node)
+        for line in node.range.start.line...max(node.range.start.line, node.range.end.line) {
+            lines[line, default: []].formUnion(texts)
+        }
+    }
+
+    private static func texts(in node: Node) -> Set<String> {
+        switch node.content {
+        // A message has a block without its last line break.
+        case .scalar(let scalar): [scalar.text.hasSuffix("\n") ? String(scalar.text.dropLast()) : scalar.text]
+        case .sequence(let items): items.reduce(into: []) { $0.formUnion(texts(in: $1)) }
+        case .mapping(let mapping): mapping.reduce(into: []) { $0.formUnion(texts(in: $1.key).union(texts(in: $1.value))) }
+        }
     }
 
     private static func isOpen(_ scalar: Scalar, _ types: [SettingType]) -> Bool {
@@ -72,7 +87,8 @@ struct SecretSearch {
         case .null, .bool: return true
         case .int, .float, .string: break
         }
-        // What stands for a secret is none.
+        // A word that the format itself has is no secret, nor is what stands for one.
+        if types.contains(where: { $0.names(scalar.text) }) { return true }
         switch Interpolation.parts(of: scalar.text) {
         case let parts where parts.count != 1: break
         case let parts:
@@ -92,9 +108,9 @@ struct SecretSearch {
             && text.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || "0123456789_-.".unicodeScalars.contains($0) }
     }
 
-    /// Whether an address has more in it than a place: a name, a password, a query.
+    /// Whether an address or a path has more in it than a place: a name, a password, a query. It need not be a whole one.
     static func isTelling(_ text: some StringProtocol) -> Bool {
-        text.contains("://") ? text.contains("@") || text.contains("?") : text.contains("@") && text.contains(":")
+        text.contains("@") || text.contains("?")
     }
 }
 
@@ -112,6 +128,18 @@ extension SettingType {
         }
     }
 
+    /// Whether a value of this type is a secret, or a list of such.
+    var isSecret: Bool {
+        switch self {
+        case .secret: true
+        case .list(let element): element.isSecret
+        case .either(let types): types.allSatisfy(\.isSecret)
+        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .map, .record, .json,
+            .markdown, .expression:
+            false
+        }
+    }
+
     /// The settings that may stand inside of it.
     var settings: [Setting] {
         switch self {
@@ -122,6 +150,17 @@ extension SettingType {
             .markdown,
             .expression:
             []
+        }
+    }
+
+    /// Whether a text is one of the words that the type has.
+    fileprivate func names(_ text: String) -> Bool {
+        switch self {
+        case .oneOf(let words): words.contains(text)
+        case .either(let types): types.contains { $0.names(text) }
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .address, .path, .list, .map, .record,
+            .json, .markdown, .expression:
+            false
         }
     }
 

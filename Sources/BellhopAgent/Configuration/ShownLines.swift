@@ -8,8 +8,8 @@ import YAML
 /// the settings of a connection whose kind is unknown, keys that do not exist, names and passwords inside of an address.
 struct ShownLines: Sendable {
     private enum Knowledge: Sendable {
-        /// The file was read: the lines that are not shown.
-        case read(hidden: Set<Int>)
+        /// The file was read: the lines that are not shown, each with the texts for whose sake.
+        case read(hidden: [Int: Set<String>])
         /// The file is no YAML: the names after which a value may be shown.
         case unread(SourceText, open: Set<String>)
     }
@@ -30,12 +30,21 @@ struct ShownLines: Sendable {
         guard let place = diagnostic.place else { return diagnostic }
         var diagnostic = diagnostic
         diagnostic.place = shown(place)
+        diagnostic.mended = diagnostic.mended.compactMap { Self.withoutComment($0, behind: 0) }
+        // What mends a line repeats it, and so may the message.
         switch knowledge {
-        case .read: break
+        case .read(let hidden):
+            guard let texts = hidden[place.line] else { break }
+            func masked(_ text: String) -> String { Redaction.scrub(text, of: Array(texts)) }
+            diagnostic.message = masked(diagnostic.message)
+            if let help = diagnostic.help, masked(help) != help { diagnostic.help = nil }
+            if diagnostic.mended.contains(where: { masked($0) != $0 }) { diagnostic.mended = [] }
         case .unread(let source, let open):
             let lines = [source.line(place.line)] + diagnostic.mended
-            if lines.allSatisfy({ Self.isOpen($0, after: open) }) { break }
-            // What mends a line repeats it, and so may the message.
+            if lines.allSatisfy({ Self.isOpen($0, after: open) }) {
+                diagnostic.help = diagnostic.help.flatMap(Self.withoutComment)
+                break
+            }
             diagnostic.place?.excerpt = nil
             diagnostic.help = nil
             diagnostic.mended = []
@@ -48,7 +57,7 @@ struct ShownLines: Sendable {
 
     func shown(_ place: Diagnostic.Place) -> Diagnostic.Place {
         var shown = place
-        if case .read(let hidden) = knowledge, hidden.contains(place.line) {
+        if case .read(let hidden) = knowledge, hidden[place.line] != nil {
             shown.excerpt = nil
         } else {
             shown.excerpt = place.excerpt.flatMap { Self.withoutComment($0, behind: place.column - 1 + place.length) }
@@ -66,46 +75,43 @@ struct ShownLines: Sendable {
         return text
     }
 
-    /// Where ` #` begins a comment outside of quotes.
+    /// A help that may have the mended line in it, which it then ends with.
+    private static func withoutComment(_ help: String) -> String? {
+        guard let text = withoutComment(help, behind: 0) else { return nil }
+        return text.count { $0 == "`" }.isMultiple(of: 2) ? text : text + "`"
+    }
+
+    /// Where ` #` may begin a comment. Quotes are not looked at: one line does not tell which of them are any.
     private static func commentStart(_ line: [Unicode.Scalar]) -> Int? {
-        var quote: Unicode.Scalar?
-        for (place, scalar) in line.enumerated() {
-            let before = place > 0 ? line[place - 1] : " "
-            switch quote {
-            case let open? where scalar == open && !(open == "\"" && before == "\\"): quote = nil
-            case nil where (scalar == "\"" || scalar == "'") && !before.properties.isAlphabetic: quote = scalar
-            case nil where scalar == "#" && (before == " " || before == "\t"): return place
-            case nil, .some: break
-            }
-        }
-        return nil
+        line.indices.first { line[$0] == "#" && ($0 == 0 || line[$0 - 1] == " " || line[$0 - 1] == "\t") }
     }
 
     // MARK: - What is no YAML
 
-    /// The names of settings that hold no secret wherever they are declared.
-    private static let openNames: Set<String> = {
-        var closed: Set<String> = []
-        var all: Set<String> = ["connections", "sources"]
-        func gather(_ settings: [Setting]) {
-            for setting in settings {
-                all.insert(setting.name)
-                if setting.type.holdsSecret { closed.insert(setting.name) }
-                gather(setting.type.settings)
-            }
-        }
-        gather(ConfigurationManifest.root + ConfigurationManifest.connection + ConfigurationManifest.source)
-        gather(Catalogue.connections.flatMap(\.settings) + Catalogue.sources.flatMap(\.settings))
-        return all.subtracting(closed)
+    /// Every setting that stands somewhere in bellhop.yaml.
+    private static let declared: [Setting] = {
+        func all(_ settings: [Setting]) -> [Setting] { settings.flatMap { [$0] + all($0.type.settings) } }
+        return all(ConfigurationManifest.root + ConfigurationManifest.connection + ConfigurationManifest.source)
+            + all(Catalogue.connections.flatMap(\.settings) + Catalogue.sources.flatMap(\.settings))
     }()
+
+    /// The names of settings that hold no secret wherever they are declared.
+    private static let openNames: Set<String> = Set(["connections", "sources"] + declared.map(\.name))
+        .subtracting(declared.filter(\.type.holdsSecret).map(\.name))
+
+    /// The names of settings that are a secret somewhere.
+    private static let secretNames = Set(declared.filter(\.type.isSecret).map(\.name))
 
     /// Whether all that a line gives a value to is known to be open. A value without its name may go on a secret of the line above.
     private static func isOpen(_ line: String, after open: Set<String>) -> Bool {
         let parts = line.split { "{}[],".contains($0) }.map { $0.drop { " \t-".contains($0) } }
+        var isInSecret = false
         return parts.allSatisfy { part in
             if part.allSatisfy({ " \t\r".contains($0) }) || part.first == "#" { return true }
-            guard let colon = part.firstIndex(of: ":") else { return false }
+            guard !isInSecret, let colon = part.firstIndex(of: ":") else { return false }
             let value = part[part.index(after: colon)...].drop { " \t\r".contains($0) }
+            // Braces in a secret's place: what looks like a key in them may be the secret.
+            isInSecret = value.isEmpty && secretNames.contains(String(part[..<colon]))
             if value.isEmpty { return SecretSearch.isName(part[..<colon]) }
             return open.contains(String(part[..<colon])) && !SecretSearch.isTelling(value)
         }

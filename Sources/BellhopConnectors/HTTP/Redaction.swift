@@ -17,10 +17,11 @@ public enum Redaction {
     /// Whether what has this name sounds like something that nobody should read.
     public static func isTelling(_ name: some StringProtocol) -> Bool {
         let name = ASCII.lowercased(name)
-        return ["password", "passwort", "passwd", "secret", "token", "key", "auth", "credential", "cookie", "signature"].contains
-        {
+        let isPart = ["pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "signature"].contains {
             name.contains($0)
         }
+        // A word of its own: `assigned_to` has it within.
+        return isPart || name.split { !$0.isLetter && !$0.isNumber }.contains("sig")
     }
 
     /// How a secret may be written, the longest first.

@@ -126,9 +126,10 @@ extension SettingType {
     private static func checkAddress(_ text: String) throws(SettingProblem) {
         let lower = text.lowercased()
         guard lower.hasPrefix("https://") || lower.hasPrefix("http://") else {
-            // What stands before an @ may be a password.
+            // What stands before an @ or behind a question mark may be a password.
             let isBare =
-                text.contains(".") && !text.contains("@") && !text.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
+                text.contains(".") && !text.contains("@") && !text.contains("?")
+                && !text.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
                 && !text.contains("://")
             throw SettingProblem(
                 "an address begins with `https://` or `http://`", code: "bad-address",

@@ -25,7 +25,8 @@ public struct SettingsReader<Deferred: Sendable> {
     private let hook: Hook
     private let hidesValues: Bool
 
-    /// - Parameter hidesValues: true for a file that may hold secrets: what a message says by itself then repeats no value of it.
+    /// - Parameter hidesValues: true for a file that may hold secrets: a message then repeats no line of it, and of a key that runs
+    ///   on into its value the name alone. The value of a setting that is no secret is still told where it is wrong.
     public init(file: String, hidesValues: Bool = false, hook: @escaping Hook) {
         self.file = file
         self.hook = hook

@@ -59,6 +59,8 @@ import Testing
     @Test func `secrets are taken out of texts, as they are and as addresses have them`() {
         let text = Redaction.scrub("GET /x?k=s%26cret and s&cret, not abc", of: ["s&cret", "abc"])
         #expect(text == "GET /x?k=••• and •••, not abc")
+        for name in ["pwd", "Pass", "X-Sig", "sig", "db_password", "passwd"] { #expect(Redaction.isTelling(name), "\(name)") }
+        for name in ["assigned_to", "state", "signal"] { #expect(!Redaction.isTelling(name), "\(name)") }
         #expect(Redaction.excerpt("one\n two\u{7}  three", length: 9) == "one two t…")
     }
 }
