@@ -50,7 +50,9 @@ struct SecretSearch {
         if node.scalar == nil, types.isEmpty || types.contains(where: \.isSecret) { return hide(node) }
         switch node.content {
         case .scalar(let scalar):
-            if !Self.isOpen(scalar, types) { hide(node) }
+            // Where a secret has no value, what was meant for it may stand beside: as an anchor, a tag or a comment.
+            let isMissing = scalar.value == .null && types.contains(where: \.isSecret)
+            if isMissing || !Self.isOpen(scalar, types) { hide(node) }
         case .sequence(let items):
             for item in items { look(at: item, as: types.flatMap(\.elements)) }
         case .mapping(let mapping):
@@ -69,7 +71,7 @@ struct SecretSearch {
     private mutating func hide(_ node: Node) {
         let texts = Self.texts(in: node)
         for line in node.range.start.line...max(node.range.start.line, node.range.end.line) {
-            lines[line, default: []].formUnion(texts)
+            lines[line, default: []].formUnion(texts.filter { !$0.isEmpty })
         }
     }
 

@@ -117,11 +117,12 @@ struct ShownLines: Sendable {
         }
     }
 
-    /// A message without the words between backticks that stand in a line.
+    /// A message without the words between backticks that stand in a line. A name that is looked for stands there with another mark before it: `&name` for an alias `*name`.
     private static func masked(_ message: String, of line: String) -> String {
         let parts = message.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().map { index, part in
-            index.isMultiple(of: 2) || part.count < 3 || !line.contains(part) ? String(part) : "…"
+            let isOwn = part.count < 3 || !(line.contains(part) || line.contains(part.dropFirst()))
+            return index.isMultiple(of: 2) || isOwn ? String(part) : "…"
         }.joined(separator: "`")
     }
 }
