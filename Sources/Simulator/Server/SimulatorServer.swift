@@ -32,6 +32,7 @@ public final class SimulatorServer: Sendable {
     private let wantedPort: Int
     private let logger: Logger
     private let phase = Mutex((Phase.starting(waiting: [:]), lastWaiter: 0))
+    private let connections = ConnectionCount()
 
     /// - Parameter port: on 127.0.0.1; 0 takes any that is free.
     public init(_ simulation: Simulation, port: Int = 0, logger: Logger? = nil) {
@@ -43,12 +44,16 @@ public final class SimulatorServer: Sendable {
     /// Listens and answers until the task is cancelled; can be called once.
     public func run() async throws {
         let switchboard = Switchboard(simulation)
-        let channel = HTTP1Channel { request, writer, channel in
-            try await SimulatorServer.respond(request, writer, channel, switchboard)
-        }
+        let channel = CountedChannel(
+            HTTP1Channel { request, writer, channel in
+                try await SimulatorServer.respond(request, writer, channel, switchboard)
+            }, counting: connections)
         let server = Server(
             childChannelSetup: channel, configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: wantedPort)),
-            onServerRunning: { [self] channel in settle(.listening(channel.localAddress?.port ?? wantedPort)) },
+            onServerRunning: { [self] channel in
+                connections.listens(on: channel)
+                settle(.listening(channel.localAddress?.port ?? wantedPort))
+            },
             eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger)
         do {
             try await server.run()
@@ -86,7 +91,14 @@ public final class SimulatorServer: Sendable {
             group.addTask { try await self.run() }
             defer { group.cancelAll() }
             let port = try await self.port
-            return try await body("http://127.0.0.1:\(port)")
+            do {
+                let result = try await body("http://127.0.0.1:\(port)")
+                await connections.stopTaking()
+                return result
+            } catch {
+                await connections.stopTaking()
+                throw error
+            }
         }
     }
 

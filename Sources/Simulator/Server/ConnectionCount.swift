@@ -1,0 +1,51 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import Synchronization
+
+/// The connections of a server on their way from the socket to whom they are handed.
+///
+/// A connection that nobody is handed ends the process, in NIO: so a server stops taking them, and waits for those on their way, before
+/// it ends. A class over a lock, because event loops and tasks count.
+final class ConnectionCount: Sendable {
+    private struct State {
+        var onTheirWay = 0
+        var listening: (any Channel)?
+    }
+
+    private let state = Mutex(State())
+
+    func listens(on channel: any Channel) { state.withLock { $0.listening = channel } }
+    fileprivate func add(_ number: Int) { state.withLock { $0.onTheirWay += number } }
+
+    /// Takes no more connections, and waits until each that was taken is in somebody's hands.
+    func stopTaking() async {
+        guard let channel = state.withLock({ $0.listening }) else { return }
+        // A server that has ended by itself takes none either.
+        try? await channel.setOption(.autoRead, value: false).get()
+        for _ in 0..<1000 where state.withLock({ $0.onTheirWay > 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
+    }
+}
+
+/// A kind of connection whose connections are counted while they are on their way.
+struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
+    private let base: Base
+    private let count: ConnectionCount
+
+    init(_ base: Base, counting count: ConnectionCount) {
+        self.base = base
+        self.count = count
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        count.add(1)
+        let made = base.setup(channel: channel, logger: logger)
+        made.whenFailure { [count] _ in count.add(-1) }
+        return made
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {
+        count.add(-1)
+        await base.handle(value: value, logger: logger)
+    }
+}
