@@ -136,29 +136,25 @@ public struct TouchPointsSource: Source {
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
-        let entries = listing.entries(of: keys)
-        var asked = 0
+        let (listed, gone) = listing.search(for: keys)
         var unreadable: (keys: [TaskKey], last: Failure)?
-        for key in keys {
-            if let entry = entries[key] {
-                var response = TouchPointResponse(listing.record(of: entry))
-                if response.elements == nil, !elements.isEmpty || title != nil {
-                    do throws(Failure) {
-                        if let whole = try await read(key) { response = whole }
-                    } catch {
-                        // One that the services cannot show must not keep back the others; it is asked for again at the next poll.
-                        guard error.reason == .serverError || error.reason == .refused else { throw error }
-                        unreadable = ((unreadable?.keys ?? []) + [key], error)
-                        continue
-                    }
+        for entry in listed {
+            let key = entry.key
+            var response = TouchPointResponse(listing.record(of: entry))
+            if response.elements == nil, !elements.isEmpty || title != nil {
+                do throws(Failure) {
+                    if let whole = try await read(key) { response = whole }
+                } catch {
+                    // One that the services cannot show must not keep back the others; it is asked for again at the next poll.
+                    guard error.reason == .serverError || error.reason == .refused else { throw error }
+                    unreadable = ((unreadable?.keys ?? []) + [key], error)
+                    continue
                 }
-                details.snapshots[key] = snapshot(key, response)
-            } else if asked < Self.askedAtMost {
-                asked += 1
-                details.departures[key] = try await departure(of: key)
-            } else {
-                details.departures[key] = .unknown
             }
+            details.snapshots[key] = snapshot(key, response)
+        }
+        for (number, key) in gone.enumerated() {
+            details.departures[key] = number < Self.askedAtMost ? try await departure(of: key) : .unknown
         }
         if let (keys, last) = unreadable {
             guard !details.snapshots.isEmpty else { throw last }

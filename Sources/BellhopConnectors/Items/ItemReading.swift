@@ -74,19 +74,14 @@ public struct ItemReading: Sendable, Hashable {
     /// - Parameter source: the source's name.
     public func details(of keys: [TaskKey], in listing: Listing, for source: String) -> Details {
         var details = Details()
-        let entries = listing.entries(of: keys)
-        if entries.count == listing.entries.count {
+        let (listed, gone) = listing.search(for: keys)
+        if listed.count == listing.entries.count {
             let fields = zip(schema.fields, paths).map { (name: $0.name, path: $1) }
             let items = listing.entries.lazy.map { listing.record(of: $0) }
             details.notice = AbsentFields(of: fields, inItems: items).notice(of: source)
         }
-        for key in keys {
-            if let entry = entries[key] {
-                details.snapshots[key] = snapshot(of: entry, in: listing)
-            } else {
-                details.departures[key] = .unknown
-            }
-        }
+        for entry in listed { details.snapshots[entry.key] = snapshot(of: entry, in: listing) }
+        for key in gone { details.departures[key] = .unknown }
         return details
     }
 

@@ -32,9 +32,6 @@ public struct JSONColumns: Sendable {
     /// The value that the object which was read has for the name in this place among the names; nil where it has none.
     public subscript(place: Int) -> JSONTape.Node? { found[place] < 0 ? nil : JSONTape.Node(index: found[place]) }
 
-    /// The value that the object which was read has for this name, which is one of the names; nil where it has none.
-    public subscript(name: String) -> JSONTape.Node? { names.firstIndex(of: name).flatMap { self[$0] } }
-
     private mutating func column(of key: Int, _ tape: JSONTape, _ member: Int) -> Int {
         if member < order.count, order[member] >= 0, tape.isString(key, names[order[member]]) { return order[member] }
         let column = names.firstIndex { tape.isString(key, $0) } ?? -1

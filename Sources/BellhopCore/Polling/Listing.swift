@@ -33,15 +33,6 @@ public struct Listing: Sendable {
         groups.isEmpty ? nil : groups[Int(entry.groupIndex)]
     }
 
-    /// The entries that have these keys.
-    public func entries(of keys: some Collection<TaskKey>) -> [TaskKey: Entry] {
-        guard !keys.isEmpty else { return [:] }
-        var found: [TaskKey: Entry] = [:]
-        let wanted = KnownTasks(keys.map { KnownTask(key: $0, listed: .zero) })
-        for entry in entries where wanted.place(of: entry.key) != nil { found[entry.key] = entry }
-        return found
-    }
-
     /// The entries that have these keys, in the listing's order, and the keys that none has.
     public func search(for keys: [TaskKey]) -> (found: [Entry], missing: [TaskKey]) {
         guard !keys.isEmpty else { return ([], []) }

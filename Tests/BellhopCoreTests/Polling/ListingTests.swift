@@ -99,12 +99,6 @@ struct ListingTests {
         #expect(throws: ListingError(.duplicateKey("a"), at: first.body.count + 11)) { try Listing(pages: [first, first]) }
     }
 
-    @Test func `entries are found by their keys`() throws {
-        let listing = try Listing(Self.answer, shape: .serviceNow)
-        #expect(listing.entries(of: ["c", "b", "absent"]) == ["b": listing.entries[1], "c": listing.entries[2]])
-        #expect(listing.entries(of: []).isEmpty)
-    }
-
     @Test func `entries are searched for in the listing's order, and what is missing is told in the order asked`() throws {
         let listing = try Listing(Self.answer, shape: .serviceNow)
         let (found, missing) = listing.search(for: ["x", "c", "b", "absent", "c"])

@@ -129,10 +129,10 @@ private final class GrowingSource: Source {
     /// The new task as the list has it: what the Table API would add is a matter of the network.
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
-        for (key, entry) in listing.entries(of: keys) {
+        for entry in listing.search(for: keys).found {
             let record = listing.record(of: entry)
-            details.snapshots[key] = Snapshot(
-                key: key, number: record["number"]?.asString ?? "", title: record["short_desc"]?.asString ?? "",
+            details.snapshots[entry.key] = Snapshot(
+                key: entry.key, number: record["number"]?.asString ?? "", title: record["short_desc"]?.asString ?? "",
                 type: "Change Request", className: "change_request",
                 fields: ["priority": 3, "state": 1])
         }

@@ -1,0 +1,141 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Queries that are not what they seem, are too long, or name what nobody has.
+extension TableSourceTests {
+    @Test(arguments: [SimulatedUser.Reading.allowed, .hidden, .forbidden])
+    func `a field that the table does not have is found before anything is taken`(_ access: SimulatedUser.Reading) async throws {
+        for number in 0..<5 { instance.addTask(title: "task \(number)") }
+        instance.changeUser("john.doe") { $0.dictionary = access }
+        practice.simulation.faults.add(.sloppyQueries, times: nil)
+        for settings: JSON.Object in [["query": "actve=true"], ["fields": ["pririty"]]] {
+            let failure = await failure { _ = try await source(settings).list(from: Standing()) }
+            #expect(failure?.reason == .badArguments)
+            #expect(failure?.message.contains("has no field `") == true)
+        }
+        #expect(await failure { _ = try await source().list(from: Standing()) } == nil)
+    }
+
+    @Test func `what names a field that is not there is named, and a look at the source shows which there are`() async throws {
+        instance.addTask(title: "A")
+        let failure = await failure {
+            _ = try await source(["where": ["pririty": 1]]).list(from: Standing())
+        }
+        #expect(failure?.message.contains("which `where` of source incidents names") == true)
+        for access in [SimulatedUser.Reading.allowed, .hidden] {
+            instance.changeUser("john.doe") { $0.dictionary = access }
+            practice.simulation.faults.removeAll()
+            if access == .hidden { practice.simulation.faults.add(.sloppyQueries, times: nil) }
+            let sample = try await source().sample(5, fields: ["number", "pririty"])
+            #expect(sample.columns.contains("number") && !sample.columns.contains("pririty"))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `such a field is found where the instance answers such queries with no rows, as soon as there is a row`(
+        _ hasDictionary: Bool
+    ) async throws {
+        instance.settings.invalidQueriesBringNothing = true
+        instance.changeUser("john.doe") { $0.dictionary = hasDictionary ? .allowed : .hidden }
+        let typo = try source(["query": "actve=true"])
+        #expect(try await typo.list(from: Standing()).listing.entries.isEmpty)  // nobody can tell
+        instance.addTask(title: "A")
+        let failure = await failure { _ = try await typo.list(from: Standing()) }
+        #expect(failure?.reason == .badArguments)
+        #expect(failure?.message.contains("has no field `actve`") == true)
+        #expect(try await source().list(from: Standing()).listing.entries.count == 1)
+    }
+
+    @Test func `rows that the query does not ask for make the whole answer worthless`() async throws {
+        instance.addTask(title: "A", priority: 1)
+        instance.addTask(title: "B", priority: 3)
+        await practice.clock.advance(by: .seconds(3600))
+        let source = try source(["query": "priority=1"])
+        _ = try await source.list(from: Standing())
+        let blind = EncodedQuery(.init("priority", .equal, "1"))
+        let walk = TableWalk(
+            ask: source.ask(source.paths), filter: blind, walk: .whole, timeField: "sys_updated_on", state: source.state,
+            clock: practice.clock, last: nil, known: KnownTasks())
+        #expect(try await walk.run().listing.entries.count == 1)
+        // As if the field were renamed while we run: the server drops the part of the query.
+        var reading = RowsReading(walk, began: practice.clock.now, after: nil)
+        let all = try await source.ask(source.paths).page(.all, limit: 10)
+        let page = try Listing(all.body, shape: .serviceNow)
+        #expect(throws: Failure.self) { _ = try reading.read(page) }
+    }
+
+    @Test func `rows in another order, or of another time, than was asked for make the whole answer worthless`() async throws {
+        for number in 0..<3 { instance.addTask(title: "task \(number)") }
+        let source = try source()
+        try await source.columns.examine()
+        var backward = EncodedQuery.all
+        backward.order = [.init(field: "sys_id", descending: true)]
+        let now = practice.clock.now
+        let walks: [Walk] = [
+            .whole, .window(field: "sys_updated_on", from: now, through: now),
+            .window(field: "sys_updated_on", from: now + .seconds(1), through: now + .seconds(9)),
+        ]
+        let reply = try await source.ask(source.paths).page(backward, limit: 10)
+        await practice.clock.advance(by: .seconds(3600))
+        for walk in walks {
+            let rows = TableWalk(
+                ask: source.ask(source.paths), filter: .all, walk: walk, timeField: "sys_updated_on", state: source.state,
+                clock: practice.clock, last: nil, known: KnownTasks())
+            var reading = RowsReading(rows, began: practice.clock.now, after: nil)
+            let page = try Listing(reply.body, shape: .serviceNow)
+            #expect(throws: Failure.self) { _ = try reading.read(page) }
+        }
+    }
+
+    @Test func `a long query goes in the body of a batch`() async throws {
+        instance.settings.longestAddress = 2048
+        for number in 0..<3 { instance.addTask(title: "task \(number)") }
+        let numbers = (0..<300).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
+        let source = try source(["query": .string("numberIN" + numbers.joined(separator: ",")), "page": 10])
+        let answer = try await source.list(from: Standing())
+        #expect(answer.listing.entries.count == 3)
+        #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") > 0)
+    }
+
+    @Test func `what a proxy finds too long goes in the body of a batch, and at once from then on`() async throws {
+        instance.settings.longestAddress = 700
+        for number in 0..<12 { instance.addTask(title: "task \(number)") }
+        let numbers = (0..<40).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
+        let source = try source(["query": .string("numberIN" + numbers.joined(separator: ",")), "page": 10])
+        #expect(try await source.list(from: Standing()).listing.entries.count == 12)
+        // Asked once by its address, and the next page not even once.
+        let long = tableRequests.filter { $0.path.utf8.count + $0.query.utf8.count >= 700 }
+        #expect(long.count == 1)
+        #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") >= 2)
+    }
+
+    @Test func `where batches are refused too, it says what to allow`() async throws {
+        instance.settings.longestAddress = 700
+        instance.settings.takesBatches = false
+        let numbers = (0..<40).map { "INC\(10_000_000 + $0)" }
+        let source = try source(["query": .string("numberIN" + numbers.joined(separator: ","))])
+        let failure = await failure { _ = try await source.list(from: Standing()) }
+        #expect(failure?.reason == .tooLarge)
+        #expect(failure?.message.contains("/api/now/v1/batch") == true)
+    }
+
+    @Test func `types come from the dictionary, and are remembered for when nobody can be asked`() async throws {
+        let fields: JSON = ["number", "risk", "start_date", "correlation_id"]
+        let source = try source(["table": "change_request", "fields": fields])
+        #expect(source.schema["risk"]?.type == .text)
+        await source.prepare(offline: true)
+        #expect(source.schema["risk"]?.type == .text)
+        await source.prepare(offline: false)
+        #expect(source.schema["risk"]?.type == .int)
+        #expect(source.schema["start_date"]?.type == .timestamp)
+        let another = try self.source(["table": "change_request", "fields": fields])
+        let asked = practice.simulation.requests.total
+        await another.prepare(offline: true)
+        #expect(another.schema["risk"]?.type == .int)
+        #expect(practice.simulation.requests.total == asked)
+    }
+}
