@@ -135,6 +135,68 @@ import Testing
         #expect(clock.now - start < .seconds(300))
     }
 
+    @Test func `a host that hangs takes a request in and never answers, for as long as the client waits`() async throws {
+        let task = office.instance.addTask(title: "A")
+        try await office.open { client async throws -> Void in
+            office.simulation.faults.add(.hangs, "POST")
+            client.patience = .milliseconds(300)
+            await #expect(throws: (any Error).self) { try await client.comment("one", on: task.id) }
+            #expect(office.instance.journal.isEmpty)
+            office.simulation.faults.add(FaultRule(.hangs, method: "POST", takesEffect: true))
+            await #expect(throws: (any Error).self) { try await client.comment("two", on: task.id) }
+            #expect(office.instance.journal.map(\.text) == ["two"])
+            client.patience = .seconds(20)
+            #expect(try await client.list().status == 200)
+        }
+    }
+
+    @Test func `a falsely empty list counts none, or those that there are`() async throws {
+        office.instance.addTask(title: "A")
+        office.simulation.api.add("Door stuck")
+        try await office.open { client async throws -> Void in
+            let table = "/api/now/v2/table/incident?sysparm_query=active=true&sysparm_limit=10"
+            for (fault, count) in [(Fault.emptyList, 0), (.emptyListCounted, 1)] {
+                office.simulation.faults.removeAll()
+                office.simulation.faults.add(fault, "GET", query: "active=true", times: nil)
+                office.simulation.faults.add(fault, "GET", path: "/rest/v1", times: nil)
+                let empty = try await client.get(table)
+                #expect(try empty.result?.array?.isEmpty == true)
+                #expect(empty.header("X-Total-Count") == String(count))
+                let other = try await client.get(table.replacing("active=true", with: "numberISNOTEMPTY"))
+                #expect(try other.result?.array?.count == 1)
+                #expect(try await client.get("/rest/v1/list").json().array?.isEmpty == true)
+                #expect(try await client.get("/rest/v1/page?page=1").json()["total"]?.int == count)
+                #expect(try await client.get("/rest/v1/issues/1").json()["title"] == "Door stuck")
+            }
+        }
+    }
+
+    @Test func `503 says when to come back`() async throws {
+        let answer = try await struck(.unavailable(.seconds(60)))
+        #expect(answer.status == 503)
+        #expect(answer.header("Retry-After") == "60")
+    }
+
+    @Test func `so many requests are taken in a while, those above are answered 429 and counted`() async throws {
+        let faults = office.simulation.faults
+        try await office.open { client async throws -> Void in
+            let rule = #"{"fault":"rate_limit","requests":2,"seconds":10,"retry_after":1,"path":"/hooks/ops"}"#
+            #expect(try await client.send(.POST, "/simulator/faults", body: rule).status == 201)
+            var statuses: [Int] = []
+            for _ in 0..<3 { statuses.append(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).status) }
+            #expect(statuses == [200, 200, 429])
+            #expect(try await client.send(.POST, "/hooks/other", body: #"{"text":"a"}"#).status == 200)
+            office.clock.advance(seconds: 9)
+            #expect(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).header("Retry-After") == "1")
+            office.clock.advance(seconds: 1)
+            #expect(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).status == 200)
+        }
+        #expect(faults.rules.map(\.seen) == [5])
+        #expect(faults.rules.map(\.struck) == [2])
+        #expect(faults.rules.first?.rule.times == nil)
+        #expect(office.simulation.receivers.received(by: "ops").count == 3)
+    }
+
     @Test func `a port that is taken is told`() async throws {
         try await office.open { client async throws -> Void in
             let port = try #require(client.base.split(separator: ":").last.flatMap { Int($0) })

@@ -117,6 +117,32 @@ import Testing
         #expect(office.instance.counts.dropped == 2)
     }
 
+    @Test func `an instance with latency answers late, one request of a session at a time, and drops what is too much`()
+        async throws
+    {
+        office.instance.settings.sessionQueue = 2
+        let clock = ContinuousClock()
+        let start = clock.now
+        let statuses = try await office.open { client in
+            _ = try await client.list()
+            _ = try await client.list()
+            let set = try await client.send(.PATCH, "/simulator/settings", body: #"{"latency":300}"#)
+            #expect(set.status == 204)
+            let client = client
+            return try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<5 {
+                    group.addTask {
+                        var mine = client
+                        return try await mine.list().status
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        }
+        #expect(statuses.sorted() == [200, 200, 200, 202, 202])
+        #expect(clock.now - start >= .milliseconds(900))
+    }
+
     @Test func `the date is the simulation's`() async throws {
         let answer = try await office.open { try await $0.list() }
         #expect(answer.headers("Date") == ["Mon, 05 Jan 2026 09:00:00 GMT"])

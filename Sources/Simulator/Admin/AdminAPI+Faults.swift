@@ -4,9 +4,7 @@ extension AdminAPI {
         switch (request.method, path.count) {
         case ("GET", 1): return .json(200, .array(plan.rules.map(\.json)))
         case ("POST", 1):
-            let body = try AdminForm.body(of: request)
-            var rules: [FaultRule] = []
-            for element in body.array ?? [body] { rules.append(try FaultRule(element)) }
+            let rules = try FaultRule.all(in: try AdminForm.body(of: request))
             return .json(201, ["ids": .array(rules.map { .int(plan.add($0)) })])
         case ("DELETE", 1):
             plan.removeAll()
@@ -21,15 +19,38 @@ extension AdminAPI {
     }
 }
 
+extension FaultPlan {
+    /// Adds a rule, or a list of them, written as the admin endpoint takes it.
+    public func add(json: String) throws(FaultMistake) {
+        do throws(AdminProblem) {
+            for rule in try FaultRule.all(in: try AdminForm.json(Array(json.utf8))) { add(rule) }
+        } catch {
+            throw FaultMistake(message: error.message)
+        }
+    }
+}
+
+/// Why a text is no rule for faults.
+public struct FaultMistake: Error, Sendable, Hashable {
+    public let message: String
+}
+
 extension FaultRule {
+    fileprivate static func all(in value: JSON) throws(AdminProblem) -> [FaultRule] {
+        var rules: [FaultRule] = []
+        for element in value.array ?? [value] { rules.append(try FaultRule(element)) }
+        return rules
+    }
+
     init(_ value: JSON) throws(AdminProblem) {
         var form = AdminForm(value)
         let hasTimes = form.has("times")
         self.init(
-            try Fault(&form), method: try form.text("method"), path: try form.text("path"), skip: try form.int("skip") ?? 0,
+            try Fault(&form), method: try form.text("method"), path: try form.text("path"),
+            query: try form.text("query"), skip: try form.int("skip") ?? 0,
             times: try form.int("times"), probability: try form.double("probability") ?? 1,
             takesEffect: try form.bool("takes_effect") ?? false)
-        if !hasTimes { times = 1 }
+        if !hasTimes, !fault.isHabit { times = 1 }
         try form.end()
     }
 }
@@ -38,9 +59,10 @@ extension FaultPlan.Standing {
     var json: JSON {
         let head: [JSON.Member] = [.init(name: "id", value: .int(id)), .init(name: "fault", value: .string(rule.fault.name))]
         let tail: JSON = [
-            "method": .optional(rule.method), "path": .optional(rule.path), "skip": .int(rule.skip),
+            "method": .optional(rule.method), "path": .optional(rule.path), "query": .optional(rule.query),
+            "skip": .int(rule.skip),
             "times": rule.times.map { .int($0) } ?? .null, "probability": .number(String(rule.probability)),
-            "takes_effect": .bool(rule.takesEffect), "struck": .int(struck),
+            "takes_effect": .bool(rule.takesEffect), "seen": .int(seen), "struck": .int(struck),
         ]
         return .object(head + rule.fault.arguments + (tail.members ?? []))
     }

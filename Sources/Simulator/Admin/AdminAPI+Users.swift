@@ -43,6 +43,8 @@ extension AdminAPI {
         if let value = try form.texts("read_only_fields") { user.readOnlyFields = Set(value) }
         if let value = try form.texts("roles") { user.roles = value }
         if let value = try form.text("time_zone") { user.timeZone = value }
+        if let value = try form.text("date_format") { user.dateFormat = value }
+        if let value = try form.text("time_format") { user.timeFormat = value }
     }
 
     func receivers(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {

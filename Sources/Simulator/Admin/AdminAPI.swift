@@ -12,9 +12,11 @@ struct AdminAPI: Sendable {
                {"fault": "internal_error", "method": "POST", "path": "/api/x_snc_my_work", "skip": 0, "times": 1,
                 "probability": 1, "takes_effect": false}     times: null has no end
                faults: \(Fault.names.joined(separator: ", "))
-               too_many_requests takes retry_after (s), retry_after_date (s ahead) or rate_limit_reset (s ahead);
-               slow takes milliseconds; redirect takes to; status takes status and body;
-               business_rule takes field and value
+               too_many_requests, unavailable: retry_after (s), retry_after_date (s ahead) or rate_limit_reset (s ahead);
+               rate_limit: requests in seconds (1 in 1), and retry_after; slow: milliseconds; redirect: to;
+               status: status, body; business_rule: field, value; text_cut: characters;
+               text_cut, tags_stripped, digits_masked, typography: field (comments or work_notes; both by default)
+               query: what the decoded query must have in it; rate_limit and what changes texts have no end by default
         DELETE /simulator/faults[/{id}]       one rule, or all
         GET    /simulator/tasks               all tasks, raw values
         POST   /simulator/tasks               {"table": "incident", "title": "…", "priority": 3, "assigned_to": "user name",
@@ -30,9 +32,9 @@ struct AdminAPI: Sendable {
         PATCH  /simulator/users/{user_name}   password, language (en, de), active, utc_offset, may_use_tracker; tasks, journal,
                                               users, attachments: allowed, hidden or forbidden; work_notes, comments,
                                               updates, creates: allowed, ignored or refused; hidden_fields,
-                                              read_only_fields: ["column"]; roles: ["name"]; time_zone
+                                              read_only_fields: ["column"]; roles: ["name"]; time_zone; date_format, time_format: "dd.MM.yyyy"
         DELETE /simulator/sessions[?user=…]   ends them
-        PATCH  /simulator/settings            session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker,
+        PATCH  /simulator/settings            latency (ms that each request takes), labels: {"comments": "…"}, session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker,
                                               sessions_end_with_token, missing_user_token: ignored, told or intercepted
         POST   /simulator/clients             client_id, client_secret (none: a public client), grants: password, refresh_token,
                                               client_credentials, jwt, authorization_code (default: all); user (whom
@@ -112,6 +114,8 @@ struct AdminAPI: Sendable {
     private func settings(_ request: ReceivedRequest) throws(AdminProblem) -> Reply {
         var form = try AdminForm(request)
         var settings = simulation.instance.settings
+        if let value = try form.int("latency") { settings.latency = max(value, 0) }
+        if let value = try form.values("labels") { settings.labels = value }
         if let value = try form.int("session_seconds") { settings.sessionSeconds = value }
         if let value = try form.bool("rotates_sessions") { settings.rotatesSessions = value }
         if let value = try form.int("session_queue") { settings.sessionQueue = value }

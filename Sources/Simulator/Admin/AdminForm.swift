@@ -16,9 +16,11 @@ struct AdminForm {
         if value.members == nil { left["(no object)"] = value }
     }
 
-    static func body(of request: ReceivedRequest) throws(AdminProblem) -> JSON {
-        do { return try JSONReader.read(request.body) } catch {
-            throw AdminProblem(message: "the body is no JSON: \(error.message) at byte \(error.offset)")
+    static func body(of request: ReceivedRequest) throws(AdminProblem) -> JSON { try json(request.body) }
+
+    static func json(_ bytes: [UInt8]) throws(AdminProblem) -> JSON {
+        do { return try JSONReader.read(bytes) } catch {
+            throw AdminProblem(message: "this is no JSON: \(error.message) at byte \(error.offset)")
         }
     }
 

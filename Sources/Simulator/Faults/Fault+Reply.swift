@@ -3,14 +3,13 @@ extension Fault {
     func cannedReply(now: Int64) -> Reply? {
         switch self {
         case .tooManyRequests(let comeBack):
-            let reply = Reply.error(
-                429, "Rate limit exceeded", detail: "Rate limit of 100 requests per hour for Table API exceeded")
-            return switch comeBack {
-            case .seconds(let seconds): reply.with("Retry-After", String(seconds))
-            case .date(let seconds): reply.with("Retry-After", CivilTime.http(now + Int64(seconds) * CivilTime.second))
-            case .rateLimitReset(let seconds): reply.with("X-RateLimit-Reset", String(now / CivilTime.second + Int64(seconds)))
-            case .unsaid: reply
-            }
+            let detail = "Rate limit of 100 requests per hour for Table API exceeded"
+            return comeBack.say(in: .error(429, "Rate limit exceeded", detail: detail), now: now)
+        case .unavailable(let comeBack):
+            return comeBack.say(in: .error(503, "Service Unavailable", detail: "The instance is being maintained"), now: now)
+        case .rateLimit(let limit):
+            let detail = "Rate limit of \(limit.requests) requests per \(limit.seconds) s exceeded"
+            return limit.comeBack.say(in: .error(429, "Rate limit exceeded", detail: detail), now: now)
         case .internalError: return .error(500, "Internal Server Error", detail: "An unexpected error has occurred")
         case .badGateway: return .html(502, FaultPages.badGateway)
         case .accepted: return Reply(202)
@@ -21,7 +20,8 @@ extension Fault {
         case .redirect(let address): return Reply(302).with("Location", address)
         case .status(let status, let body): return .text(status, body)
         case .neighbour(let fault): return fault.reply
-        case .slow, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost,
+        case .slow, .hangs, .emptyListCounted, .rewritten, .cutBody, .truncatedJSON, .resetBefore, .resetAfter,
+            .transactionCancelled, .emptyList, .sessionLost,
             .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten,
             .commentRefused, .dataPolicy,
             .businessRule:
@@ -37,8 +37,9 @@ extension Fault {
             reply.body = Array(reply.body.prefix(reply.body.count / 2))
             return reply
         case .transactionCancelled: return cancelled(reply)
-        case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
-            .redirect, .status, .slow, .cutBody, .resetBefore, .resetAfter, .emptyList, .sessionLost, .sameToken, .sloppyQueries,
+        case .tooManyRequests, .unavailable, .rateLimit, .hangs, .emptyListCounted, .rewritten, .internalError, .badGateway,
+            .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin, .redirect, .status, .slow, .cutBody, .resetBefore,
+            .resetAfter, .emptyList, .sessionLost, .sameToken, .sloppyQueries,
             .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy,
             .businessRule, .neighbour:
             return reply
@@ -66,6 +67,18 @@ extension Fault {
         case .array(let rows): .array(Array(rows.prefix(rows.count / 2)))
         case .object(let members): .object(members.map { .init(name: $0.name, value: half($0.value)) })
         case .null, .bool, .number, .string: value
+        }
+    }
+}
+
+extension Fault.ComeBack {
+    /// The reply with what it says of when to come back.
+    fileprivate func say(in reply: Reply, now: Int64) -> Reply {
+        switch self {
+        case .seconds(let seconds): reply.with("Retry-After", String(seconds))
+        case .date(let seconds): reply.with("Retry-After", CivilTime.http(now + Int64(seconds) * CivilTime.second))
+        case .rateLimitReset(let seconds): reply.with("X-RateLimit-Reset", String(now / CivilTime.second + Int64(seconds)))
+        case .unsaid: reply
         }
     }
 }

@@ -13,6 +13,10 @@ public enum Fault: Sendable, Hashable {
 
     /// 429 in the place of an answer.
     case tooManyRequests(ComeBack)
+    /// 503 in the place of an answer.
+    case unavailable(ComeBack)
+    /// So many matching requests are taken in a while; those above are answered 429.
+    case rateLimit(RateLimit)
     /// 500 with the platform's error envelope.
     case internalError
     /// 502 with nginx's HTML.
@@ -32,6 +36,8 @@ public enum Fault: Sendable, Hashable {
     /// Any status with any text.
     case status(Int, body: String)
 
+    /// The request is taken in and never answered; the connection stays open until the client closes it.
+    case hangs
     /// The answer comes so many real milliseconds late; the session is busy meanwhile.
     case slow(milliseconds: Int)
 
@@ -46,8 +52,10 @@ public enum Fault: Sendable, Hashable {
     /// 200 with half the rows and an `error` beside `result`, as a quota that cuts a running transaction leaves it.
     case transactionCancelled
 
-    /// A list without rows.
+    /// A list without rows, which counts none.
     case emptyList
+    /// A list without rows, which still counts those that there are (`X-Total-Count`, `total`).
+    case emptyListCounted
     /// The session is gone before the request is looked at.
     case sessionLost
     /// A refresh token brings the token that is still good, instead of another.
@@ -72,9 +80,19 @@ public enum Fault: Sendable, Hashable {
     case dataPolicy
     /// A rule of the instance puts another value in a field that a write sets.
     case businessRule(field: String, value: String)
+    /// The instance changes the text of a comment or a work note before it keeps it; nil changes both.
+    case rewritten(TextRewriting, field: JournalEntry.Kind? = nil)
 
     /// What ETO's services or Mobile Foundation say in the place of an answer.
     case neighbour(NeighbourFault)
+
+    /// Whether it is how the other side always behaves: as a rule it lasts until it is taken away.
+    var isHabit: Bool {
+        switch self {
+        case .rateLimit, .rewritten: true
+        default: false
+        }
+    }
 
     /// When in a request's life the fault acts.
     enum Role { case delay, quirk, ending }
@@ -82,11 +100,13 @@ public enum Fault: Sendable, Hashable {
     var role: Role {
         switch self {
         case .slow: .delay
-        case .emptyList, .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted,
+        case .emptyList, .emptyListCounted, .rewritten, .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks,
+            .unserviced, .uncounted,
             .blankTaskOnBadID, .nothingWritten,
             .commentRefused, .dataPolicy, .businessRule:
             .quirk
-        case .tooManyRequests, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage, .redirectToLogin,
+        case .tooManyRequests, .unavailable, .rateLimit, .hangs, .internalError, .badGateway, .accepted, .forbidden, .hibernating,
+            .loginPage, .redirectToLogin,
             .redirect, .status, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .neighbour:
             .ending
         }

@@ -11,6 +11,8 @@ public final class FaultPlan: Sendable {
         var rule: FaultRule
         var seen = 0
         var struck = 0
+        /// When a rate limit took the requests that still count.
+        var taken: [Int64] = []
     }
 
     private struct State {
@@ -28,10 +30,11 @@ public final class FaultPlan: Sendable {
         var takesEffect = false
     }
 
-    /// A rule and how often it has struck.
+    /// A rule, how many requests it has matched and how often it has struck.
     public struct Standing: Sendable, Hashable, Identifiable {
         public let id: Int
         public let rule: FaultRule
+        public let seen: Int
         public let struck: Int
     }
 
@@ -51,8 +54,10 @@ public final class FaultPlan: Sendable {
 
     /// Adds a fault for the next matching request, or as often as told.
     @discardableResult
-    public func add(_ fault: Fault, _ method: String? = nil, path: String? = nil, skip: Int = 0, times: Int? = 1) -> Int {
-        add(FaultRule(fault, method: method, path: path, skip: skip, times: times))
+    public func add(
+        _ fault: Fault, _ method: String? = nil, path: String? = nil, query: String? = nil, skip: Int = 0, times: Int? = 1
+    ) -> Int {
+        add(FaultRule(fault, method: method, path: path, query: query, skip: skip, times: times))
     }
 
     /// False when there is no such rule.
@@ -69,21 +74,22 @@ public final class FaultPlan: Sendable {
 
     /// All rules, used up ones included.
     public var rules: [Standing] {
-        state.withLock { $0.entries.map { Standing(id: $0.id, rule: $0.rule, struck: $0.struck) } }
+        state.withLock { $0.entries.map { Standing(id: $0.id, rule: $0.rule, seen: $0.seen, struck: $0.struck) } }
     }
 
     /// How many faults have struck, those of removed rules included.
     public var struck: Int { state.withLock { $0.struck } }
 
-    func draw(for method: String, _ path: String) -> Draw {
+    func draw(for method: String, _ path: String, query: String = "", at now: Int64 = 0) -> Draw {
         state.withLock { state in
             var draw = Draw()
             for index in state.entries.indices where draw.ending == nil {
                 let rule = state.entries[index].rule
-                guard rule.method == nil || rule.method == method, rule.path.map(path.hasPrefix) ?? true else { continue }
+                guard rule.matches(method, path, query) else { continue }
                 state.entries[index].seen += 1
                 guard state.entries[index].seen > rule.skip, state.entries[index].struck < rule.times ?? .max else { continue }
                 if rule.probability < 1, Double.random(in: 0..<1, using: &state.random) >= rule.probability { continue }
+                if case .rateLimit(let limit) = rule.fault, limit.takes(at: now, &state.entries[index].taken) { continue }
                 state.entries[index].struck += 1
                 state.struck += 1
                 switch rule.fault.role {

@@ -5,6 +5,8 @@ public struct FaultRule: Sendable, Hashable {
     public var method: String?
     /// How the decoded path starts; nil matches all. The paths under `/simulator` never match.
     public var path: String?
+    /// What the decoded query has in it, so that one list is struck and another is not; nil matches all.
+    public var query: String?
     /// So many matching requests pass before the first one is struck.
     public var skip: Int
     /// How many are struck; nil has no end.
@@ -14,13 +16,19 @@ public struct FaultRule: Sendable, Hashable {
     /// Whether the request does its work before its answer is replaced, for faults that replace it.
     public var takesEffect: Bool
 
+    func matches(_ method: String, _ path: String, _ query: String) -> Bool {
+        (self.method == nil || self.method == method) && (self.path.map(path.hasPrefix) ?? true)
+            && (self.query.map(PercentCoding.decodeForm(query[...]).contains) ?? true)
+    }
+
     public init(
-        _ fault: Fault, method: String? = nil, path: String? = nil, skip: Int = 0, times: Int? = 1, probability: Double = 1,
-        takesEffect: Bool = false
+        _ fault: Fault, method: String? = nil, path: String? = nil, query: String? = nil, skip: Int = 0, times: Int? = 1,
+        probability: Double = 1, takesEffect: Bool = false
     ) {
         self.fault = fault
         self.method = method
         self.path = path
+        self.query = query
         self.skip = skip
         self.times = times
         self.probability = probability

@@ -37,7 +37,7 @@ struct FieldShape {
         case .string, .integer, .boolean, .identifier: raw
         case .className: TaskClass.named(raw)?.label(in: user.language) ?? raw
         case .choice: Schema.choiceLabel(raw, of: field.name, in: record.table)
-        case .dateTime: CivilTime.read(raw).map { CivilTime.text($0 + Int64(user.utcOffset) * CivilTime.minute) } ?? raw
+        case .dateTime: CivilTime.read(raw).map(shown) ?? raw
         case .reference(let table): displayName(raw, in: table)
         case .journal: history(field.name, of: record.id)
         }
@@ -48,12 +48,19 @@ struct FieldShape {
         return Schema.isTask(table) ? record["number"] : record["name"]
     }
 
+    /// A time as the user sees it.
+    private func shown(_ micros: Int64) -> String {
+        CivilTime.text(
+            micros + Int64(user.utcOffset) * CivilTime.minute, date: user.dateFormat.isEmpty ? "yyyy-MM-dd" : user.dateFormat,
+            time: user.timeFormat.isEmpty ? "HH:mm:ss" : user.timeFormat)
+    }
+
     private func history(_ field: String, of task: String) -> String {
         let entries = world.journal(of: task).filter { field == "comments_and_work_notes" || $0.kind.rawValue == field }
         return entries.reversed().map { entry in
-            let time = CivilTime.text(entry.time + Int64(user.utcOffset) * CivilTime.minute)
+            let time = shown(entry.time)
             let author = world.user(named: entry.author)?.name ?? entry.author
-            let label = entry.kind == .comments ? "Additional comments" : "Work notes"
+            let label = world.labels[entry.kind.rawValue] ?? Schema.tables["task"]?[entry.kind.rawValue]?.label ?? ""
             return "\(time) - \(author) (\(label))\n\(entry.text)\n\n"
         }.joined()
     }

@@ -8,6 +8,10 @@ public struct InstanceSettings: Sendable, Hashable {
     public var secureCookies = false
     /// How many requests may wait for a session's running one; more are answered 202 and dropped.
     public var sessionQueue = 10
+    /// Labels of columns that are not the usual ones, such as `comments`: in the dictionary and above the entries of a history.
+    public var labels: [String: String] = [:]
+    /// How many real milliseconds each request takes; its session is busy meanwhile.
+    public var latency = 0
     /// `glide.servlet.uri`, with a slash at its end, which starts `link` and `snowui`; nil is the host that was asked.
     public var servletURI: String?
     /// Failed logins in a row after which a user is locked out; nil never.

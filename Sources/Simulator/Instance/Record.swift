@@ -39,7 +39,13 @@ extension World {
             }
         case "sys_security_acl", "sys_security_acl_role", "sys_security_operation", "sys_security_type":
             return accessRecords(of: table)
-        case "sys_dictionary": return World.dictionary
+        case "sys_dictionary":
+            guard !labels.isEmpty else { return World.dictionary }
+            return World.dictionary.map { row in
+                var row = row
+                if let label = labels[row["element"]] { row.values["column_label"] = label }
+                return row
+            }
         case "sys_choice": return World.choices
         case "sys_db_object": return World.objects
         default: return []
@@ -61,7 +67,8 @@ extension World {
     private func record(_ user: SimulatedUser) -> Record {
         let values = [
             "sys_id": user.id, "user_name": user.userName, "name": user.name, "email": user.email,
-            "active": user.isActive ? "true" : "false", "time_zone": user.timeZone,
+            "active": user.isActive ? "true" : "false", "time_zone": user.timeZone, "date_format": user.dateFormat,
+            "time_format": user.timeFormat,
         ]
         return Record(table: "sys_user", id: user.id, values: values)
     }

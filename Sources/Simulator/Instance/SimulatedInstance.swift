@@ -45,10 +45,11 @@ public final class SimulatedInstance: Sendable {
 
     /// - Parameter now: microseconds since 1970 UTC; must not call the instance.
     public init(settings: InstanceSettings = InstanceSettings(), seed: UInt64 = 1, now: @escaping @Sendable () -> Int64) {
-        let state = State(
+        var state = State(
             world: World(seed: seed), sessions: Sessions(seed: seed &+ 1),
             tokens: TokenOffice(seed: seed &+ 4), settings: settings,
             random: SeededRandom(seed: seed &+ 2))
+        state.world.labels = settings.labels
         self.state = Mutex(state)
         self.now = now
     }
@@ -69,6 +70,11 @@ public final class SimulatedInstance: Sendable {
 
     public var settings: InstanceSettings {
         get { read(\.settings) }
-        set { change { state, _ in state.settings = newValue } }
+        set {
+            change { state, _ in
+                state.settings = newValue
+                state.world.labels = newValue.labels
+            }
+        }
     }
 }

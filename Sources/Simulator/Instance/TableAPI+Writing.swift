@@ -22,7 +22,7 @@ extension SimulatedInstance.State {
             let written = changes.filter { writing($0.field, by: user) == .allowed }
             let values = written.filter { $0.field.kind != .journal }.map { ($0.field.name, $0.value) }
             let updated = world.update(id, set: Dictionary(values) { $1 }, by: user.userName, at: now)
-            note(written, on: id, by: user, touching: updated?.updates == task.updates, at: now)
+            note(written, on: id, by: user, touching: updated?.updates == task.updates, quirks, at: now)
         }
         return record(id, in: table, shape: shape, status: 200)
     }
@@ -45,7 +45,7 @@ extension SimulatedInstance.State {
         let values = written.filter { $0.field.kind != .journal }.map { ($0.field.name, $0.value) }
         let task = world.add(
             NewTask(table, title: "", openedBy: user.userName, fields: Dictionary(values) { $1 }), at: now)
-        note(written, on: task.id, by: user, touching: false, at: now)
+        note(written, on: task.id, by: user, touching: false, quirks, at: now)
         return record(task.id, in: table, shape: shape, status: 201)
             .with("Location", "\(shape.uri)api/now/table/\(table)/\(task.id)")
     }
@@ -63,12 +63,14 @@ extension SimulatedInstance.State {
     }
 
     private mutating func note(
-        _ changes: [Change], on id: String, by user: SimulatedUser, touching: Bool, at now: Int64
+        _ changes: [Change], on id: String, by user: SimulatedUser, touching: Bool, _ quirks: Set<Fault>, at now: Int64
     ) {
         var touching = touching
         for change in changes {
-            if !change.value.isEmpty, let kind = JournalEntry.Kind(rawValue: change.field.name) {
-                world.note(change.value, kind, on: id, by: user.userName, at: now, touching: touching)
+            guard let kind = JournalEntry.Kind(rawValue: change.field.name) else { continue }
+            let text = quirks.rewriting(change.value, in: kind)
+            if !text.isEmpty {
+                world.note(text, kind, on: id, by: user.userName, at: now, touching: touching)
                 touching = false
             }
         }

@@ -53,12 +53,13 @@ extension SimulatedInstance.State {
         let reading = reading(table, by: user)
         if reading == .forbidden { return .error(403, "Insufficient rights to query records", detail: nil) }
         var found: [Record] = []
-        if !quirks.contains(.emptyList), !parameters.bringsNothing {
+        if !parameters.bringsNothing, !quirks.contains(.emptyList) {
             found = world.records(of: table, keys: parameters.query.keys)
                 .filter { parameters.query.matches($0, in: world) && shape.fits($0) }
             found = parameters.query.sort(found, in: world)
         }
-        let page = found.dropFirst(parameters.offset).prefix(parameters.limit)
+        let shown = quirks.contains(.emptyListCounted) ? [] : found
+        let page = shown.dropFirst(parameters.offset).prefix(parameters.limit)
             .filter { reading == .allowed && !user.hiddenTasks.contains($0.id) }
         var reply = Reply.json(200, ["result": .array(page.map { shape.row($0, table: table) })])
         if page.isEmpty, version == "v1" { reply = .error(404, "No Record found", detail: nil) }

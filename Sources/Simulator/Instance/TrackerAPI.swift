@@ -27,7 +27,7 @@ extension SimulatedInstance.State {
 
     private mutating func list(_ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>) -> Reply {
         counts.lists += 1
-        guard !quirks.contains(.emptyList) else { return .json(200, ["result": [:]]) }
+        guard quirks.isDisjoint(with: [.emptyList, .emptyListCounted]) else { return .json(200, ["result": [:]]) }
         let uri = settings.servletURI ?? "http://\(request.header("Host") ?? "localhost")/"
         if let kept = keptList, kept.revision == world.revision, kept.user == user.id, kept.uri == uri {
             return Reply(200, type: "application/json;charset=UTF-8", body: kept.body)
@@ -65,7 +65,8 @@ extension SimulatedInstance.State {
             return .error(400, "Error updating comments", detail: "May be ACL restricted updating comments")
         }
         if quirks.contains(.nothingWritten) || user.workNotes == .ignored { return written }
-        world.note(text, .workNotes, on: task.id, by: user.userName, at: now)
+        let kept = quirks.rewriting(text, in: .workNotes)
+        if !kept.isEmpty { world.note(kept, .workNotes, on: task.id, by: user.userName, at: now) }
         counts.trackerComments += 1
         return written
     }

@@ -1,5 +1,19 @@
 extension SimulatedAPI.State {
-    mutating func answer(_ request: ReceivedRequest, at now: Int64) -> Reply {
+    /// The answer, where the lists may be falsely empty.
+    mutating func answer(_ request: ReceivedRequest, _ faults: Set<Fault>, at now: Int64) -> Reply {
+        let isCounted = faults.contains(.emptyListCounted)
+        guard isCounted || faults.contains(.emptyList), request.segments.dropFirst(2).first != "issues" else {
+            return answer(request, at: now)
+        }
+        var emptied = self
+        emptied.statedTotal = isCounted ? issues.count : 0
+        emptied.issues = []
+        return emptied.answer(request, at: now)
+    }
+
+    private var total: Int { statedTotal ?? issues.count }
+
+    private mutating func answer(_ request: ReceivedRequest, at now: Int64) -> Reply {
         if case .field(let name, let value) = door, request.header(name) != value {
             return .json(401, ["message": "Requires authentication"])
         }
@@ -96,7 +110,7 @@ extension SimulatedAPI.State {
             let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
             let found = slice((page - 1) * size, size)
             if found.isEmpty, page > 1, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
-            return .json(200, ["items": .array(rows(found)), "total": .int(issues.count)])
+            return .json(200, ["items": .array(rows(found)), "total": .int(total)])
         }
     }
 
@@ -107,7 +121,7 @@ extension SimulatedAPI.State {
             let (start, size) = (Int(asked["offset"] ?? "0") ?? 0, pageSize(asked["limit"], usually: 25))
             let found = slice(start, size)
             if found.count < 2, start > 0, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
-            return .json(200, ["issues": .array(rows(found)), "total_count": .int(issues.count)])
+            return .json(200, ["issues": .array(rows(found)), "total_count": .int(total)])
         }
     }
 
@@ -148,7 +162,7 @@ extension SimulatedAPI.State {
                 ],
             ] as JSON
         }
-        return .json(200, ["issues": .array(found), "total": .int(issues.count)])
+        return .json(200, ["issues": .array(found), "total": .int(statedTotal ?? issues.count)])
     }
 
     private func slice(_ start: Int, _ size: Int, of some: [SimulatedAPI.Issue]? = nil) -> [SimulatedAPI.Issue] {

@@ -76,6 +76,8 @@ public final class SimulatedAPI: Sendable {
         /// Whether it knows `ETag` and `Last-Modified`.
         var hasValidators = true
         var changed: Int64 = 0
+        /// How many issues a list says that there are; nil is how many there are.
+        var statedTotal: Int?
         /// How many cookies were hoarded.
         var cookies = 0
     }
@@ -137,9 +139,9 @@ public final class SimulatedAPI: Sendable {
         }
     }
 
-    func answer(_ request: ReceivedRequest) -> Reply {
+    func answer(_ request: ReceivedRequest, _ faults: Set<Fault> = []) -> Reply {
         let now = now()
-        var reply = state.withLock { $0.answer(request, at: now) }
+        var reply = state.withLock { $0.answer(request, faults, at: now) }
         reply.set("Date", CivilTime.http(now))
         if let limit = rateLimit {
             reply.set("X-RateLimit-Limit", String(limit))

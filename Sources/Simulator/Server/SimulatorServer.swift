@@ -158,6 +158,9 @@ public final class SimulatorServer: Sendable {
         case .reset:
             try await reset(channel)
             throw CancellationError()
+        case .silence:
+            while channel.isActive { try await Task.sleep(for: .milliseconds(50)) }
+            throw CancellationError()
         }
     }
 

@@ -7,6 +7,8 @@ struct Switchboard: Sendable {
         case cut(Reply, after: Int)
         /// A TCP reset without an answer.
         case reset
+        /// Nothing, for as long as the client waits.
+        case silence
     }
 
     let simulation: Simulation
@@ -21,12 +23,15 @@ struct Switchboard: Sendable {
     func answer(_ request: ReceivedRequest) async throws -> Outcome {
         if request.segments.first == "simulator" { return .reply(admin.answer(request)) }
         simulation.requests.note(request)
-        let draw = simulation.faults.draw(for: request.method, request.path)
+        let draw = simulation.faults.draw(for: request.method, request.path, query: request.query, at: simulation.now())
+        // A host that hangs does not come to look at the session.
+        if draw.ending == .hangs, !draw.takesEffect { return .silence }
         let instance = simulation.instance
         let session = instance.session(of: request)
         let limit = instance.settings.sessionQueue
         let outcome = try await lines.run(session, limit: limit, onQueue: { instance.noteQueued() }) {
-            if draw.milliseconds > 0 { try await Task.sleep(for: .milliseconds(draw.milliseconds)) }
+            let latency = draw.milliseconds + (isForInstance(request) ? instance.settings.latency : 0)
+            if latency > 0 { try await Task.sleep(for: .milliseconds(latency)) }
             return perform(request, draw)
         }
         if let outcome { return outcome }
@@ -45,9 +50,14 @@ struct Switchboard: Sendable {
         let reply = trueReply(request, draw.quirks)
         switch fault {
         case .resetAfter: return .reset
+        case .hangs: return .silence
         case .cutBody: return .cut(reply, after: reply.body.count / 2)
         default: return .reply(fault.spoil(reply))
         }
+    }
+
+    private func isForInstance(_ request: ReceivedRequest) -> Bool {
+        !["hooks", "webhook", "API", "mfp", "external", "rest"].contains(request.segments.first)
     }
 
     private func trueReply(_ request: ReceivedRequest, _ quirks: Set<Fault>) -> Reply {
@@ -55,7 +65,7 @@ struct Switchboard: Sendable {
         case "hooks", "webhook": simulation.receivers.answer(request).with("Date", CivilTime.http(simulation.now()))
         case "API": simulation.eto.answer(request).with("Date", CivilTime.http(simulation.now()))
         case "mfp", "external": simulation.mobileFoundation.answer(request).with("Date", CivilTime.http(simulation.now()))
-        case "rest": simulation.api.answer(request)
+        case "rest": simulation.api.answer(request, quirks)
         default: simulation.instance.answer(request, quirks: quirks)
         }
     }

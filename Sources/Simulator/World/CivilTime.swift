@@ -48,6 +48,30 @@ enum CivilTime {
         return "\(pad(at.year, 4))-\(pad(at.month))-\(pad(at.day)) \(pad(at.hour)):\(pad(at.minute)):\(pad(at.second))"
     }
 
+    /// A time in the formats of a user, such as `dd.MM.yyyy` and `hh:mm:ss a`.
+    static func text(_ micros: Int64, date: String, time: String) -> String {
+        let at = parts(micros)
+        let twelve = (at.hour + 11) % 12 + 1
+        var text = ""
+        var rest = (date + " " + time)[...]
+        while let letter = rest.first {
+            let run = rest.prefix { $0 == letter }
+            rest = rest.dropFirst(run.count)
+            switch letter {
+            case "y": text += run.count == 2 ? pad(at.year % 100) : pad(at.year, 4)
+            case "M": text += pad(at.month, run.count)
+            case "d": text += pad(at.day, run.count)
+            case "H": text += pad(at.hour, run.count)
+            case "h": text += pad(twelve, run.count)
+            case "m": text += pad(at.minute, run.count)
+            case "s": text += pad(at.second, run.count)
+            case "a": text += at.hour < 12 ? "AM" : "PM"
+            default: text += run
+            }
+        }
+        return text
+    }
+
     /// The reverse of `text`; nil for anything else.
     static func read(_ text: String) -> Int64? {
         let numbers = text.split(whereSeparator: { "-: ".contains($0) }).map { Int64($0) }

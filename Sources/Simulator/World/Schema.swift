@@ -60,7 +60,7 @@ enum Schema {
         "sys_user": bookkeeping + [
             Field("user_name", .string, "User ID"), Field("name", .string, "Name"), Field("email", .string, "Email"),
             Field("active", .boolean, "Active"), Field("time_zone", .string, "Time zone"),
-            Field("date_format", .string, "Date format"),
+            Field("date_format", .string, "Date format"), Field("time_format", .string, "Time format"),
         ],
         "sys_user_has_role": [
             Field("sys_id", .identifier, "Sys ID"), Field("user", .reference("sys_user"), "User"),

@@ -53,6 +53,9 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var roles = ["itil"]
     /// `sys_user.time_zone`; empty where the instance's own counts.
     public var timeZone = ""
+    /// `sys_user.date_format` and `time_format`, in which display values show times; empty where the instance's own count.
+    public var dateFormat = ""
+    public var timeFormat = ""
     /// Columns of tasks that read as empty (null in the tracker).
     public var hiddenFields: Set<String> = []
     /// sys_ids of tasks that the user's rules hide, though queries count them.

@@ -11,6 +11,8 @@ struct World: Sendable {
     private(set) var attachments: [SimulatedAttachment] = []
     /// What `sys_security_acl` shows; nil where nobody may read it.
     var accessRules: [SimulatedAccessRule]?
+    /// Labels of columns that are not those of the ``Schema``.
+    var labels: [String: String] = [:]
     /// Places in `journal` by task.
     private var journalOfTask: [String: [Int]] = [:]
     private var taskOfNumber: [String: String] = [:]

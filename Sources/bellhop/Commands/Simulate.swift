@@ -25,6 +25,12 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "How many times faster than time the instance's clock runs.")
     var speed = 1.0
 
+    @Option(help: "How many milliseconds the instance takes for each request.")
+    var latency = 0
+
+    @Option(help: "What goes wrong from the start, as /simulator/faults takes it; can be given again.")
+    var fault: [String] = []
+
     @Option(help: "What chance starts from: the same seed, the same tasks; by default others each time.")
     var seed: UInt64?
 
@@ -36,6 +42,7 @@ struct Simulate: AsyncParsableCommand {
 
     func validate() throws {
         if !(0...65535).contains(port) { throw ValidationError("--port is from 0 to 65535.") }
+        if !(0...600_000).contains(latency) { throw ValidationError("--latency is from 0 to 600000 milliseconds.") }
         if !(speed > 0 && speed <= 1000) { throw ValidationError("--speed is above 0 and at most 1000.") }
     }
 
@@ -43,7 +50,14 @@ struct Simulate: AsyncParsableCommand {
         let clock = speed == 1 ? SystemClock() : SystemClock(startingAt: SystemClock().now, speed: speed)
         // Another start is another instance: a task made by hand is new, and not one that had gone.
         let seed = seed ?? .random(in: .min ... .max)
-        let simulation = Simulation(seed: seed, now: { clock.now.microseconds })
+        var settings = InstanceSettings()
+        settings.latency = latency
+        let simulation = Simulation(settings: settings, seed: seed, now: { clock.now.microseconds })
+        for rule in fault {
+            do { try simulation.faults.add(json: rule) } catch {
+                throw Trouble(.usage, "--fault: \(error.message).")
+            }
+        }
         _ = simulation.instance.addUser(user, password: password)
         simulation.addNeighbours(account: "\(user)@example.com", password: password, secret: password)
         let server = SimulatorServer(simulation, port: port)

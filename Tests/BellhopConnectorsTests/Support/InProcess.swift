@@ -38,6 +38,7 @@ final class InProcess: HTTPExchange {
                 status: reply.status, headers: HeaderFields(reply.headers.map { .init($0.name, $0.value) }), body: reply.body)
         case .cut: throw TransportError(.cut, mayHaveArrived: true, "The answer was cut.")
         case .reset: throw TransportError(.cut, mayHaveArrived: true, "The connection was reset.")
+        case .silence: throw TransportError(.timeout, mayHaveArrived: true, "No answer came in time.")
         }
     }
 }
