@@ -31,6 +31,10 @@ public enum ConfigurationManifest {
             "every", .either([.duration, .record(busyIdle)]), default: "1m",
             "How often it is polled; or one pace while things change and another while nothing does."),
         Setting("schedule", .text, "When it is polled, as a cron expression, instead of `every`."),
+        Setting(
+            "storm", .oneOf(["hold", "off"]), default: "hold",
+            "Whether a result that is very unlike the last is held back until a later poll shows the same; `off` believes each at once."
+        ),
     ]
 
     public static let busyIdle: [Setting] = [

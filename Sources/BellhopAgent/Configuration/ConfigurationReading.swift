@@ -220,7 +220,8 @@ struct ConfigurationReading {
                 name: name, kind: manifest.kind, connection: connection, settings: settings,
                 plan: PollPlan(
                     cadence: cadence(settings, node), refresh: RefreshPolicy(interval: settings.duration("refresh")),
-                    emitsInitial: settings.text("initial") == "emit"))
+                    emitsInitial: settings.text("initial") == "emit",
+                    storms: StormGuard(mayHold: settings.text("storm") != "off")))
         }
     }
 

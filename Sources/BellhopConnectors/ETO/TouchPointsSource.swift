@@ -131,8 +131,8 @@ public struct TouchPointsSource: Source {
             "The responses that \(connection.session.base.place) answered cannot be read: \(words).")
     }
 
-    /// How many responses that have left are asked for at most; the poll must end.
-    private static let askedAtMost = 50
+    /// Each is asked for by itself, and the poll must end.
+    public var mostDepartures: Int { 50 }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
@@ -153,8 +153,14 @@ public struct TouchPointsSource: Source {
             }
             details.snapshots[key] = snapshot(key, response)
         }
-        for (number, key) in gone.enumerated() {
-            details.departures[key] = number < Self.askedAtMost ? try await departure(of: key) : .unknown
+        for key in gone {
+            let reason = try await departure(of: key)
+            // One that is there although no response is listed at all: the list is a false one.
+            if reason == .leftQuery, listing.entries.isEmpty {
+                details.remaining.insert(key)
+            } else {
+                details.departures[key] = reason
+            }
         }
         if let (keys, last) = unreadable {
             guard !details.snapshots.isEmpty else { throw last }

@@ -30,6 +30,8 @@ struct Paging: Sendable, Hashable {
     /// Whether parameters go into the JSON body rather than the query.
     var inBody: Bool
     var mostPages: Int
+    /// How many bytes all pages may have together.
+    var largestList: Int
     /// Whether there is no page (404) beyond the last, rather than an empty one.
     var endsWithout: Bool
 
@@ -59,6 +61,9 @@ struct Paging: Sendable, Hashable {
             "What is beyond the last page: one without items, or none (404). After a 404 the page before is read again; only where it says the same, the list is at its end."
         ),
         Setting("max_pages", .integer(1...10_000), default: "100", "An answer with more pages is refused."),
+        Setting(
+            "max_total", .size, default: "128MB", least: "1KB",
+            "How large all pages may be together; a poll takes about twice that much memory. More is refused."),
     ]
 
     /// Reads the checked record; nil where there is none.
@@ -87,6 +92,7 @@ struct Paging: Sendable, Hashable {
         total = try path("total")
         inBody = record.text("in") == "body"
         mostPages = record.integer("max_pages") ?? 100
+        largestList = record.integer("max_total") ?? 128 << 20
         endsWithout = record.text("end") == "not_found"
         if endsWithout, way != .page, way != .offset {
             throw problem("end", "Only pages by number and by offset are asked for until there is none.")

@@ -9,13 +9,13 @@ public struct RESTSource: ProbedSource {
     public let scope: Scope
     public var schema: TaskSchema { reading.schema }
     public var hidesChanges: Bool { false }
-    private let session: WebSession
+    let session: WebSession
     let address: HTTPAddress
     let arguments: RequestArguments
     let json: JSON?
     let paging: Paging?
     let since: Since?
-    private let reading: ItemReading
+    let reading: ItemReading
     private let secrets: [String]
     private let expected: ExpectedAnswer
 
@@ -60,12 +60,15 @@ public struct RESTSource: ProbedSource {
                 listing: listing, coverage: .part, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor)
         }
         let known = standing.answer == nil ? Validators() : before.validators
-        let pages = try await pages(adding: [], validators: known)
+        var pages = try await pages(adding: [], validators: known)
         guard !pages.all.isEmpty else {
             return Answer(
                 listing: Listing(), coverage: .same, fingerprint: standing.answer ?? .zero, cursor: standing.cursor)
         }
-        let listing = try joined(pages.all, latestCounts: false)
+        var listing = try joined(pages.all, latestCounts: false)
+        let count = pages.all.count
+        pages.all = []
+        if count > 1, !standing.known.isEmpty { listing = try await completed(listing, known: standing.known) }
         var next = RESTCursor()
         next.validators = pages.validators
         var notices = [pages.doubt?.notice(of: name)].compactMap { $0 }
@@ -78,85 +81,9 @@ public struct RESTSource: ProbedSource {
             listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor, notices: notices)
     }
 
-    private struct Pages {
-        /// None where the server says that it is the answer we have.
-        var all: [Listing] = []
-        var validators = Validators()
-        /// When the first page was answered, by the server's clock; by ours where it does not say.
-        var answered: Timestamp
-        /// How the last page was asked for, and what tells its items.
-        var latest: (request: HTTPRequest, print: Fingerprint)?
-        /// Whether the paging finds in them what it looks for.
-        var doubt: PagingDoubt?
-    }
-
-    /// Makes sure that a page which is not there is the end of the list, and not the list that went away: the page before must be there
-    /// still, and say the same.
-    private func confirmEnd(_ pages: Pages, _ pager: Pager) async throws(Failure) {
-        guard let latest = pages.latest else { return }
-        let response = try await session.read(latest.request).response
-        guard try Self.print(listing(response)) == latest.print else {
-            throw unusable("the page after its last one is not there (404), and the last one is another by now")
-        }
-        do throws(Pager.Problem) { try pager.checkEnd() } catch { throw unusable(error.message) }
-    }
-
-    /// What is the same for the same items in the same states.
-    private static func print(_ page: Listing) -> Fingerprint {
-        var builder = FingerprintBuilder()
-        for entry in page.entries {
-            builder.add(entry.key.text)
-            builder.add(entry.fingerprint)
-        }
-        return builder.fingerprint
-    }
-
-    private func pages(adding more: [(String, String)], validators known: Validators) async throws(Failure) -> Pages {
-        var pager = Pager(paging)
-        var turn = pager.first
-        var pages = Pages(answered: session.now, doubt: paging.map { PagingDoubt($0) })
-        while true {
-            var request = request(turn, adding: more)
-            let isFirst = pages.all.isEmpty
-            if isFirst { request.headers = request.headers.with(known.headers) }
-            let answer: (response: HTTPResponse, address: HTTPAddress)
-            do throws(Failure) {
-                answer = try await session.read(request)
-            } catch  where error.reason == .goneOrHidden && pager.mayEndBeyond {
-                try await confirmEnd(pages, pager)
-                return pages
-            }
-            let (response, place) = answer
-            if response.status == 304 {
-                guard isFirst, known != Validators() else { throw unusable("it is said to be unchanged (304) unasked") }
-                pages.validators = known
-                return pages
-            }
-            if isFirst, let date = response.headers["Date"].flatMap({ Timestamp(httpDate: $0) }) { pages.answered = date }
-            let page = try listing(response)
-            let body = try body(response)
-            pages.doubt?.note(page.entries.count, body: body, headers: response.headers)
-            let overlap = pager.overlap
-            let next: Pager.Turn?
-            do throws(Pager.Problem) {
-                next = try pager.next(after: page, body: body, headers: response.headers, from: place)
-            } catch {
-                throw unusable(error.message)
-            }
-            let first = page.entries.first?.key
-            pages.all.append(overlap == 0 ? page : page.without { $0.key == first })
-            pages.latest = (request, Self.print(page))
-            guard let next else {
-                if pager.isOneBody, request.method == "GET" { pages.validators = Validators(response.headers) }
-                return pages
-            }
-            turn = next
-        }
-    }
-
     var hidden: [String] { session.hidden + secrets }
 
-    private func joined(_ pages: [Listing], latestCounts: Bool) throws(Failure) -> Listing {
+    func joined(_ pages: [Listing], latestCounts: Bool) throws(Failure) -> Listing {
         try reading.listing(pages: pages, latestCounts: latestCounts, from: session.label, hiding: hidden)
     }
 
@@ -202,7 +129,7 @@ public struct RESTSource: ProbedSource {
     }
 
     /// The items of one page; an answer that is none fails and says why.
-    private func listing(_ response: HTTPResponse) throws(Failure) -> Listing {
+    func listing(_ response: HTTPResponse) throws(Failure) -> Listing {
         if ReceiverAnswer.isPage(response) {
             throw Failure(
                 .unexpectedPage, .retry(after: nil),
@@ -225,7 +152,7 @@ public struct RESTSource: ProbedSource {
     }
 
     /// The page's JSON, where a path of the paging leads into it.
-    private func body(_ response: HTTPResponse) throws(Failure) -> JSON {
+    func body(_ response: HTTPResponse) throws(Failure) -> JSON {
         guard let paging, paging.next != nil || paging.more != nil || paging.total != nil else { return .null }
         do {
             return try JSON.parse(response.body)
@@ -234,7 +161,7 @@ public struct RESTSource: ProbedSource {
         }
     }
 
-    private func unusable(_ why: String) -> Failure {
+    func unusable(_ why: String) -> Failure {
         Failure(.badAnswer, .retry(after: nil), "The list of \(session.label) cannot be used: \(why).")
     }
 

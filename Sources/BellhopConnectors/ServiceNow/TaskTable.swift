@@ -9,6 +9,9 @@ struct TaskTable: Sendable {
     var batch = 100
     var timeout: Duration?
 
+    /// So many tasks that are not listed any more are asked for in one poll.
+    static let mostDepartures = 1000
+
     /// What could be read.
     struct Rows: Sendable {
         var found: [TaskKey: JSON] = [:]

@@ -12,6 +12,8 @@ public struct TrackerSource: Source {
     private let timeout: Duration?
     private let journal: JournalWatch?
 
+    public var mostDepartures: Int { TaskTable.mostDepartures }
+
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {
         let display = settings.text("display").flatMap(Display.init(rawValue:)) ?? .values
@@ -81,8 +83,10 @@ public struct TrackerSource: Source {
                     missing += 1
                     details.snapshots[key] = reading.snapshot(key, listed: listing.record(of: entry), type: type, owner: user)
                 }
+            } else if isListed(rows.found[key], user: user) {
+                details.remaining.insert(key)
             } else {
-                details.departures[key] = Self.departure(rows.found[key], refusal: rows.refusal, user: user)
+                details.departures[key] = Self.departure(rows.found[key], refusal: rows.refusal)
             }
         }
         let notices = [
@@ -93,14 +97,20 @@ public struct TrackerSource: Source {
         return details
     }
 
+    /// Whether a task's record says that it belongs into the list: active and ours.
+    private func isListed(_ row: JSON?, user: String) -> Bool {
+        guard let row, !user.isEmpty else { return false }
+        return FieldValue(row["active"])?.typed(.bool) == .bool(true) && FieldValue(row["assigned_to"])?.raw == user
+    }
+
     /// Why a task is not in the list any more, by its record.
-    private static func departure(_ row: JSON?, refusal: Failure?, user: String) -> RemovalReason {
+    private static func departure(_ row: JSON?, refusal: Failure?) -> RemovalReason {
         guard let row else { return refusal == nil ? .gone : .unknown }
-        let active = FieldValue(row["active"])?.typed(.bool)
-        if active == .bool(false) { return .closed }
-        // Active and still ours, as far as we can see: then something else hides it from the list.
-        let owner = FieldValue(row["assigned_to"])?.raw ?? ""
-        return active == .bool(true) && (user.isEmpty || owner != user) ? .leftQuery : .unknown
+        return switch FieldValue(row["active"])?.typed(.bool) {
+        case .bool(false): .closed
+        case .bool(true): .leftQuery
+        default: .unknown
+        }
     }
 
     /// Which declared fields the records of all tasks lack: the server leaves out what it does not know.

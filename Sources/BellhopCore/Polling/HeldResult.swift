@@ -10,30 +10,49 @@ public struct HeldResult: Sendable, Hashable {
     public var new: Int
     /// How many of the known were gone.
     public var gone: Int
+    /// How many of the known changed in the same fields, where so many did; else 0.
+    public var changed = 0
+    /// The fields in which they changed.
+    public var fields: [String] = []
     /// How many polls in a row were held, this one included, whether or not they showed the same.
     public var polls: Int
+    /// When the first of those was held that showed a list like this one: an empty one, or one with tasks.
+    public var since: Timestamp
 
     /// What is held of this comparison.
-    public init(known: Int, listing: Listing, comparison: Comparison, polls: Int = 1) {
-        self.polls = polls
+    /// - Parameter previous: What the poll before was held with, if it was.
+    public init(
+        known: Int, listing: Listing, comparison: Comparison, after previous: HeldResult? = nil, at now: Timestamp
+    ) {
+        self.init(
+            known: known, listed: listing.entries.count, new: comparison.new.map { listing.entries[$0].key },
+            gone: comparison.gone, after: previous, at: now)
+    }
+
+    init(
+        known: Int, listed: Int, new: [TaskKey], gone: [TaskKey], after previous: HeldResult? = nil, at now: Timestamp
+    ) {
         self.known = known
-        listed = listing.entries.count
-        new = comparison.new.count
-        gone = comparison.gone.count
+        self.listed = listed
+        self.new = new.count
+        self.gone = gone.count
+        polls = (previous?.polls ?? 0) + 1
+        since = previous.flatMap { ($0.listed == 0) == (listed == 0) ? $0.since : nil } ?? now
         var builder = FingerprintBuilder()
         builder.add("new")
-        for key in comparison.new.map({ listing.entries[$0].key }).sorted() { builder.add(key.text) }
+        for key in new.sorted() { builder.add(key.text) }
         builder.add("gone")
-        for key in comparison.gone.sorted() { builder.add(key.text) }
-        builder.add(Int64(new))
+        for key in gone.sorted() { builder.add(key.text) }
+        builder.add(Int64(new.count))
         fingerprint = builder.fingerprint
     }
 
-    /// The result as it is kept, and as `source_held` tells its counts.
+    /// The result as it is kept.
     public var json: JSON {
         [
             "fingerprint": .string(fingerprint.hex), "known": .int(Int64(known)), "listed": .int(Int64(listed)),
-            "new": .int(Int64(new)), "gone": .int(Int64(gone)), "polls": .int(Int64(polls)),
+            "new": .int(Int64(new)), "gone": .int(Int64(gone)), "changed": .int(Int64(changed)),
+            "fields": .array(fields.map(JSON.string)), "polls": .int(Int64(polls)), "since": .int(since.microseconds),
         ]
     }
 
@@ -41,10 +60,13 @@ public struct HeldResult: Sendable, Hashable {
     public init?(json: JSON) {
         guard let hex = json["fingerprint"]?.asString, let fingerprint = Fingerprint(hex: hex),
             let known = json["known"]?.asInt, let listed = json["listed"]?.asInt, let new = json["new"]?.asInt,
-            let gone = json["gone"]?.asInt
+            let gone = json["gone"]?.asInt, let changed = json["changed"]?.asInt, let polls = json["polls"]?.asInt,
+            let fields = json["fields"]?.asArray, let since = json["since"]?.asInt
         else { return nil }
         self.fingerprint = fingerprint
-        polls = json["polls"]?.asInt.map { Int($0) } ?? 1
         (self.known, self.listed, self.new, self.gone) = (Int(known), Int(listed), Int(new), Int(gone))
+        (self.changed, self.polls) = (Int(changed), Int(polls))
+        self.fields = fields.compactMap(\.asString)
+        self.since = Timestamp(microseconds: since)
     }
 }

@@ -10,6 +10,8 @@ public protocol Source: Sendable {
     var hidesChanges: Bool { get }
     /// What its records are.
     var shows: Shown { get }
+    /// How many tasks that are not listed any more can be asked for in one poll. The others count as there until a later one.
+    var mostDepartures: Int { get }
 
     /// Learns what can be learnt about the schema before rules are checked against it, and remembers it for when nobody can be asked.
     ///
@@ -28,6 +30,7 @@ extension Source {
     public var hidesChanges: Bool { true }
     public func prepare(offline: Bool) async {}
     public var shows: Shown { .tasks }
+    public var mostDepartures: Int { .max }
 }
 
 /// What the records of a source are.

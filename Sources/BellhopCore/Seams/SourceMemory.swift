@@ -35,10 +35,12 @@ public struct SourceHealth: Sendable, Hashable {
     public var lastSuccess: Timestamp?
     /// A result that was held back until the next poll shows the same.
     public var held: HeldResult?
+    /// A first list that was empty, until another one proves it.
+    public var emptyBaseline: EmptyBaseline?
 
     public init(
         failures: Int = 0, failingSince: Timestamp? = nil, lastError: String? = nil, announced: Bool = false,
-        lastSuccess: Timestamp? = nil, held: HeldResult? = nil
+        lastSuccess: Timestamp? = nil, held: HeldResult? = nil, emptyBaseline: EmptyBaseline? = nil
     ) {
         self.failures = failures
         self.failingSince = failingSince
@@ -46,6 +48,7 @@ public struct SourceHealth: Sendable, Hashable {
         self.announced = announced
         self.lastSuccess = lastSuccess
         self.held = held
+        self.emptyBaseline = emptyBaseline
     }
 }
 

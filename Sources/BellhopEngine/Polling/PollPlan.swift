@@ -10,16 +10,19 @@ public struct PollPlan: Sendable {
     public var failuresToAnnounce: Int
     /// The longest wait between polls of a failing source.
     public var failureCap: Duration
+    /// Decides which results are held back.
+    public var storms: StormGuard
 
     public init(
         cadence: Cadence, refresh: RefreshPolicy = RefreshPolicy(), emitsInitial: Bool = false, failuresToAnnounce: Int = 3,
-        failureCap: Duration = .seconds(900)
+        failureCap: Duration = .seconds(900), storms: StormGuard = StormGuard()
     ) {
         self.cadence = cadence
         self.refresh = refresh
         self.emitsInitial = emitsInitial
         self.failuresToAnnounce = failuresToAnnounce
         self.failureCap = failureCap
+        self.storms = storms
     }
 }
 

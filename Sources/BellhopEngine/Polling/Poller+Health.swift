@@ -28,37 +28,48 @@ extension Poller {
         announce(events)
     }
 
-    /// Keeps that polls work again, if they did not.
+    /// Keeps that polls work again, if they did not, and that an empty list is empty still.
     mutating func recover(_ memory: inout SourceMemory, began: Timestamp) async throws(Trouble) {
         let before = memory.health
-        memory.health = SourceHealth(lastSuccess: began)
-        guard before.failures > 0 else { return }
+        let health = SourceHealth(lastSuccess: began, emptyBaseline: provisional(memory, isStillEmpty: true, at: began))
+        memory.health = health
+        guard before.failures > 0 || before.emptyBaseline != health.emptyBaseline else { return }
         let events = before.announced ? [recovered(before, at: surroundings.clock.now)] : []
-        let health = memory.health
         try await storing { store throws(StoreError) in
             try await store.setHealth(health, of: self.source.scope.id, events: events)
         }
         announce(events)
     }
 
-    /// Keeps a result back until the next poll shows the same. Said once, for as long as results are held in a row.
-    mutating func hold(
-        _ held: HeldResult, _ comparison: Comparison, _ memory: inout SourceMemory
-    ) async throws(Trouble) -> PollOutcome {
+    /// The empty first list that is provisional after this poll; nil where there is none.
+    func provisional(_ memory: SourceMemory, isStillEmpty: Bool, at began: Timestamp) -> EmptyBaseline? {
+        guard isStillEmpty, plan.storms.mayHold, !plan.emitsInitial, source.shows == .tasks else { return nil }
+        if !memory.hasBaseline { return EmptyBaseline(since: began) }
+        return memory.health.emptyBaseline.flatMap { $0.isConfirmed(at: began) ? nil : $0 }
+    }
+
+    /// Keeps a result back until a later poll shows the same. Said once for as long as results are held in a row, and once more when the
+    /// fields are known that changed in many tasks.
+    mutating func hold(_ held: HeldResult, _ memory: inout SourceMemory) async throws(Trouble) -> PollOutcome {
         let now = surroundings.clock.now
         // Nothing was taken from it, so the latest success stays the one before.
-        let health = SourceHealth(lastSuccess: memory.health.lastSuccess, held: held)
-        let counts: JSON = .object([
-            "known": .int(Int64(memory.known.count)), "new": .int(Int64(comparison.new.count)),
-            "gone": .int(Int64(comparison.gone.count)),
-        ])
+        let health = SourceHealth(
+            lastSuccess: memory.health.lastSuccess, held: held, emptyBaseline: memory.health.emptyBaseline)
+        let before = memory.health.held
         var events: [Event] = []
-        if memory.health.held == nil {
+        if before == nil || !held.fields.isEmpty && before?.fields.isEmpty == true {
             events.append(
                 Event(
                     id: Event.ID(type: .sourceHeld, facts: source.name, source.scope.id.text, String(now.microseconds)),
                     type: .sourceHeld, source: source.name, subject: "source/\(source.name)", time: now,
-                    data: ["source": .string(source.name), "counts": counts]))
+                    data: [
+                        "source": .string(source.name),
+                        "counts": [
+                            "known": .int(Int64(held.known)), "new": .int(Int64(held.new)), "gone": .int(Int64(held.gone)),
+                            "changed": .int(Int64(held.changed)),
+                        ],
+                        "fields": .array(held.fields.map(JSON.string)),
+                    ]))
         }
         if memory.health.announced { events.append(recovered(memory.health, at: now)) }
         let kept = events
@@ -66,9 +77,7 @@ extension Poller {
             try await store.setHealth(health, of: self.source.scope.id, events: kept)
         }
         memory.health = health
-        surroundings.signals.emit(
-            .pollHeld(
-                source: source.name, new: comparison.new.count, gone: comparison.gone.count, known: memory.known.count))
+        surroundings.signals.emit(.pollHeld(source: source.name, held))
         announce(events)
         return .held
     }

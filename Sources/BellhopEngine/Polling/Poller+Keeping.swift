@@ -1,37 +1,58 @@
 import BellhopCore
 
 extension Poller {
-    /// Reads what the comparison says must be read, and keeps the poll (T1).
+    /// Reads what the comparison says must be read, and keeps the poll (T1), or keeps it back where what was read makes it doubtful.
     mutating func keep(
         _ answer: Answer, _ comparison: Comparison, stale: [TaskKey], _ memory: inout SourceMemory, began: Timestamp,
         started: ContinuousClock.Instant
     ) async throws(Trouble) -> PollOutcome {
         let order = ReadingOrder(answer.listing, comparison, stale: stale)
+        let (asked, waiting) = portion(of: comparison.gone)
         var details = Details()
-        if !order.keys.isEmpty || !comparison.gone.isEmpty {
+        if !order.keys.isEmpty || !asked.isEmpty {
             details = try await asking { source throws(Failure) in
-                try await source.details(of: order.keys + comparison.gone, in: answer.listing)
+                try await source.details(of: order.keys + asked, in: answer.listing)
             }
-            tell(details.notice)
         }
-        let gone = comparison.gone.filter { !details.remaining.contains($0) }
+        let isListEmpty = answer.coverage == .whole && answer.listing.entries.isEmpty
+        let departures = Departures(asked: asked, waiting: waiting, details: details, isListEmpty: isListEmpty)
+        if !order.keys.isEmpty || !asked.isEmpty {
+            let notices = [details.notice, isListEmpty ? departures.notice(of: source.name) : nil].compactMap(\.self)
+            tell(notices.isEmpty ? nil : notices.joined(separator: " "))
+        }
 
         var readings = order.readings(details, known: memory.known)
-        let evidence = try await gather(readings, gone: gone, details, answer, memory, began: began)
+        let hidden = memory.health.emptyBaseline?.hidden(among: readings.map(\.text.snapshot)) ?? []
+        let evidence = try await gather(
+            readings, gone: departures.gone, hidden: hidden, details, answer, memory, began: began)
         for place in readings.indices where !readings[place].isRead {
             let key = readings[place].key
             readings[place].complete(by: evidence.remembered[key]?.snapshot, content: memory.known[key]?.content)
         }
         let reconciliation = Reconciliation(evidence, readings)
-        let health = SourceHealth(lastSuccess: began)
+        let decision = plan.storms.decide(
+            departures, reconciliation.events.count > plan.storms.mostAlike ? AlikeChanges(reconciliation.events) : nil,
+            previous: memory.health.held, at: evidence.now,
+            result: HeldResult(
+                known: memory.known.count, listing: answer.listing, comparison: comparison, after: memory.health.held,
+                at: evidence.now))
+        if case .hold(let held) = decision { return try await hold(held, &memory) }
+
+        let health = SourceHealth(
+            lastSuccess: began,
+            held: plan.storms.rest(
+                of: departures, listed: answer.listing.entries.count, previous: memory.health.held, at: evidence.now),
+            emptyBaseline: provisional(
+                memory, isStillEmpty: memory.known.isEmpty && answer.listing.entries.isEmpty, at: began))
         var events = reconciliation.events
         if memory.health.announced { events.append(recovered(memory.health, at: evidence.now)) }
         // An answer with a task in it that could not be read, or one missing that is there, is not remembered: the next one is looked
         // at whatever it says.
-        let seen = readings.count == order.keys.count && details.remaining.isEmpty ? answer.fingerprint : nil
+        let seen = readings.count == order.keys.count && departures.kept.isEmpty ? answer.fingerprint : nil
         let isQuiet =
             memory.hasBaseline && reconciliation.present.isEmpty && reconciliation.removed.isEmpty && events.isEmpty
-            && memory.health.failures == 0 && memory.health.held == nil
+            && memory.health.failures == 0 && memory.health.held == health.held
+            && memory.health.emptyBaseline == health.emptyBaseline
         if !isQuiet || memory.answer != seen || memory.cursor != answer.cursor {
             let commit = PollCommit(
                 scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: evidence.now, cursor: answer.cursor,
@@ -42,18 +63,42 @@ extension Poller {
             guard case .committed(let turn, _) = result else { return .superseded }
             memory.turn = turn
         }
-        let isBaseline = !memory.hasBaseline
+        let isFirst = !memory.hasBaseline
         memory.known.take(readings, at: evidence.now)
-        memory.known.remove(gone)
+        memory.known.remove(departures.gone)
         memory.hasBaseline = true
         memory.answer = seen
         memory.cursor = answer.cursor
         memory.health = health
-        return report(isBaseline: isBaseline, events: events, tasks: memory.known.count, took: .now - started)
+        if !hidden.isEmpty { tell(hidden: hidden.count) }
+        let baseline = isFirst ? memory.known.count : hidden.isEmpty ? nil : hidden.count
+        return report(baseline: baseline, events: events, tasks: memory.known.count, took: .now - started)
+    }
+
+    /// The tasks that are asked for of those that are not listed any more, and those that wait for a later poll: others each time, so that
+    /// all have their turn.
+    private mutating func portion(of gone: [TaskKey]) -> (asked: [TaskKey], waiting: [TaskKey]) {
+        let most = source.mostDepartures
+        guard gone.count > most else { return (gone, []) }
+        let start = portions % ((gone.count + most - 1) / most) * most
+        portions += 1
+        let turned = gone[start...] + gone[..<start]
+        return (Array(turned.prefix(most)), Array(turned.dropFirst(most)))
+    }
+
+    /// Says that a first list hid tasks which were there.
+    private func tell(hidden count: Int) {
+        surroundings.signals.emit(
+            .notice(
+                source: source.name,
+                text:
+                    "The first list of source \(source.name) was empty, and \(count) tasks that are not new were there soon after: they "
+                    + "are its baseline, and no task_created tells of them."))
     }
 
     private func gather(
-        _ readings: [Reading], gone: [TaskKey], _ details: Details, _ answer: Answer, _ memory: SourceMemory, began: Timestamp
+        _ readings: [Reading], gone: [TaskKey], hidden: Set<TaskKey>, _ details: Details, _ answer: Answer,
+        _ memory: SourceMemory, began: Timestamp
     ) async throws(Trouble) -> Reconciliation.Evidence {
         let scope = source.scope
         let read = Set(answer.comments.isEmpty ? [] : readings.map(\.key))
@@ -77,7 +122,7 @@ extension Poller {
             ? [:] : try await storing { store throws(StoreError) in try await store.writes(to: subjects, since: since) }
         return Reconciliation.Evidence(
             source: source.name, scope: scope, shows: source.shows, now: surroundings.clock.now, hasBaseline: memory.hasBaseline,
-            emitsInitial: plan.emitsInitial, details: details, remembered: remembered, gone: gone, writes: writes,
+            emitsInitial: plan.emitsInitial, hidden: hidden, details: details, remembered: remembered, gone: gone, writes: writes,
             comments: comments, written: try await written(comments))
     }
 
@@ -93,16 +138,17 @@ extension Poller {
         }
     }
 
-    private func report(isBaseline: Bool, events: [Event], tasks: Int, took: Duration) -> PollOutcome {
+    /// - Parameter baseline: how many tasks the poll took for what was there before; nil for every poll but the first.
+    private func report(baseline: Int?, events: [Event], tasks: Int, took: Duration) -> PollOutcome {
         let signals = surroundings.signals
-        if isBaseline { signals.emit(.baseline(source: source.name, tasks: tasks)) }
-        if isBaseline || !events.isEmpty {
+        if let baseline { signals.emit(.baseline(source: source.name, tasks: baseline)) }
+        if baseline != nil || !events.isEmpty {
             signals.emit(.polled(source: source.name, tasks: tasks, events: events.count, took: took))
         } else {
             signals.emit(.unchanged(source: source.name, tasks: tasks, took: took))
         }
         announce(events)
-        if isBaseline { return .baseline(tasks: tasks) }
+        if let baseline { return .baseline(tasks: baseline) }
         return events.isEmpty ? .unchanged : .changed(events: events.count)
     }
 }

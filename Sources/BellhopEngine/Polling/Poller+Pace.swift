@@ -22,6 +22,13 @@ extension Poller {
         return max(regular, started + wait)
     }
 
+    /// When to look again at what may be false, where the cadence would come later: a list that is held back, or a first one that was empty.
+    func secondLook(after started: Timestamp) -> Timestamp? {
+        guard let health = memory?.health else { return nil }
+        return [health.held?.since, health.emptyBaseline?.since].compactMap(\.self).map { $0 + StormGuard.patience }
+            .filter { $0 > started }.min()
+    }
+
     private func regular(after started: Timestamp, wasBusy: Bool, jitter: Double) -> Timestamp {
         plan.cadence.next(after: started, busy: wasBusy, jitter: jitter) ?? started + .days(1)
     }

@@ -6,9 +6,11 @@ public struct Poller: Sendable {
     let surroundings: Surroundings
     let plan: PollPlan
     /// What the store remembers; nil until it was asked, and again after another poll was kept first.
-    private var memory: SourceMemory?
+    var memory: SourceMemory?
     /// When a source whose latest poll failed is polled again; nil while polls work.
     var retryAt: Timestamp?
+    /// How many polls asked for a portion of the tasks that are not listed any more.
+    var portions = 0
     /// What was told last of details, without its numbers.
     var toldNotice: String?
     /// What was told of lists since the last whole one, without its numbers.
@@ -34,7 +36,7 @@ public struct Poller: Sendable {
                 case .unchanged: wasBusy = false
                 case .held, .superseded, .failed: break
                 }
-                next = retryAt ?? nextPoll(after: started, wasBusy: wasBusy)
+                next = retryAt ?? min(nextPoll(after: started, wasBusy: wasBusy), secondLook(after: started) ?? .distantFuture)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "keeping a poll of \(source.name)", error))
                 // Where the source was asked, it is not asked again sooner than on its cadence because our store has trouble.
@@ -103,7 +105,7 @@ public struct Poller: Sendable {
             comparison = memory.known.compare(with: answer)
             verdict = judge(memory, answer, comparison, isSecondReading: true)
         }
-        if case .hold(let held) = verdict { return try await hold(held, comparison, &memory) }
+        if case .hold(let held) = verdict { return try await hold(held, &memory) }
         return try await keep(answer, comparison, stale: stale, &memory, began: began, started: started)
     }
 
@@ -123,9 +125,10 @@ public struct Poller: Sendable {
     private func judge(
         _ memory: SourceMemory, _ answer: Answer, _ comparison: Comparison, isSecondReading: Bool
     ) -> StormGuard.Decision {
-        StormGuard().decide(
+        plan.storms.decide(
             known: memory.known, listing: answer.listing, coverage: answer.coverage, comparison: comparison,
-            previous: memory.health.held, isSecondReading: isSecondReading, isBaseline: !memory.hasBaseline)
+            previous: memory.health.held, isSecondReading: isSecondReading,
+            isBaseline: !memory.hasBaseline || memory.health.emptyBaseline != nil, at: surroundings.clock.now)
     }
 }
 

@@ -16,6 +16,8 @@ struct Reconciliation {
         var hasBaseline: Bool
         /// True when the tasks of the first poll are events too.
         var emitsInitial: Bool
+        /// Tasks that were there when the first list was empty: they are not new.
+        var hidden: Set<TaskKey> = []
         var details: Details
         /// What the store has of the tasks that were read and of those that are gone.
         var remembered: [TaskKey: RememberedTask]
@@ -60,7 +62,7 @@ struct Reconciliation {
                     .taskChanged, key, generation, evidence,
                     ["task": json(after, evidence), "before": json(before.snapshot, evidence), "changes": .object(changed)])
             }
-        } else if evidence.hasBaseline || evidence.emitsInitial {
+        } else if evidence.hasBaseline && !evidence.hidden.contains(key) || evidence.emitsInitial {
             tell(.taskCreated, key, generation, evidence, ["task": json(reading.text.snapshot, evidence)])
         }
         keep(reading, generation, evidence)

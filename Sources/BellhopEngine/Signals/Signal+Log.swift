@@ -53,7 +53,7 @@ extension Signal {
         case .unchanged: "Nothing changed in the source."
         case .baseline: "The first poll of a new source is its baseline."
         case .pollFailed: "A poll failed."
-        case .pollHeld: "A poll's result is so unlike the last that it is held back until the next poll shows the same."
+        case .pollHeld: "A poll's result is so unlike the last that it is held back until a later poll shows the same."
         case .pollSuperseded: "Another poll of the same source was kept first; this one is taken again."
         case .notice: "Something to know about the source."
         case .event: "An event happened."
@@ -90,8 +90,11 @@ extension Signal {
         case .pollFailed(let source, let failure, let failures, let next):
             (failures == 1 ? failure.advisedMetadata : failure.metadata)
                 .with(["source": "\(source)", "failures": "\(failures)", "next": "\(next)"])
-        case .pollHeld(let source, let new, let gone, let known):
-            ["source": "\(source)", "new": "\(new)", "gone": "\(gone)", "known": "\(known)"]
+        case .pollHeld(let source, let held):
+            [
+                "source": "\(source)", "new": "\(held.new)", "gone": "\(held.gone)", "changed": "\(held.changed)",
+                "known": "\(held.known)", "fields": "\(held.fields.joined(separator: ", "))",
+            ]
         case .pollSuperseded(let source): ["source": "\(source)"]
         case .notice(let source, let text): ["source": "\(source)", "notice": "\(text)"]
         case .event(let event): event.metadata

@@ -6,7 +6,7 @@ public enum Signal: Sendable {
     case unchanged(source: String, tasks: Int, took: Duration)
     case baseline(source: String, tasks: Int)
     case pollFailed(source: String, failure: Failure, failures: Int, next: Timestamp)
-    case pollHeld(source: String, new: Int, gone: Int, known: Int)
+    case pollHeld(source: String, HeldResult)
     case pollSuperseded(source: String)
     case notice(source: String, text: String)
     case event(Event)

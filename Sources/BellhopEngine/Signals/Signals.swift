@@ -36,7 +36,7 @@ extension Signal {
         case .pollFailed(let source, let failure, _, _):
             Counter(label: "bellhop_polls_total", dimensions: [("source", source), ("result", failure.reason.rawValue)])
                 .increment()
-        case .pollHeld(let source, _, _, _):
+        case .pollHeld(let source, _):
             Counter(label: "bellhop_polls_total", dimensions: [("source", source), ("result", "held")]).increment()
         case .routed(let events, let deliveries, let took):
             Counter(label: "bellhop_events_routed_total").increment(by: events)

@@ -134,8 +134,12 @@ struct Events: AsyncParsableCommand {
             return "due \(data?["due"].words(in: zone) ?? "")\(missed > 0 ? ", \(missed) missed before" : "")"
         }
         if let counts = data?["counts"] {
-            return
-                "held back: \(counts["new"]?.asInt ?? 0) new and \(counts["gone"]?.asInt ?? 0) gone of \(counts["known"]?.asInt ?? 0) tasks"
+            let known = counts["known"]?.asInt ?? 0
+            if let changed = counts["changed"]?.asInt, changed > 0 {
+                let fields = (data?["fields"]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
+                return "held back: \(changed) of \(known) tasks changed alike (\(fields))".singleLine
+            }
+            return "held back: \(counts["new"]?.asInt ?? 0) new and \(counts["gone"]?.asInt ?? 0) gone of \(known) tasks"
         }
         return (data?.text ?? "").singleLine.cut(to: 120)
     }

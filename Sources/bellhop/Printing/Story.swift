@@ -63,7 +63,7 @@ final class Story: Sendable {
         case .stopping(let inFlight):
             if inFlight > 0 { say("Finishing what is in flight…") }
         case .configurationChanged(let file): say("notice", .yellow, "\(file) changed; restart to use it")
-        case .pollHeld(let source, _, _, _): say("held", .yellow, "\(source): \(signal.message)")
+        case .pollHeld(let source, _): say("held", .yellow, "\(source): \(signal.message)")
         case .rescued(let count):
             say("again", .yellow, "\(count) left behind by an earlier run \(count == 1 ? "is" : "are") taken up again")
         case .leaseLost(let delivery): say("trouble", .yellow, "\(Self.words(delivery)): \(signal.message)", id: delivery.shortID)

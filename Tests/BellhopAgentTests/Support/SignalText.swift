@@ -50,7 +50,7 @@ enum SignalText {
         case .polled: .unchanged(source: "", tasks: 0, took: .zero)
         case .unchanged: .baseline(source: "", tasks: 0)
         case .baseline: .pollFailed(source: "", failure: failure, failures: 1, next: moment)
-        case .pollFailed: .pollHeld(source: "", new: 0, gone: 0, known: 0)
+        case .pollFailed: .pollHeld(source: "", held)
         case .pollHeld: .pollSuperseded(source: "")
         case .pollSuperseded: .notice(source: "", text: "")
         case .notice: .event(event)
@@ -78,6 +78,7 @@ enum SignalText {
     }
 
     private static let moment = Timestamp(seconds: 0)
+    private static let held = HeldResult(known: 0, listing: Listing(), comparison: Comparison(), at: moment)
     private static let failure = Failure(.unreachable, .giveUp, "")
     private static let task = Snapshot(key: "a1", number: "INC0010021")
     private static let event = Event(

@@ -169,6 +169,17 @@ import Testing
         #expect(details.snapshots.isEmpty)
     }
 
+    @Test func `a task that the list lacks has not left while its record says that it is active and ours`() async throws {
+        let keys = (0..<150).map { TaskKey(instance.addTask(title: "Task \($0)", assignedTo: "john.doe").id) }
+        instance.closeTask(keys[0].text)
+        practice.simulation.faults.add(.emptyList, "GET", path: "/api/x_snc_my_work")
+        let (listing, details) = try await poll(gone: keys)
+        #expect(listing.entries.isEmpty)
+        #expect(details.remaining == Set(keys.dropFirst()))
+        #expect(details.departures == [keys[0]: .closed])
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 2)
+    }
+
     @Test func `where the account may not read records, the list's own fields serve and the reason is told`() async throws {
         let task = instance.addTask(title: "Printer", priority: 1, assignedTo: "john.doe")
         instance.changeUser("john.doe") { $0.tasks = .forbidden }

@@ -2,9 +2,12 @@ import BellhopCore
 import Testing
 
 struct StormGuardTests {
+    private static let now = Timestamp(seconds: 1_767_600_000)
+
     private struct Poll {
         var known: KnownTasks
         var listing: Listing
+        let now = StormGuardTests.now
         var comparison: Comparison { known.compare(with: listing) }
 
         init(known: Range<Int>, listed: Range<Int>) throws {
@@ -17,10 +20,10 @@ struct StormGuardTests {
         ) -> StormGuard.Decision {
             StormGuard().decide(
                 known: known, listing: listing, comparison: comparison, previous: previous, isSecondReading: isSecondReading,
-                isBaseline: isBaseline)
+                isBaseline: isBaseline, at: now)
         }
 
-        var held: HeldResult { HeldResult(known: known.count, listing: listing, comparison: comparison) }
+        var held: HeldResult { HeldResult(known: known.count, listing: listing, comparison: comparison, at: now) }
     }
 
     private static let believed: [(Range<Int>, Range<Int>)] = [
@@ -70,5 +73,128 @@ struct StormGuardTests {
         #expect((held.known, held.listed, held.new, held.gone) == (30, 40, 40, 30))
         #expect(HeldResult(json: ["fingerprint": "no"]) == nil)
         #expect(try Poll(known: 40..<80, listed: 0..<30).held != held)
+    }
+
+    @Test func `where nothing is to be held, an empty list is read again and then believed`() throws {
+        let poll = try Poll(known: 0..<30, listed: 0..<0)
+        let off = StormGuard(mayHold: false)
+        let decisions = [false, true].map { isSecondReading in
+            off.decide(
+                known: poll.known, listing: poll.listing, comparison: poll.comparison, previous: nil,
+                isSecondReading: isSecondReading, isBaseline: false, at: Self.now)
+        }
+        #expect(decisions == [.readAgain, .accept])
+        #expect(off.decide(unproved(30), alike(500), previous: nil, at: Self.now, result: poll.held) == .accept)
+    }
+
+    // MARK: After reading
+
+    private func alike(_ count: Int, _ fields: String...) -> AlikeChanges {
+        AlikeChanges(fields: fields.isEmpty ? ["state"] : fields, tasks: count)
+    }
+
+    private func unproved(_ count: Int) -> Departures {
+        Departures(asked: (0..<count).map { TaskKey("\($0)") }, details: Details(), isListEmpty: true)
+    }
+
+    @Test func `an empty list that no record explains is believed five minutes later`() throws {
+        let poll = try Poll(known: 0..<3, listed: 0..<0)
+        func decide(after seconds: Int64, previous: HeldResult?) -> StormGuard.Decision {
+            let now = Self.now + .seconds(seconds)
+            return StormGuard().decide(
+                unproved(3), nil, previous: previous, at: now,
+                result: HeldResult(
+                    known: 3, listing: poll.listing, comparison: poll.comparison, after: previous, at: now))
+        }
+        #expect(decide(after: 0, previous: nil) == .hold(poll.held))
+        var second = poll.held
+        second.polls = 2
+        #expect(decide(after: 299, previous: poll.held) == .hold(second))
+        #expect(decide(after: 300, previous: poll.held) == .accept)
+        // What was held before had tasks in it: the list has only just become empty.
+        var full = poll.held
+        full.listed = 40
+        #expect(decide(after: 300, previous: full) != .accept)
+    }
+
+    @Test func `more than a hundred changes alike are held until as many are shown again`() throws {
+        let poll = try Poll(known: 0..<200, listed: 0..<200)
+        func decide(_ alike: AlikeChanges, previous: HeldResult?) -> StormGuard.Decision {
+            StormGuard().decide(
+                Departures(asked: [], details: Details(), isListEmpty: false), alike, previous: previous, at: Self.now,
+                result: HeldResult(
+                    known: 200, listing: poll.listing, comparison: poll.comparison, after: previous, at: Self.now))
+        }
+        #expect(decide(alike(100), previous: nil) == .accept)
+        var held = poll.held
+        (held.fields, held.changed) = (["state"], 101)
+        #expect(decide(alike(101), previous: nil) == .hold(held))
+        #expect(decide(alike(101), previous: held) == .accept)
+        #expect(decide(alike(150), previous: held) == .accept, "a change that is still going on")
+        (held.fields, held.changed, held.polls) = (["priority"], 101, 2)
+        var before = held
+        (before.fields, before.polls) = (["state"], 1)
+        #expect(decide(alike(101, "priority"), previous: before) == .hold(held))
+        before.polls = 4
+        #expect(decide(alike(101, "priority"), previous: before) == .accept, "the fifth in a row")
+    }
+
+    // MARK: Records
+
+    @Test func `what the records say decides who has left`() {
+        let keys = ["a", "b", "c", "d", "e"].map { TaskKey($0) }
+        let details = Details(
+            departures: [keys[1]: .closed, keys[2]: .gone, keys[3]: .unknown], remaining: [keys[0]])
+        let full = Departures(asked: Array(keys[..<4]), waiting: [keys[4]], details: details, isListEmpty: false)
+        #expect(full.gone == [keys[1], keys[2], keys[3]])
+        #expect(Set(full.kept) == [keys[0], keys[4]])
+        // A list that lacks a task which is there says nothing of the others.
+        let empty = Departures(asked: Array(keys[..<4]), waiting: [keys[4]], details: details, isListEmpty: true)
+        #expect(empty.gone == [keys[1], keys[2]])
+        #expect(Set(empty.kept) == [keys[0], keys[3], keys[4]])
+        #expect(!full.isUnproved && !empty.isUnproved)
+        #expect(
+            empty.notice(of: "work")
+                == "The list of source work is empty, but the record of 1 task says that it is still there, so the list is not believed."
+        )
+    }
+
+    @Test(arguments: [(RemovalReason.gone, true), (.unknown, true), (.closed, false), (.leftQuery, false)])
+    func `an empty list is proved by a record that tells where its task went`(_ reason: RemovalReason, _ isUnproved: Bool) {
+        let keys = [TaskKey("a"), TaskKey("b")]
+        let departures = Departures(
+            asked: keys, details: Details(departures: [keys[0]: reason, keys[1]: .gone]), isListEmpty: true)
+        #expect(departures.gone == keys)
+        #expect(departures.isUnproved == isUnproved)
+    }
+
+    @Test func `what stays of an empty list whose tasks are there is the same at the next poll`() throws {
+        let poll = try Poll(known: 0..<30, listed: 0..<0)
+        let keys = poll.comparison.gone
+        let departures = Departures(asked: keys, details: Details(remaining: Set(keys)), isListEmpty: true)
+        let rest = StormGuard().rest(of: departures, listed: 0, previous: poll.held, at: Self.now + .seconds(60))
+        #expect(rest == poll.held)
+        #expect(poll.decide(previous: rest) == .accept)
+        #expect(StormGuard(mayHold: false).rest(of: departures, listed: 0, previous: nil, at: Self.now) == nil)
+    }
+
+    // MARK: Empty first lists
+
+    @Test func `tasks that an empty first list hid are those that are not newer than it, when they are many`() {
+        let baseline = EmptyBaseline(since: Self.now)
+        func tasks(_ range: Range<Int>, made: Timestamp? = nil) -> [Snapshot] {
+            range.map { number in
+                var task = Snapshot(key: TaskKey("\(number)"))
+                if let made { task.fields["sys_created_on"] = .string(made.rfc3339) }
+                return task
+            }
+        }
+        #expect(baseline.hidden(among: tasks(0..<5)) == [])
+        #expect(baseline.hidden(among: tasks(0..<6)).count == 6)
+        #expect(baseline.hidden(among: tasks(0..<200, made: Self.now)) == [])
+        let both = tasks(0..<6, made: Self.now - .seconds(1)) + tasks(6..<10, made: Self.now + .seconds(1))
+        #expect(baseline.hidden(among: both) == Set((0..<6).map { TaskKey("\($0)") }))
+        #expect(!baseline.isConfirmed(at: Self.now + .seconds(299)))
+        #expect(baseline.isConfirmed(at: Self.now + .seconds(300)))
     }
 }

@@ -20,6 +20,7 @@ struct History {
         random = SeededRandom(seed: seed)
         bench = try Bench(clock: TestClock(settlingYields: 1))  // nobody sleeps
         source = bench.source()
+        source.edit { $0.reason = .closed }
         self.book = book
         poller = bench.poller(source)
         try await shelf.install(book, in: bench.surroundings)
@@ -44,24 +45,28 @@ struct History {
 
     private mutating func poll() async throws {
         source.set(world.tasks.values.sorted { $0.key < $1.key })
-        switch Int.random(in: 0..<8, using: &random) {
+        var isListFalse = false
+        switch Int.random(in: 0..<9, using: &random) {
         case 0: source.edit { $0.lists = [.failure(Failure(.gateway, .retry(after: nil), "502"))] }
         case 1: source.edit { $0.details = [Failure(.cut, .retry(after: nil), "cut")] }
         case 2: bench.fail(statement: Int.random(in: 1...40, using: &random))
         case 3:
             let calls: [FaultyStore.Call] = [.open, .remembered, .writes, .commit, .setHealth]
             bench.store.failOnce(calls.randomElement(using: &random) ?? .commit, random.oneIn(2) ? .before : .after)
+        case 4:
+            isListFalse = true
+            source.edit { $0.lists = [.empty, .empty] }
         default: break
         }
         do { _ = try await poller.pollOnce() } catch { /* the test's own fault; what was kept is asked below */  }
         mend()
-        try await look()
+        try await look(isListFalse: isListFalse)
     }
 
     /// Asks the store whether a poll was kept: nobody else can know it where an answer was lost.
-    private mutating func look() async throws {
+    private mutating func look(isListFalse: Bool = false) async throws {
         let kept = try await bench.store.open(source.scope, source: source.name, at: bench.now).turn
-        if kept != turn { world.look() }
+        if kept != turn { isListFalse ? world.lookAtRecords() : world.look() }
         turn = kept
     }
 

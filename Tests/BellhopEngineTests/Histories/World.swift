@@ -55,12 +55,23 @@ struct World {
         }
     }
 
+    /// Notes that a poll was kept whose list was empty: it saw of known tasks alone whether they are there.
+    mutating func lookAtRecords() {
+        for (key, task) in seen ?? [:] where tasks[key] == nil {
+            seen?[key] = nil
+            departed.insert(key)
+            tell(key, "task_removed", task)
+        }
+        seen = seen ?? [:]
+    }
+
     private mutating func tell(_ key: String, _ type: String, _ task: Snapshot) {
         told[key, default: []].append(Self.line(type, task))
     }
 
     private func make(_ key: String, title: String) -> Snapshot {
-        task(key, title, ["priority": 3, "sys_mod_count": 0])
+        // Made after whatever list was empty before it.
+        task(key, title, ["priority": 3, "sys_mod_count": 0, "created": "2100-01-01T00:00:00Z"])
     }
 
     static func line(_ type: String, _ task: Snapshot) -> String {

@@ -101,6 +101,7 @@ import Testing
         #expect(try await poller.pollOnce().isUnchanged)
         #expect(source.asked.lists.count == 3)
         #expect(try await bench.happened() == [])
+        source.edit { $0.reason = .closed }
         source.set([])
         #expect(try await poller.pollOnce().events == 3)
         #expect(source.asked.lists.count == 5)
@@ -111,6 +112,7 @@ import Testing
     @Test func `many tasks gone at once are held even when the second reading is empty too`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench)
+        source.edit { $0.reason = .closed }
         source.set([])
         #expect(try await poller.pollOnce().isHeld)
         #expect(source.asked.lists.count == 3)

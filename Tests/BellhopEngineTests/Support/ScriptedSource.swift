@@ -8,8 +8,11 @@ import Synchronization
 final class ScriptedSource: Source {
     struct State: Sendable {
         var tasks: [Snapshot] = []
-        /// Why a task that is not listed has left; `gone` where nothing is said.
+        /// Why a task that is not listed has left; `reason` where nothing is said.
         var departures: [TaskKey: RemovalReason] = [:]
+        var reason = RemovalReason.gone
+        /// False where nobody can be asked about a task that is not listed.
+        var hasRecords = true
         /// What the next lists are answered instead, in turn.
         var lists: [Reply] = []
         /// What the next questions for details are answered instead, in turn.
@@ -48,8 +51,13 @@ final class ScriptedSource: Source {
     private let clock: any AgentClock
     /// How long a list takes.
     private let delay: Duration
+    let mostDepartures: Int
 
-    init(_ name: String = "my-work", instance: String = "https://acme.example", clock: any AgentClock, delay: Duration = .zero) {
+    init(
+        _ name: String = "my-work", instance: String = "https://acme.example", clock: any AgentClock, delay: Duration = .zero,
+        mostDepartures: Int = .max
+    ) {
+        self.mostDepartures = mostDepartures
         self.name = name
         scope = Scope(instance: instance, user: "ada", kind: "scripted", query: "")
         self.clock = clock
@@ -119,8 +127,10 @@ final class ScriptedSource: Source {
                 details.snapshots[key] =
                     state.isForbidden
                     ? Snapshot(key: key, number: task.number, title: task.title, type: task.type, url: task.url) : task
+            } else if state.hasRecords, state.tasks.contains(where: { $0.key == key }) {
+                details.remaining.insert(key)
             } else {
-                details.departures[key] = state.departures[key] ?? .gone
+                details.departures[key] = state.hasRecords ? state.departures[key] ?? state.reason : .unknown
             }
         }
         return details

@@ -22,8 +22,9 @@ import Testing
         poll.health = SourceHealth(
             failures: 2, failingSince: bench.now, lastError: "it hung", announced: true, lastSuccess: bench.after(-60),
             held: HeldResult(json: [
-                "fingerprint": .string(Fingerprint.of("x").hex), "known": 30, "listed": 0, "new": 0, "gone": 30,
-            ]))
+                "fingerprint": .string(Fingerprint.of("x").hex), "known": 30, "listed": 0, "new": 0, "gone": 30, "changed": 120,
+                "fields": ["state"], "polls": 2, "since": .int(bench.now.microseconds),
+            ]), emptyBaseline: EmptyBaseline(since: bench.after(-30)))
         #expect(try await bench.store.commit(poll) == .committed(turn: 1, newEvents: 3))
 
         let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)

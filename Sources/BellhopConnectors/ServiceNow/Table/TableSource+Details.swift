@@ -36,7 +36,7 @@ extension TableSource {
     }
 
     /// Those of these rows that are there; nil where the account may not ask.
-    private func rows(
+    func rows(
         of keys: [TaskKey], filter: EncodedQuery, paths: [String]
     ) async throws(Failure) -> [TaskKey: JSON]? {
         var found: [TaskKey: JSON] = [:]
@@ -62,7 +62,7 @@ extension TableSource {
     }
 
     /// So many keys keep an address short.
-    private static let batch = 40
+    static let batch = 40
 }
 
 extension ServiceNowReply {

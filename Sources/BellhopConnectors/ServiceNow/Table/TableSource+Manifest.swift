@@ -10,7 +10,7 @@ extension TableSource {
         ] + TableQuestion.settings + TaskFields.settings + [
             Setting(
                 "reconcile", .duration, default: "15m",
-                "How often all rows are walked, which shows what left and what changed without a stamp; up to 1000 tasks are walked at each poll."
+                "How often all rows are walked, which shows what left and what changed without a stamp; while all tasks fit on one page (`page`), and are no more than 1000, that is each poll."
             ),
             Setting(
                 "overlap", .duration, default: "2m",

@@ -14,6 +14,7 @@ public struct TableSource: Source {
     let journal: JournalWatch?
 
     public var hidesChanges: Bool { false }
+    public var mostDepartures: Int { TaskTable.mostDepartures }
     public var schema: TaskSchema { columns.schema }
 
     /// - Parameter settings: checked against ``manifest``.
@@ -64,11 +65,12 @@ public struct TableSource: Source {
         let start = start(before, shape: next.shape, known: standing.known.count)
         let (rows, walk) = try await read(from: start, paths, standing)
         let listing = rows.listing
+        let isHidden = try await checkHiding(rows, walk, standing)
         advance(&next, rows, walk, isFew: max(standing.known.count, listing.entries.count) <= few)
         var answer = Answer(
             listing: listing, coverage: rows.isSame ? .same : walk.isWhole ? .whole : .part,
             fingerprint: rows.movedOn == 0 ? rows.fingerprint : .zero, lag: settings.times.lag + .seconds(10),
-            notices: notices(rows))
+            notices: notices(rows) + (isHidden ? [hidingNotice(rows)] : []))
         if let journal {
             let touched = listing.entries.lazy.filter { standing.known[$0.key]?.listed != $0.fingerprint }.map(\.key)
             let entries = try await journal.read(

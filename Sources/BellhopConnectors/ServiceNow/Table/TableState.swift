@@ -10,6 +10,8 @@ final class TableState: Sendable {
         var ahead: Duration?
         var limit: Int
         var good = 0
+        /// Since when the server counts rows and shows none.
+        var hiding: Timestamp?
     }
 
     private let learnt: Mutex<Learnt>
@@ -45,6 +47,17 @@ final class TableState: Sendable {
             learnt.limit = min(most, learnt.limit + max(learnt.limit / 4, 1))
         }
     }
+
+    /// Notes that rows are counted and none is shown; since when that is so.
+    func hidesRows(at now: Timestamp) -> Timestamp {
+        learnt.withLock { learnt in
+            let since = learnt.hiding ?? now
+            learnt.hiding = since
+            return since
+        }
+    }
+
+    func showsRows() { learnt.withLock { $0.hiding = nil } }
 
     /// The server's time, as well as it is known.
     func serverTime(_ now: Timestamp) -> Timestamp { now + (learnt.withLock { $0.ahead } ?? .zero) }

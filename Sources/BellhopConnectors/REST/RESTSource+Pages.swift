@@ -1,0 +1,126 @@
+import BellhopCore
+
+extension RESTSource {
+    /// What one walk through the pages brought.
+    struct Pages {
+        /// None where the server says that it is the answer we have.
+        var all: [Listing] = []
+        /// How many bytes they have together.
+        var size = 0
+        /// The keys of all items, where only some items are kept.
+        var keys: Set<TaskKey> = []
+        var validators = Validators()
+        /// When the first page was answered, by the server's clock; by ours where it does not say.
+        var answered: Timestamp
+        /// How the last page was asked for, and what tells its items.
+        var latest: (request: HTTPRequest, print: Fingerprint)?
+        /// Whether the paging finds in them what it looks for.
+        var doubt: PagingDoubt?
+    }
+
+    /// Walks through the pages.
+    /// - Parameters:
+    ///   - wanted: the items that are kept of each page; nil for all.
+    func pages(
+        adding more: [(String, String)], validators known: Validators, keeping wanted: Set<TaskKey>? = nil
+    ) async throws(Failure) -> Pages {
+        var pager = Pager(paging)
+        var turn = pager.first
+        var pages = Pages(answered: session.now, doubt: paging.map { PagingDoubt($0) })
+        while true {
+            var request = request(turn, adding: more)
+            let isFirst = pages.latest == nil
+            if isFirst { request.headers = request.headers.with(known.headers) }
+            let answer: (response: HTTPResponse, address: HTTPAddress)
+            do throws(Failure) {
+                answer = try await session.read(request)
+            } catch  where error.reason == .goneOrHidden && pager.mayEndBeyond {
+                try await confirmEnd(pages, pager)
+                return pages
+            }
+            let (response, place) = answer
+            if response.status == 304 {
+                guard isFirst, known != Validators() else { throw unusable("it is said to be unchanged (304) unasked") }
+                pages.validators = known
+                return pages
+            }
+            if isFirst, let date = response.headers["Date"].flatMap({ Timestamp(httpDate: $0) }) { pages.answered = date }
+            let page = try listing(response)
+            let body = try body(response)
+            pages.doubt?.note(page.entries.count, body: body, headers: response.headers)
+            let overlap = pager.overlap
+            let next: Pager.Turn?
+            do throws(Pager.Problem) {
+                next = try pager.next(after: page, body: body, headers: response.headers, from: place)
+            } catch {
+                throw unusable(error.message)
+            }
+            let first = page.entries.first?.key
+            try take(overlap == 0 ? page : page.without { $0.key == first }, wanted, into: &pages)
+            pages.latest = (request, Self.print(page))
+            guard let next else {
+                if pager.isOneBody, request.method == "GET" { pages.validators = Validators(response.headers) }
+                return pages
+            }
+            turn = next
+        }
+    }
+
+    private func take(_ page: Listing, _ wanted: Set<TaskKey>?, into pages: inout Pages) throws(Failure) {
+        var page = page
+        if let wanted {
+            pages.keys.formUnion(page.entries.lazy.map(\.key))
+            page = page.without { !wanted.contains($0.key) }
+            guard !page.entries.isEmpty else { return }
+        }
+        pages.size += page.body.count
+        pages.all.append(page)
+        guard let most = paging?.largestList, pages.size > most else { return }
+        throw Failure(
+            .tooLarge, .retry(after: nil),
+            "The pages of \(session.label) are larger together than the \(TransportError.size(most)) that `paging.max_total` of source \(name) allows: "
+                + "ask for less (`query`), or allow more.")
+    }
+
+    /// So many walks are made at most to find what one lacks.
+    private static let mostWalks = 3
+
+    /// Adds the known items that a list of several pages lacks and another walk finds: where an earlier item goes while pages are read, the
+    /// others move up, and one that stays is on none of them. A walk that lacks what the one before it had may have passed over others, too,
+    /// and is followed by another.
+    func completed(_ listing: Listing, known: KnownTasks) async throws(Failure) -> Listing {
+        var listing = listing
+        var before: Set<TaskKey>?
+        for _ in 1..<Self.mostWalks {
+            let missing = Set(known.compare(with: listing).gone)
+            if missing.isEmpty { break }
+            let latest = before ?? Set(listing.entries.lazy.map(\.key))
+            let again = try await pages(adding: [], validators: Validators(), keeping: missing)
+            if !again.all.isEmpty { listing = try joined([listing] + again.all, latestCounts: true) }
+            if latest.isSubset(of: again.keys) { break }
+            before = again.keys
+        }
+        return listing
+    }
+
+    /// Makes sure that a page which is not there is the end of the list, and not the list that went away: the page before must be there
+    /// still, and say the same.
+    private func confirmEnd(_ pages: Pages, _ pager: Pager) async throws(Failure) {
+        guard let latest = pages.latest else { return }
+        let response = try await session.read(latest.request).response
+        guard try Self.print(listing(response)) == latest.print else {
+            throw unusable("the page after its last one is not there (404), and the last one is another by now")
+        }
+        do throws(Pager.Problem) { try pager.checkEnd() } catch { throw unusable(error.message) }
+    }
+
+    /// What is the same for the same items in the same states.
+    private static func print(_ page: Listing) -> Fingerprint {
+        var builder = FingerprintBuilder()
+        for entry in page.entries {
+            builder.add(entry.key.text)
+            builder.add(entry.fingerprint)
+        }
+        return builder.fingerprint
+    }
+}

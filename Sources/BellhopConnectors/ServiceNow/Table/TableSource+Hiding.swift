@@ -1,0 +1,49 @@
+import BellhopCore
+
+extension TableSource {
+    /// Sees whether a list without rows is to be believed where the server counts some. Access rules hide rows that are counted, and an answer
+    /// that lost its rows looks the same.
+    ///
+    /// While tasks are known, one of their own records must say something: that it left, and why. The first list of all is an error until it
+    /// has been so for a while; after that nothing depends on it.
+    /// - Returns: whether access rules hide all rows, as far as can be told.
+    func checkHiding(_ rows: TableWalk.Rows, _ walk: Walk, _ standing: Standing) async throws(Failure) -> Bool {
+        guard walk.isWhole, !rows.isSame, rows.hidesAll else {
+            if !rows.isSame { state.showsRows() }
+            return false
+        }
+        if standing.known.isEmpty {
+            let since = state.hidesRows(at: connection.clock.now)
+            guard standing.cursor != nil || connection.clock.now - since >= StormGuard.patience else { throw hiding(rows) }
+            return true
+        }
+        let some = Array(standing.known.prefix(Self.batch).map(\.key))
+        guard let found = try await self.rows(of: some, filter: .all, paths: ["sys_id"]), !found.isEmpty else {
+            throw hiding(rows)
+        }
+        guard try await self.rows(of: Array(found.keys), filter: settings.query, paths: ["sys_id"])?.isEmpty == true else {
+            throw hiding(rows)
+        }
+        return true
+    }
+
+    private func hiding(_ rows: TableWalk.Rows) -> Failure {
+        Failure(
+            .badAnswer, .retry(after: nil),
+            "\(connection.base.place) \(Self.counted(rows)) of \(settings.table) for source \(name) and shows none of them (X-Total-Count), so "
+                + "the answer does not count. Where that stays so, access rules hide them from the account.")
+    }
+
+    func hidingNotice(_ rows: TableWalk.Rows) -> String {
+        "Source \(name): the server \(Self.counted(rows)) that the query asks for and shows none of them: access rules hide them from the account."
+    }
+
+    private static func counted(_ rows: TableWalk.Rows) -> String {
+        "counts \(rows.counted ?? 0) row\(rows.counted == 1 ? "" : "s")"
+    }
+}
+
+extension TableWalk.Rows {
+    /// Whether there were rows by the server's count, and none in its pages.
+    fileprivate var hidesAll: Bool { (counted ?? 0) > 0 && movedOn == 0 && nameless.isEmpty && listing.entries.isEmpty }
+}

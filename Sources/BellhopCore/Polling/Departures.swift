@@ -1,0 +1,43 @@
+/// What became of the tasks that a list lacks, by their own records: which have left, and which are there although the list lacks them.
+public struct Departures: Sendable, Hashable {
+    /// Those that have left, as far as can be told.
+    public private(set) var gone: [TaskKey] = []
+    /// Those that stay known: they are there by their own records, nothing is known of them, or they are asked for at the next poll.
+    public private(set) var kept: [TaskKey]
+    /// How many are there by their own records.
+    public private(set) var remaining = 0
+    /// True for an empty list where no record said anything that agrees with it: the account may have lost its rights, or the server its
+    /// rows.
+    public private(set) var isUnproved = false
+
+    /// - Parameters:
+    ///   - asked: those whose records were asked for.
+    ///   - waiting: those that are asked for at another poll.
+    ///   - isListEmpty: whether the list had no task at all. One that lacks a task which is there is a false one, and then only what a record
+    ///     says counts.
+    public init(asked: [TaskKey], waiting: [TaskKey] = [], details: Details, isListEmpty: Bool) {
+        kept = waiting
+        var isAnswered = false
+        for key in asked where details.remaining.contains(key) { remaining += 1 }
+        let isFalse = isListEmpty && remaining > 0
+        for key in asked {
+            let reason = details.departures[key] ?? .unknown
+            if details.remaining.contains(key) || isFalse && reason == .unknown {
+                kept.append(key)
+            } else {
+                gone.append(key)
+            }
+            if reason == .closed || reason == .leftQuery { isAnswered = true }
+        }
+        isUnproved = isListEmpty && remaining == 0 && !isAnswered && !gone.isEmpty
+    }
+
+    /// What a person should know of an empty list that is a false one.
+    /// - Parameter source: the source's name.
+    public func notice(of source: String) -> String? {
+        guard remaining > 0 else { return nil }
+        let tasks =
+            remaining == 1 ? "the record of 1 task says that it is" : "the records of \(remaining) tasks say that they are"
+        return "The list of source \(source) is empty, but \(tasks) still there, so the list is not believed."
+    }
+}

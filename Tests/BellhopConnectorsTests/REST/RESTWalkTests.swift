@@ -1,0 +1,94 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// What a list in several pages can promise, and how much memory it takes.
+@Suite struct RESTWalkTests {
+    let practice = WebPractice()
+    var api: SimulatedAPI { practice.api }
+
+    /// Ways of paging in which an item that goes moves the others up.
+    static let ways: [JSON.Object] = [
+        ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]],
+        ["path": "page", "items": "items", "paging": ["by": "page", "size": 3, "size_parameter": "per_page"]],
+        [
+            "path": "cursor", "items": "data.items",
+            "paging": ["by": "cursor", "next": "next", "size": 3, "size_parameter": "limit"],
+        ],
+    ]
+
+    private func known(_ listing: Listing) -> KnownTasks {
+        KnownTasks(listing.entries.map { KnownTask(key: $0.key, listed: $0.fingerprint) })
+    }
+
+    @Test(arguments: ways)
+    func `an item that moves onto a page already read has not left`(_ settings: JSON.Object) async throws {
+        for number in 1...12 { api.add("issue \(number)") }
+        try await practice.source(settings) { source in
+            let first = try await source.list(from: Standing())
+            #expect(first.listing.entries.count == 12)
+            // The first issue goes after each page: the fourth and every fourth after it are on no page that is read.
+            api.quirks = [.shrinking]
+            let standing = Standing(known: known(first.listing))
+            let second = try await source.list(from: standing)
+            let gone = standing.known.compare(with: second).gone.map(\.text)
+            #expect(!api.issues.isEmpty)
+            #expect(Set(gone).isDisjoint(with: api.issues.map { String($0.id) }), "\(gone)")
+            // What has left by now is told by the next poll.
+            api.quirks = []
+            let third = try await source.list(from: standing)
+            let left = Set(standing.known.compare(with: third).gone.map(\.text))
+            #expect(left == Set((1...12).map(String.init)).subtracting(api.issues.map { String($0.id) }))
+        }
+    }
+
+    @Test(arguments: ways)
+    func `a second walk is made only where known items are missing from several pages`(_ settings: JSON.Object) async throws {
+        for number in 1...5 { api.add("issue \(number)") }
+        try await practice.source(settings) { source in
+            let first = try await source.list(from: Standing())
+            let once = practice.simulation.requests.total
+            let standing = Standing(known: known(first.listing))
+            api.add("new")
+            _ = try await source.list(from: standing)
+            #expect(practice.simulation.requests.total <= 2 * once + 1)
+            let before = practice.simulation.requests.total
+            api.remove(1)
+            let second = try await source.list(from: standing)
+            #expect(standing.known.compare(with: second).gone == [TaskKey("1")])
+            #expect(practice.simulation.requests.total - before == 2 * once)
+        }
+    }
+
+    @Test func `a second walk that fails removes nothing`() async throws {
+        for number in 1...5 { api.add("issue \(number)") }
+        try await practice.source(Self.ways[0]) { source in
+            let first = try await source.list(from: Standing())
+            api.remove(1)
+            practice.simulation.faults.add(.badGateway, skip: 2)
+            let failure = await failure { _ = try await source.list(from: Standing(known: known(first.listing))) }
+            #expect(failure?.reason == .gateway)
+        }
+    }
+
+    @Test func `a list whose pages are too large together is refused, and says what to allow`() async throws {
+        for number in 1...60 { api.add("issue \(number)") }
+        func settings(_ most: Int) -> JSON.Object {
+            [
+                "path": "link",
+                "paging": ["by": "link", "size": 10, "size_parameter": "per_page", "max_total": .int(Int64(most))],
+            ]
+        }
+        let failure = await practice.failure(settings(4000))
+        #expect(failure?.reason == .tooLarge && failure?.remedy == .retry(after: nil))
+        #expect(
+            failure?.message.contains("larger together than the 4000 bytes that `paging.max_total` of source issues allows")
+                == true)
+        let asked = practice.simulation.requests.total
+        #expect(asked < 6, "it ends with the page that is too much")
+        #expect(try await practice.titles(settings(40_000)).count == 60)
+    }
+}

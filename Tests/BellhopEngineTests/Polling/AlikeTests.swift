@@ -1,0 +1,73 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// Very many tasks that change at once in the same fields.
+@Suite struct `Changes alike` {
+    private func baseline(_ bench: Bench, _ count: Int, _ plan: PollPlan = .minutely) async throws -> (ScriptedSource, Poller) {
+        let source = bench.source(tasks(0..<count))
+        var poller = bench.poller(source, plan)
+        _ = try await poller.pollOnce()
+        return (source, poller)
+    }
+
+    @Test func `in more than a hundred tasks are held until the next poll shows them again, and said once with their fields`()
+        async throws
+    {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, 300)
+        source.set(tasks(0..<300, "upgraded"))
+        #expect(try await poller.pollOnce().isHeld)
+        let event = try #require(try await bench.store.events(EventQuery()).map(\.event).last)
+        #expect(event.type == .sourceHeld)
+        #expect(event.data["fields"] == ["title"])
+        #expect(event.data["counts"]?["changed"] == 300)
+        await bench.clock.advance(by: .seconds(60))
+        var restarted = bench.poller(source)
+        #expect(try await restarted.pollOnce().events == 300)
+        #expect(try await restarted.pollOnce().isUnchanged)
+        #expect(try await bench.happened().count { $0.hasPrefix("source_held") } == 1)
+    }
+
+    @Test func `that were a fault leave no trace`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, 300)
+        source.set(tasks(0..<300, ""))
+        #expect(try await poller.pollOnce().isHeld)
+        source.set(tasks(0..<300))
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(try await bench.happened().count == 1)
+    }
+
+    @Test func `that go on from poll to poll are told at the second`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, 400)
+        source.set(tasks(0..<150, "moved") + tasks(150..<400))
+        #expect(try await poller.pollOnce().isHeld)
+        source.set(tasks(0..<300, "moved") + tasks(300..<400))
+        #expect(try await poller.pollOnce().events == 300)
+    }
+
+    @Test func `in a hundred tasks, or each in other fields, are told at once`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, 300)
+        source.set(tasks(0..<100, "upgraded") + tasks(100..<300))
+        #expect(try await poller.pollOnce().events == 100)
+        source.set(
+            tasks(0..<100, "upgraded") + (100..<200).map { task("t\($0)", "other") }
+                + (200..<300).map { task("t\($0)", "other", ["priority": 1]) })
+        #expect(try await poller.pollOnce().events == 200)
+    }
+
+    @Test func `are told at once where storms are off, and so is a list of which most is unlike`() async throws {
+        let bench = try Bench()
+        let plan = PollPlan(cadence: .every(.seconds(60)), storms: StormGuard(mayHold: false))
+        var (source, poller) = try await baseline(bench, 300, plan)
+        source.set(tasks(0..<300, "upgraded"))
+        #expect(try await poller.pollOnce().events == 300)
+        source.set(tasks(0..<10, "upgraded"))
+        #expect(try await poller.pollOnce().events == 290)
+        #expect(try await bench.happened().count { $0.hasPrefix("source_held") } == 0)
+    }
+}

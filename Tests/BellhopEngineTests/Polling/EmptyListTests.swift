@@ -1,0 +1,192 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// Lists that are empty although the tasks are there.
+@Suite struct `A falsely empty list` {
+    private func baseline(_ bench: Bench, _ count: Int) async throws -> (ScriptedSource, Poller) {
+        let source = bench.source(tasks(0..<count))
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        return (source, poller)
+    }
+
+    private func types(_ bench: Bench) async throws -> [String] {
+        try await bench.happened().map { String($0.prefix { $0 != " " }) }
+    }
+
+    // MARK: Of known tasks
+
+    @Test(arguments: [1, 15, 40])
+    func `removes no task whose own record is there, however long it stays empty`(_ count: Int) async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, count)
+        source.edit { $0.lists = Array(repeating: .empty, count: 100) }
+        for _ in 0..<20 {
+            _ = try await poller.pollOnce()
+            await bench.clock.advance(by: .seconds(60))
+        }
+        source.edit { $0.lists = [] }
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(try await types(bench) == (count >= 20 ? ["source_held"] : []))
+        #expect(bench.recorder.count("source.notice") == 1)
+        #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id]?.count == count)
+    }
+
+    @Test func `removes those whose own records say that they left`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, 15)
+        source.set(tasks(3..<15))
+        source.edit { state in
+            state.lists = [.empty, .empty]
+            state.departures = [TaskKey("t0"): .closed, TaskKey("t1"): .leftQuery]
+        }
+        #expect(try await poller.pollOnce().events == 3)
+        #expect(
+            try await bench.happened() == [
+                "task_removed t0 closed", "task_removed t1 left_query", "task_removed t2 gone",
+            ])
+        #expect(try await poller.pollOnce().isUnchanged)
+    }
+
+    @Test(arguments: [(2, false), (15, false), (40, false), (15, true)])
+    func `that no record explains is believed when it is empty five minutes later`(
+        _ count: Int, _ hasRecords: Bool
+    ) async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, count)
+        source.edit { $0.hasRecords = hasRecords }
+        source.set([])
+        for _ in 0..<5 {
+            #expect(try await poller.pollOnce().isHeld)
+            await bench.clock.advance(by: .seconds(60))
+            poller = bench.poller(source)  // a restart makes no difference
+        }
+        #expect(try await poller.pollOnce().events == count)
+        #expect(try await types(bench) == ["source_held"] + Array(repeating: "task_removed", count: count))
+    }
+
+    @Test func `that no record explains leaves no trace when the tasks are back`() async throws {
+        let bench = try Bench()
+        var (source, poller) = try await baseline(bench, 15)
+        source.edit { state in
+            state.hasRecords = false
+            state.lists = Array(repeating: .empty, count: 4)
+        }
+        for _ in 0..<3 {
+            #expect(try await poller.pollOnce().isHeld)
+            await bench.clock.advance(by: .seconds(60))
+        }
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(try await types(bench) == ["source_held"])
+    }
+
+    @Test func `is looked at again after five minutes, however seldom the source is polled`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<3))
+        source.edit { $0.hasRecords = false }
+        let (clock, surroundings) = (bench.clock, bench.surroundings)
+        let polling = Task {
+            var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(3600))), in: surroundings)
+            await poller.run()
+        }
+        try await clock.waitForSleepers(1)
+        source.set([])
+        try await clock.run(until: clock.now + .seconds(3600 + 300), awaiting: 1)
+        polling.cancel()
+        await polling.value
+        #expect(try await types(bench) == ["source_held", "task_removed", "task_removed", "task_removed"])
+    }
+
+    @Test func `leaves tasks that were asked for in portions, each in its turn`() async throws {
+        let bench = try Bench()
+        let source = ScriptedSource(clock: bench.clock, mostDepartures: 10)
+        source.set(tasks(0..<30))
+        source.edit { $0.reason = .closed }
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.set(tasks(0..<5))
+        #expect(try await poller.pollOnce().isHeld)
+        let before = source.asked.details.count
+        #expect(try await poller.pollOnce().events == 10)
+        #expect(try await poller.pollOnce().events == 10)
+        #expect(try await poller.pollOnce().events == 5)
+        let left = Set((5..<30).map { TaskKey("t\($0)") })
+        let portions = source.asked.details.dropFirst(before).map { keys in keys.count { left.contains($0) } }
+        #expect(portions == [10, 10, 5])
+        #expect(try await poller.pollOnce().isUnchanged)
+        #expect(try await types(bench) == ["source_held"] + Array(repeating: "task_removed", count: 25))
+    }
+
+    // MARK: At first
+
+    @Test func `at first makes no old task new, and says what it took for the baseline`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<8))
+        source.edit { $0.lists = [.empty] }
+        var first = bench.poller(source)
+        #expect(try await first.pollOnce().isBaseline)
+        await bench.clock.advance(by: .seconds(60))
+        var poller = bench.poller(source)  // a restart makes no difference
+        guard case .baseline(8) = try await poller.pollOnce() else { Issue.record("not taken for the baseline"); return }
+        #expect(try await bench.happened() == [])
+        #expect(bench.recorder.count("source.notice") == 1)
+        source.set(tasks(0..<12))
+        #expect(try await poller.pollOnce().events == 4)
+    }
+
+    @Test func `at first is certain once a second look minutes later finds it empty`() async throws {
+        let bench = try Bench()
+        let source = bench.source()
+        var poller = bench.poller(source)
+        for _ in 0..<6 {
+            _ = try await poller.pollOnce()
+            await bench.clock.advance(by: .seconds(60))
+        }
+        poller = bench.poller(source)
+        source.set(tasks(0..<8))
+        #expect(try await poller.pollOnce().events == 8)
+        #expect(bench.recorder.count("source.baseline") == 1)
+    }
+
+    @Test func `at first lets few tasks, and those that are made after it, be news`() async throws {
+        let bench = try Bench()
+        let source = bench.source()
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        let made = JSON.string((bench.now - .seconds(1)).rfc3339)
+        source.set((0..<200).map { task("t\($0)", "new", ["sys_created_on": made]) } + tasks(200..<205))
+        #expect(try await poller.pollOnce().events == 205)
+    }
+
+    @Test func `at first is looked at again after five minutes, however seldom the source is polled`() async throws {
+        let bench = try Bench()
+        let source = bench.source()
+        let (clock, surroundings) = (bench.clock, bench.surroundings)
+        let start = clock.now
+        let polling = Task {
+            var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(3600))), in: surroundings)
+            await poller.run()
+        }
+        try await clock.run(until: clock.now + .seconds(600), awaiting: 1)
+        polling.cancel()
+        await polling.value
+        #expect(source.asked.lists.map { $0 - start } == [.zero, .seconds(300)])
+    }
+
+    @Test func `at first counts as the truth where storms are off, or the first tasks are events anyway`() async throws {
+        for plan in [
+            PollPlan(cadence: .every(.seconds(60)), storms: StormGuard(mayHold: false)),
+            PollPlan(cadence: .every(.seconds(60)), emitsInitial: true),
+        ] {
+            let bench = try Bench()
+            let source = bench.source()
+            var poller = bench.poller(source, plan)
+            _ = try await poller.pollOnce()
+            source.set(tasks(0..<8))
+            #expect(try await poller.pollOnce().events == 8)
+        }
+    }
+}
