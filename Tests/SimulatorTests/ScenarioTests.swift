@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Simulator
@@ -58,17 +59,50 @@ import Testing
         #expect(opened.contains { $0.assignedTo == nil })
     }
 
-    @Test func `practice has two tasks at the start and a change within a minute, at any hour of the week`() {
+    @Test func `practice has two tasks at the start and goes on, at any hour of the week`() {
         for hour in stride(from: Int64(0), to: 7 * 24, by: 5) {
             let start = 1_767_225_600_000_000 + hour * 3_600_000_000
             var scenario = Scenario.practice(for: "john.doe", among: ["abel.tuter"], from: start, seed: UInt64(hour))
             let first = scenario.tick(to: start)
             #expect(first.count == 2)
-            let minute = scenario.tick(to: start + 60_000_000)
-            #expect(minute.contains { if case .changed = $0 { true } else { false } })
-            #expect(minute.contains { if case .opened = $0 { true } else { false } })
             let later = scenario.tick(to: start + 3 * 3_600_000_000)
             #expect(later.count > 10)
+        }
+    }
+
+    @Test func `whoever begins to watch sees a change and a new task within seconds, told before they come`() async throws {
+        let office = Office()
+        let people = office.instance.addPeople()
+        let scenes = Mutex<[Simulation.Scene]>([])
+        let told = { @Sendable (wanted: @Sendable ([Simulation.Scene]) -> Bool) async throws in
+            for _ in 0..<2000 where !scenes.withLock({ wanted($0) }) { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        let scenario = Scenario.practice(for: "john.doe", among: people, from: office.clock.now, tasksPerHour: 0.01, seed: 1)
+        let simulation = office.simulation
+        let playing = Task {
+            try await simulation.play(scenario, pause: .milliseconds(1)) { scene in scenes.withLock { $0.append(scene) } }
+        }
+        defer { playing.cancel() }
+        try await told { $0.count { if case .happened = $0 { true } else { false } } == 2 }
+        #expect(office.instance.tasks.count == 2)
+        for round in 1...2 {
+            scenes.withLock { $0 = [] }
+            try await office.open { client async throws -> Void in
+                _ = try await client.get("/api/now/v2/table/sys_user?sysparm_limit=1")
+                #expect(office.instance.counts.watchers == round - 1)
+                for _ in 0..<3 { #expect(try await client.list().status == 200) }
+                #expect(office.instance.counts.watchers == round)
+            }
+            try await told {
+                $0.contains(.watched) && $0.contains { if case .comes(.changed, 5_000_000) = $0 { true } else { false } }
+            }
+            office.clock.advance(seconds: 5)
+            try await told { $0.contains { if case .comes(.opened, 7_000_000) = $0 { true } else { false } } }
+            office.clock.advance(seconds: 7)
+            try await told { $0.contains { if case .happened(.opened) = $0 { true } else { false } } }
+            #expect(office.instance.tasks.first?.priority == (round == 1 ? 2 : 3))
+            #expect(office.instance.tasks.count == 2 + round)
+            #expect(office.instance.tasks.last?.assignedTo == office.instance.user("john.doe")?.id)
         }
     }
 }

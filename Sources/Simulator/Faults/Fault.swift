@@ -88,10 +88,9 @@ public enum Fault: Sendable, Hashable {
 
     /// Whether it is how the other side always behaves: as a rule it lasts until it is taken away.
     var isHabit: Bool {
-        switch self {
-        case .rateLimit, .rewritten: true
-        default: false
-        }
+        if case .rateLimit = self { return true }
+        if case .rewritten = self { return true }
+        return false
     }
 
     /// When in a request's life the fault acts.

@@ -10,6 +10,7 @@ struct Sessions: Sendable {
         /// When it ends unless used: microseconds since 1970 UTC.
         var ends: Int64
         var responses = 0
+        var hasListed = false
         /// `g_ck`: what a write has to carry besides the cookies.
         let userToken: String
         /// When the token ends that opened it; nil when none did, or the instance does not mind.
@@ -46,6 +47,13 @@ struct Sessions: Sendable {
         open[session.number] = session
         numberOfJavaSession[session.javaSession] = session.number
         return session
+    }
+
+    /// Notes that the session has listed tasks; true for the first time.
+    mutating func noteList(_ number: Int) -> Bool {
+        guard open[number]?.hasListed == false else { return false }
+        open[number]?.hasListed = true
+        return true
     }
 
     mutating func close(_ number: Int) {

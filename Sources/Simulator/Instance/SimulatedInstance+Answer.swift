@@ -44,10 +44,18 @@ extension SimulatedInstance.State {
         let own = number ?? openSession(for: user, tokenEnds: settings.sessionsEndWithToken ? tokenEnds : nil, at: now)
         var reply =
             forged(request, in: session) ?? route(request, user: user, quirks: quirks, at: now)
+        if reply.status == 200, listsTasks(request), sessions.noteList(own) { counts.watchers += 1 }
         for cookie in sessions.cookies(for: own, at: now, settings: settings) { reply.add("Set-Cookie", cookie) }
         reply.set("X-Is-Logged-In", "true")
         reply.set("X-Is-Visitor", "false")
         return reply
+    }
+
+    private func listsTasks(_ request: ReceivedRequest) -> Bool {
+        guard request.method == "GET" else { return false }
+        let path = request.segments
+        if path == ["api", "x_snc_my_work", "v1", "tracker", "task"] { return true }
+        return path.starts(with: ["api", "now"]) && path.dropLast().last == "table" && Schema.isTask(path.last ?? "")
     }
 
     private mutating func openSession(for user: SimulatedUser, tokenEnds: Int64?, at now: Int64) -> Int {

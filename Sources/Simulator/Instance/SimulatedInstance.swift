@@ -23,6 +23,8 @@ public final class SimulatedInstance: Sendable {
         public var dropped = 0
         /// Answers to the Task Tracker's list.
         public var lists = 0
+        /// Sessions that have listed tasks: each program that begins to watch has one of its own.
+        public var watchers = 0
         /// Comments written through the Task Tracker API.
         public var trackerComments = 0
     }

@@ -13,6 +13,7 @@ public struct Scenario: Sendable {
 
     private var due: [Due]
     private var life: Life?
+    private var welcome: Welcome?
 
     /// A script, in any order; things of one moment happen in the order given.
     public init(_ script: [Due]) { due = Scenario.sorted(script) }
@@ -35,14 +36,14 @@ public struct Scenario: Sendable {
         return Scenario(life: Life(user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed))
     }
 
-    /// Something to look at from the first minute on, at any hour of the week: two old tasks at the start, a change and a new task within
-    /// the first minute, and then tasks that come, change and go by day and night.
+    /// Something to look at, at any hour of the week: two old tasks at the start, a change and a new task for whoever begins to watch
+    /// (``welcome(at:)``), and tasks that come, change and go by day and night.
     public static func practice(
         for user: String, among people: [String], from start: Int64, tasksPerHour: Double = 12, seed: UInt64
     ) -> Scenario {
         precondition(!people.isEmpty && tasksPerHour > 0, "an office without people has no tasks")
         var random = SeededRandom(seed: seed &+ 11)
-        let ids = (0..<3).map { _ in random.hex() }
+        let ids = (0..<2).map { _ in random.hex() }
         func old(_ days: Int64) -> [String: String] {
             let time = CivilTime.text(start - days * CivilTime.day)
             return ["sys_created_on": time, "opened_at": time, "sys_updated_on": time]
@@ -54,19 +55,26 @@ public struct Scenario: Sendable {
             NewTask(
                 "sc_task", title: "Set up a laptop for Mira", priority: 4, assignedTo: user, openedBy: people[0], sysID: ids[1],
                 fields: old(5)),
-            NewTask(
-                "incident", title: "VPN drops every few minutes since this morning", priority: 2, assignedTo: user,
-                openedBy: people[0], sysID: ids[2]),
         ]
-        let script = [
-            Due(at: start, .opened(tasks[0])), Due(at: start, .opened(tasks[1])),
-            Due(at: start + 30 * CivilTime.second, .changed(task: ids[0], set: ["priority": "2"], by: people[0])),
-            Due(at: start + 50 * CivilTime.second, .opened(tasks[2])),
-        ]
-        return Scenario(
-            script,
+        var scenario = Scenario(
+            tasks.map { Due(at: start, .opened($0)) },
             life: Life(
                 user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed, keepsOfficeHours: false))
+        scenario.welcome = Welcome(user: user, caller: people[0], task: ids[0], random: random)
+        return scenario
+    }
+
+    /// Lets something happen in front of somebody who begins to watch: a change after five seconds, a new task after twelve.
+    mutating func welcome(at time: Int64) {
+        guard let script = welcome?.next(at: time) else { return }
+        due = Scenario.sorted(due + script)
+    }
+
+    /// What happens next, and when; nil when the script is at its end.
+    public var next: Due? {
+        guard let time = nextTime else { return nil }
+        var ahead = self
+        return ahead.tick(to: time).first.map { Due(at: time, $0) }
     }
 
     /// All that happens up to that time, in order, each thing once.
@@ -82,18 +90,5 @@ public struct Scenario: Sendable {
 
     private static func sorted(_ due: [Due]) -> [Due] {
         due.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
-    }
-}
-
-extension Simulation {
-    /// Lets a scenario happen by the simulation's clock, until it ends or the task is cancelled.
-    ///
-    /// - Parameter pause: real time between two looks at the clock.
-    public func play(_ scenario: Scenario, pause: Duration = .milliseconds(50)) async throws {
-        var scenario = scenario
-        while scenario.nextTime != nil {
-            for happening in scenario.tick(to: now()) { instance.apply(happening) }
-            try await Task.sleep(for: pause)
-        }
     }
 }

@@ -62,7 +62,7 @@ struct Simulate: AsyncParsableCommand {
         simulation.addNeighbours(account: "\(user)@example.com", password: password, secret: password)
         let server = SimulatorServer(simulation, port: port)
         let people = simulation.instance.addPeople()
-        let (user, password, still, officeHours, port) = (user, password, still, officeHours, port)
+        let (user, password, still, officeHours, port, speed) = (user, password, still, officeHours, port, speed)
         try await Stopping.onSignal {
             do {
                 try await server.serve { address in
@@ -76,7 +76,12 @@ struct Simulate: AsyncParsableCommand {
                             officeHours
                             ? Scenario.everyday(for: user, among: people, from: start, tasksPerHour: 12, seed: seed)
                             : Scenario.practice(for: user, among: people, from: start, seed: seed)
-                        try await simulation.play(scenario)
+                        if !officeHours {
+                            Console.note(
+                                "Two tasks are there. Something happens a few seconds after the first poll: start `bellhop run`.")
+                        }
+                        let story = SimulateStory(instance: simulation.instance, speed: speed)
+                        try await simulation.play(scenario) { story.tell($0) }
                     }
                     try await ContinuousClock().sleep(for: .seconds(1 << 30))
                 }

@@ -1,0 +1,40 @@
+import Simulator
+
+/// Says what an instance to practise on does, and what it will do next.
+struct SimulateStory: Sendable {
+    let instance: SimulatedInstance
+    /// How many times faster than time the instance's clock runs.
+    let speed: Double
+
+    func tell(_ scene: Simulation.Scene) {
+        switch scene {
+        case .watched: Console.note("Somebody has begun to watch.")
+        case .happened(let happening): Console.note("now: " + text(happening))
+        case .comes(let happening, let wait): Console.note("next, \(time(wait)): " + text(happening))
+        }
+    }
+
+    private func time(_ micros: Int64) -> String {
+        let seconds = Int(Double(micros) / 1e6 / speed)
+        return seconds < 100 ? "in \(seconds) s" : "in \(seconds / 60) min"
+    }
+
+    private func text(_ happening: Happening) -> String {
+        switch happening {
+        case .opened(let task):
+            "a new \(task.table) for \(task.assignedTo ?? "nobody yet"): \(task.title)"
+        case .changed(let task, let values, let author):
+            "\(author) sets \(values.sorted { $0.key < $1.key }.map { "\($0.key) to \($0.value)" }.joined(separator: ", ")) on \(name(task))"
+        case .assigned(let task, let user, let author): "\(author) gives \(name(task)) to \(user ?? "nobody")"
+        case .noted(let task, let text, let kind, let author):
+            "\(author) writes \(kind == .comments ? "a comment" : "a work note") on \(name(task)): \(text)"
+        case .closed(let task, let author): "\(author) closes \(name(task))"
+        case .deleted(let task): "\(name(task)) is deleted"
+        }
+    }
+
+    /// The number of a task and what it is about.
+    private func name(_ task: String) -> String {
+        instance.task(task).map { "\($0.number) (\($0.title))" } ?? "a task that is gone"
+    }
+}
