@@ -1,4 +1,5 @@
 import BellhopAgent
+import BellhopConnectors
 import BellhopCore
 import BellhopRules
 import Foundation
@@ -66,6 +67,39 @@ import Testing
         }
     }
 
+    @Test func `Getting started counts the rules and tests that are shipped`() throws {
+        let folder = DocumentationPage.repository.appending(path: "rules").path
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".yaml") }
+        let tests = files.filter { $0.hasSuffix(".test.yaml") }
+        let cases = try tests.reduce(0) { count, file in
+            try count + String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8).components(separatedBy: "- name:").count - 1
+        }
+        let rules = files.count - tests.count
+        let page = try DocumentationPage("Getting-started").text
+        let words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+        #expect(page.contains("with \(words[rules]) rules and their tests"))
+        #expect(page.contains("\(rules) rules in \(rules) files: fine."))
+        #expect(page.contains("\(cases) passed, 0 failed"))
+    }
+
+    @Test(.enabled(if: SignatureScript.canRun, "there is no python3"))
+    func `the script of the cookbook takes what is signed, and nothing that is altered or old`() throws {
+        let script = try SignatureScript()
+        let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
+        let body = #"{"title":"Grüße"}"#
+        let now = SystemClock().now
+        let signed = try WebhookSigner(secret: secret).headers(id: "d1", body: Array(body.utf8), at: now)
+        #expect(try script.takes(secret, signed, body))
+        #expect(try !script.takes(secret, signed, body + " "))
+        #expect(try !script.takes("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI0", signed, body))
+        var renamed = signed
+        renamed["webhook-id"] = "d2"
+        #expect(try !script.takes(secret, renamed, body))
+        let old = try WebhookSigner(secret: secret).headers(
+            id: "d1", body: Array(body.utf8), at: Timestamp(seconds: now.seconds - 3600))
+        #expect(try !script.takes(secret, old, body))
+    }
+
     @Test func `the tests that the design names are there`() throws {
         let design = try DocumentationPage("Design").text
         let promises = try #require(design.components(separatedBy: "## Promises").last)
@@ -86,10 +120,14 @@ import Testing
         #expect(named.filter { !tests.contains("func `\($0)`") } == [])
     }
 
-    /// The world of the configuration that the page Format begins with.
+    /// The world of the configuration that the page Format begins with, and of the connections that the cookbook adds.
     private static func documented() async throws -> RuleSurroundings {
         let listing = try #require(try DocumentationPage("Format").listings.first { $0.text.hasPrefix("version: 1") })
-        return try await DocumentedExample.surroundings(of: listing.text, file: listing.place)
+        let added = try DocumentationPage("Rules-cookbook").listings.filter { $0.text.hasPrefix("connections:\n") }
+        let lines = added.map { $0.text.dropFirst("connections:\n".count) }.joined()
+        try #require(listing.text.contains("\nsources:"))
+        return try await DocumentedExample.surroundings(
+            of: listing.text.replacing("\nsources:", with: "\n\(lines)\nsources:"), file: listing.place)
     }
 
     /// The world of the configuration on a page that says what these sources are.
