@@ -6,14 +6,26 @@ PACKAGES = libyaml-dev libsqlite3-dev libre2-dev pkg-config
 HEADERS = yaml.h sqlite3.h re2/re2.h
 RUN_TIME = tzdata ca-certificates curl
 
-.PHONY: demo test build bench lint format install packages cel-conformance fuzz docs clean
+# How many tests run at once: as many as the cores can serve, so that those that wait for a process or a socket are not starved.
+WIDTH ?= $(shell echo $$((2 * $$(nproc))))
+
+.PHONY: demo test storm smoke build bench lint format install packages cel-conformance fuzz docs clean
 
 demo: packages
 	@$(SWIFT) build --product bellhop
 	@.build/debug/bellhop demo
 
+# The system tests start the program itself, again and again, and run one after the other.
 test: packages
-	$(SWIFT) test
+	$(SWIFT) build --build-tests
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(WIDTH) $(SWIFT) test --skip-build --skip BellhopSystemTests
+	$(SWIFT) test --skip-build --no-parallel --filter BellhopSystemTests
+
+# The tests of kills and of random histories once more, with chance from a new seed: make storm [BELLHOP_SEED=42]
+storm: packages
+	@seed=$${BELLHOP_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+	echo "To run this storm again: make storm BELLHOP_SEED=$$seed"; \
+	BELLHOP_SEED=$$seed $(SWIFT) test --no-parallel --filter 'KillTests|HistoryTests'
 
 # The program for use, with Swift's libraries inside: it runs on machines, and for users, that have no toolchain.
 build: packages
@@ -23,6 +35,12 @@ build: packages
 bench: build
 	$(SWIFT) build --package-path Tests/Benchmarks -c release --product bench
 	@Tests/Benchmarks/.build/release/bench --program .build/release/bellhop $(ARGS)
+
+# The benchmarks in small, in the build of the tests: shows that each works and that nothing is slower by orders of magnitude.
+smoke: packages
+	BELLHOP_SMOKE=1 $(SWIFT) build --product bench
+	@BELLHOP_SMOKE=1 $(SWIFT) build --product bellhop
+	@.build/debug/bench --smoke --program .build/debug/bellhop $(ARGS)
 
 # The expression language's own conformance suite (cel-spec's tests/simple/testdata): make cel-conformance CEL_SPEC=FOLDER
 cel-conformance: packages

@@ -159,3 +159,20 @@ let package = Package(
         .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: house),
     ]
 )
+
+// The benchmarks are a package of their own, built for release. A smoke of them is built beside the tests, from the same objects.
+if Context.environment["BELLHOP_SMOKE"] != nil {
+    let folder = "Tests/Benchmarks/Sources/"
+    package.targets += [
+        .systemLibrary(name: "CMalloc", path: folder + "CMalloc"),
+        .target(name: "CAllocations", path: folder + "CAllocations"),
+        .executableTarget(
+            name: "bench",
+            dependencies: [
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore",
+                "CAllocations",
+                "CEL", "CMalloc", "YAML", asyncHTTPClient, grdbSQLite, logging, nioCore, nioHTTP1, nioPosix,
+            ],
+            path: folder + "bench", swiftSettings: house),
+    ]
+}

@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: checkpoints)
     func `killed at a checkpoint again and again, it loses nothing and doubles nothing`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
-            var ordeal = Ordeal(stage, seed: 1)
+            var ordeal = Ordeal(stage, seed: Storm.seed(1))
             var round = 0
             while ordeal.kills < 14, round < 60 {
                 round += 1
@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: [2, 3])
     func `killed at any moment, it loses nothing and doubles nothing`(_ seed: UInt64) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
-            var ordeal = Ordeal(stage, seed: seed)
+            var ordeal = Ordeal(stage, seed: Storm.seed(seed))
             var round = 0
             while ordeal.kills < 18, round < 80 {
                 round += 1
@@ -44,7 +44,7 @@ import Testing
 
     @Test func `killed at any moment while it watches, it loses nothing and doubles nothing`() async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
-            var ordeal = Ordeal(stage, seed: 4)
+            var ordeal = Ordeal(stage, seed: Storm.seed(4))
             for _ in 1...12 { try await ordeal.killWhileItWatches() }
             #expect(ordeal.kills == 12)
             try await ordeal.end()
@@ -62,7 +62,7 @@ import Testing
                 }
                 stage.simulation.faults.add(FaultRule(fault, path: "/api", times: nil, probability: probability / 10))
             }
-            var ordeal = Ordeal(stage, seed: seed)
+            var ordeal = Ordeal(stage, seed: Storm.seed(seed))
             var round = 0
             while ordeal.kills < 24, round < 100 {
                 round += 1

@@ -43,7 +43,7 @@ enum Main {
                 folder: own, program: options.program ?? ProgramUnderTest.standard, repetitions: options.repetitions,
                 isQuick: options.isQuick)
             do {
-                report.measurements += try await benchmark.run(bench)
+                report.measurements += try await benchmark.run(bench).map { $0.widened(by: options.slack) }
             } catch {
                 report.measurements.append(.missing(benchmark.name, "failed: \(error)"))
             }

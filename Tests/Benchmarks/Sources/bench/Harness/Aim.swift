@@ -21,6 +21,14 @@ struct Aim: Sendable, Hashable {
     static func figure(atLeast floor: Double) -> Aim { Aim(subject: .figure, bound: .atLeast(floor)) }
     static func figure(atMost ceiling: Double) -> Aim { Aim(subject: .figure, bound: .atMost(ceiling)) }
 
+    /// The same aim with a bound that much farther off.
+    func widened(by factor: Double) -> Aim {
+        switch bound {
+        case .atLeast(let floor): Aim(subject: subject, bound: .atLeast(floor / factor))
+        case .atMost(let ceiling): Aim(subject: subject, bound: .atMost(ceiling * factor))
+        }
+    }
+
     func isMet(by value: Double) -> Bool {
         switch bound {
         case .atLeast(let floor): value >= floor

@@ -32,6 +32,12 @@ struct Measurement: Sendable, Hashable {
         return measurement
     }
 
+    func widened(by factor: Double) -> Measurement {
+        var copy = self
+        copy.aim = aim?.widened(by: factor)
+        return copy
+    }
+
     /// What was measured as a part of its yardstick.
     var ratio: Double? { yardstick.map { measured.value / $0.quantity.value } }
 

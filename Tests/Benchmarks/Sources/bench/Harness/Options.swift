@@ -4,6 +4,8 @@ struct Options: Sendable {
     var isJSON = false
     var gates = true
     var isQuick = false
+    /// How much wider than written the floors are.
+    var slack = 1.0
     var lists = false
     var repetitions = 3
     var program: String?
@@ -15,6 +17,7 @@ struct Options: Sendable {
           --json          print data for programs
           --no-gate       exit 0 even where a floor is missed
           --quick         small sizes: shows that everything works, measures little
+          --smoke         small sizes, once, and floors a hundred times as wide: for a build that is not optimised
           --repeat N      how often each measurement is repeated; the median counts (3)
           --program PATH  the program under test (the repository's .build/release/bellhop)
           --folder PATH   where databases are put: on the disk that counts (TMPDIR, or /tmp)
@@ -32,6 +35,10 @@ struct Options: Sendable {
             case "--json": isJSON = true
             case "--no-gate": gates = false
             case "--quick": isQuick = true
+            case "--smoke":
+                isQuick = true
+                repetitions = 1
+                slack = 100
             case "--list": lists = true
             case "--repeat":
                 guard let count = Int(try value(of: argument)), count > 0 else { throw BenchError("--repeat wants a number") }
