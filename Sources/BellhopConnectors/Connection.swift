@@ -11,6 +11,9 @@ public protocol Connection: Sendable {
     /// Who performs a delivery of this kind of action on it; nil when it is none of its kinds.
     func action(_ kind: String) -> (any Action)?
 
+    /// What it takes of deliveries.
+    var limits: ReceiverLimits { get }
+
     /// Tries to log in, also with what was refused before, and says what that shows.
     /// - Parameter needs: what the login is for, where that tells how it can be tried.
     func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial

@@ -79,6 +79,9 @@ public struct Connectors: Sendable {
         return nil
     }
 
+    /// What a receiver takes of deliveries.
+    public func limits(of receiver: String) -> ReceiverLimits { connections[receiver]?.limits ?? ReceiverLimits() }
+
     /// Tries a connection's login, and says what that shows.
     public func verifyLogin(connection: String, _ needs: ConnectionNeeds = ConnectionNeeds()) async throws(Failure) -> LoginTrial
     {

@@ -11,17 +11,19 @@ public struct Engine: Service {
     private let grace: Duration
 
     /// - Parameters:
+    ///   - receivers: what a receiver takes.
     ///   - actions: who performs a delivery; nil when its receiver is no longer in the configuration.
     ///   - grace: how long attempts in flight may take to end once the agent is asked to stop.
     public init(
         _ surroundings: Surroundings, shelf: RuleShelf, sources: [(any Source, PollPlan)], limits: Dispatcher.Limits = .init(),
         retention: Retention = Retention(), grace: Duration = .seconds(20),
+        receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
         actions: @escaping @Sendable (Delivery) -> (any Action)?
     ) {
         self.surroundings = surroundings
         self.shelf = shelf
         self.sources = sources
-        self.dispatcher = Dispatcher(surroundings, limits: limits, actions: actions)
+        self.dispatcher = Dispatcher(surroundings, limits: limits, receivers: receivers, actions: actions)
         self.retention = retention
         self.grace = grace
     }

@@ -92,9 +92,13 @@ extension SQLiteStore: Store {
     /// One that is held waits for a person, who may take days, and so blocks nobody; should it be retried it comes late. A delivery
     /// whose content this program cannot read becomes dead, and is seen among the dead.
     public func claim(
-        limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp
-    ) async throws(StoreError) -> [Claim] {
-        try await write { try $0.claim(limit: limit, excluding: receivers, until: until, at: now) }
+        limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
+    ) async throws(StoreError) -> Claimed {
+        try await write { try $0.claim(limit: limit, room: room, others: others, until: until, at: now) }
+    }
+
+    public func rests() async throws(StoreError) -> [ReceiverRest] {
+        try await read { try $0.rests() }
     }
 
     public func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {

@@ -80,7 +80,8 @@ public struct Assembly: Sendable {
         engine = Engine(
             surroundings, shelf: shelf,
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
-            limits: options.limits, retention: configuration.retention, actions: { connectors.action(for: $0) })
+            limits: options.limits, retention: configuration.retention, receivers: { connectors.limits(of: $0) },
+            actions: { connectors.action(for: $0) })
         await connectors.prepare(offline: false)
         let loaded = try await Self.installRules(configuration, connectors, shelf, surroundings)
         rulesAtStart = loaded.found.fingerprint

@@ -12,7 +12,8 @@ final class PollTimes: Sendable {
         switch signal {
         case .polled(let source, _, _, _), .unchanged(let source, _, _): times.withLock { $0[source] = now }
         case .baseline, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .routed, .ruleFailed, .shadowed, .delivered,
-            .retrying, .dead, .held, .paused, .leaseLost, .rescued, .rulesLoaded, .rulesRefused, .ruleRefused, .rulesUnwatched,
+            .retrying, .postponed, .dead, .held, .paused, .leaseLost, .rescued, .rulesLoaded, .rulesRefused, .ruleRefused,
+            .rulesUnwatched,
             .configurationChanged, .storeFailed, .pruned, .clockJumped, .stopping:
             break
         }

@@ -53,7 +53,7 @@ enum ETOAnswer: Sendable {
             guard status < 500 else { return Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).") }
             return Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.said(text)).")
         case .throttled(let after):
-            return Failure(.throttled, .retry(after: after), "\(place) takes no more requests for now (429).")
+            return Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
         case .gateway(let status): return Failure(.gateway, again, "A gateway before \(place) answered \(status) in its place.")
         case .redirect(let host):
             return Failure(

@@ -57,6 +57,9 @@ public struct ETOConnection: Connection {
             clock: environment.clock)
     }
 
+    /// One response at a time, from the look before it to its proof.
+    public var limits: ReceiverLimits { http.limits(lanes: 1, requests: 3) }
+
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         LoginTrial(user: try await session.verify())
     }

@@ -50,7 +50,7 @@ public struct TouchPointAction: Action {
             switch error.remedy {
             case .retry: isEnd = attempt.number >= delivery.retry.attempts
             case .giveUp: isEnd = error.reason == .badArguments
-            case .pauseConnection, .hold, .unknownOutcome: isEnd = false
+            case .rest, .pauseConnection, .hold, .unknownOutcome: isEnd = false
             }
             guard isEnd, attempt.lastUncertain != nil else { throw error }
             throw Failure(

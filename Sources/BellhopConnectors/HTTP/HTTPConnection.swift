@@ -46,6 +46,11 @@ public final class HTTPConnection: HTTPExchange {
 
     deinit { client.shutdown { _ in } }  // the library insists on it; after `shutdown()` it does nothing
 
+    /// What it takes of deliveries, each attempt of which makes so many requests.
+    public func limits(lanes: Int? = nil, upcoming: Int = 0, requests: Int = 1) -> ReceiverLimits {
+        ReceiverLimits(lanes: lanes, upcoming: upcoming, rate: limiter?.attempts(of: requests))
+    }
+
     /// Closes what is open. Requests under way fail.
     public func shutdown() async throws { try await client.shutdown() }
 

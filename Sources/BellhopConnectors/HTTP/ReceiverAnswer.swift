@@ -18,7 +18,9 @@ struct ReceiverAnswer: Sendable {
         let words = words(of: response)
         let after = RetryAfter.read(response.headers, at: now)
         switch status {
-        case 429: return Failure(.throttled, .retry(after: after), "\(answered): too many requests for now\(words)")
+        case 429: return Failure(.throttled, .rest(after), "\(answered): too many requests for now\(words)")
+        // It says when to come back, so it has done nothing.
+        case 503 where after != nil: return Failure(.throttled, .rest(after), "\(answered)\(words)")
         case 502, 503, 504: return Failure(.gateway, .retry(after: after), "\(answered)\(words)")
         case 408, 425: return Failure(.dropped, .retry(after: after), "\(answered)\(words)")
         case 500...: return Failure(.serverError, .retry(after: after), "\(answered)\(words)")

@@ -53,6 +53,8 @@ public struct SlackConnection: MessageReceiver, Connection {
         return Receipt("\(response.status) from \(hook.label)")
     }
 
+    public var limits: ReceiverLimits { http.limits() }
+
     public func action(_ kind: String) -> (any Action)? { kind == NotifyAction.manifest.kind ? NotifyAction(self) : nil }
 
     public func examine(_ needs: ConnectionNeeds) async -> [Finding] {

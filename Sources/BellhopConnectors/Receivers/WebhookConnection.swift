@@ -58,6 +58,8 @@ public struct WebhookConnection: MessageReceiver, Connection {
         return Receipt("\(response.status) from \(hook.label)")
     }
 
+    public var limits: ReceiverLimits { http.limits() }
+
     public func action(_ kind: String) -> (any Action)? {
         switch kind {
         case NotifyAction.manifest.kind: NotifyAction(self)

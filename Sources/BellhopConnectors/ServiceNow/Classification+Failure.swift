@@ -36,7 +36,10 @@ extension Classification {
             return Failure(.dropped, again, "\(place) dropped the request unprocessed (202): the session had too much to do.")
         case .quota: return Failure(.quota, again, "\(place) cancelled the request at its own time limit.")
         case .throttled(let after):
-            return Failure(.throttled, .retry(after: after), "\(place) takes no more requests for now (429).")
+            return Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
+        case .unavailable(let after):
+            return Failure(
+                .throttled, changesSomething ? .unknownOutcome : .rest(after), "\(place) takes no requests for now (503).")
         case .mfaRequired:
             return Failure(.mfaRequired, .pauseConnection, "\(place) wants a second factor for this account.")
         case .unauthenticated:
@@ -73,7 +76,7 @@ extension Classification {
         case .apiMissing, .forbidden, .goneOrHidden, .refused, .tooLong: .noBatch(status: status)
         case .ok, .noRows, .loginRequired, .elsewhere, .noPage, .sessionExpired, .moved, .csrf, .hibernating, .gateway,
             .unexpectedPage, .dropped,
-            .quota, .throttled, .mfaRequired, .unauthenticated, .noBatch, .serverError, .badAnswer:
+            .quota, .throttled, .unavailable, .mfaRequired, .unauthenticated, .noBatch, .serverError, .badAnswer:
             self
         }
     }

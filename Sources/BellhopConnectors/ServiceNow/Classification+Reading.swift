@@ -7,7 +7,7 @@ extension Classification {
             self = Self.readPage(response, from: address, at: now)
         } else if 300..<400 ~= response.status {
             self = Self.redirect(response.headers["Location"], from: address, status: response.status)
-        } else if let page = Self.page(response) {
+        } else if let page = Self.page(response, at: now) {
             self = page
         } else if response.status == 202 {
             self = .dropped
@@ -67,7 +67,7 @@ extension Classification {
     }
 
     /// What an answer that is not JSON is; nil for JSON, and for pages whose status says more than they do.
-    private static func page(_ response: HTTPResponse) -> Classification? {
+    private static func page(_ response: HTTPResponse, at now: Timestamp) -> Classification? {
         let first = response.body.first { $0 > 0x20 }
         guard let first else { return nil }
         let type = ASCII.lowercased(response.headers["Content-Type"] ?? "application/json")
@@ -79,7 +79,7 @@ extension Classification {
             return .hibernating
         }
         // A page of what stands before the server, whatever it speaks of.
-        if response.status >= 500 { return .gateway(status: response.status) }
+        if response.status >= 500 { return gateway(response, at: now) }
         if text.contains("login.do") || text.contains("sysparm_login") { return .sessionExpired }
         if [401, 403, 404, 414, 429].contains(response.status) { return nil }
         return .unexpectedPage(status: response.status)
@@ -109,10 +109,17 @@ extension Classification {
         case 414: return .tooLong
         case 429: return .throttled(after: RetryAfter.read(headers, at: now))
         case 400 where error.message.hasPrefix("Requested URI does not represent any resource"): return .apiMissing
-        case 502, 503, 504: return .gateway(status: response.status)
+        case 502, 503, 504: return gateway(response, at: now)
         case 500...: return .serverError(status: response.status, error.text)
         default: return .refused(status: response.status, error.text)
         }
+    }
+
+    private static func gateway(_ response: HTTPResponse, at now: Timestamp) -> Classification {
+        guard response.status == 503, let after = RetryAfter.read(response.headers, at: now) else {
+            return .gateway(status: response.status)
+        }
+        return .unavailable(after: after)
     }
 
     private static func success(_ response: HTTPResponse, _ expecting: AnswerShape) -> Classification {

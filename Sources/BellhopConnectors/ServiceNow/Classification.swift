@@ -24,6 +24,8 @@ enum Classification: Sendable, Hashable {
     /// The server stopped its own work at its time limit.
     case quota
     case throttled(after: Duration?)
+    /// 503 with a time to come back at.
+    case unavailable(after: Duration)
     case mfaRequired
     case unauthenticated
     case forbidden(String)

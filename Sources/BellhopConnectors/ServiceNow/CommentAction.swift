@@ -39,9 +39,16 @@ struct CommentAction: RecordAction {
         var table = "task"
         var serverTime: Timestamp?
         do throws(Failure) {
-            let record = try await TaskRecord.read(comment.reference, fields: [], session)
-            table = record.table
-            serverTime = record.serverTime
+            if let look = try await connection.looks.look(
+                at: comment.task, next: attempt.upcoming, session, at: connection.clock.now)
+            {
+                table = look.table
+                serverTime = look.serverTime ?? look.at
+            } else {
+                let record = try await TaskRecord.read(comment.reference, fields: [], session)
+                table = record.table
+                serverTime = record.serverTime
+            }
         } catch  where error.reason == .forbidden {
             serverTime = try await checkList(for: comment)
         } catch  where error.reason == .goneOrHidden {
@@ -50,8 +57,10 @@ struct CommentAction: RecordAction {
             do throws(Failure) {
                 serverTime = try await checkList(for: comment)
             } catch {
-                guard case .retry = error.remedy else { throw gone }
-                throw error
+                switch error.remedy {
+                case .retry, .rest: throw error
+                case .giveUp, .unknownOutcome, .hold, .pauseConnection: throw gone
+                }
             }
         }
         let now = connection.clock.now
@@ -177,7 +186,9 @@ struct CommentAction: RecordAction {
             let finding: Journal.Finding
             do {
                 if wait > .zero { try await connection.clock.sleep(for: wait) }
-                finding = try await Journal(session: session).look(for: work.search)
+                finding = try await connection.outlastingShortRests { () async throws(Failure) in
+                    try await Journal(session: session).look(for: work.search)
+                }
             } catch {
                 let why = (error as? Failure)?.message ?? "the attempt was called off"
                 throw Failure(.notWritten, .unknownOutcome, "\(place) said \(status), and nothing could confirm it: \(why)")

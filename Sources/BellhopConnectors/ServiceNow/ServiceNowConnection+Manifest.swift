@@ -30,6 +30,10 @@ extension ServiceNowConnection {
                         "username", .text,
                         "The account's user name, where the way to log in does not say it; a login of anybody else is refused."),
                 ]), required: true, "How to log in: one of the ways.", example: "auth: {keychain: true}"),
+            Setting(
+                "sessions", .integer(1...8), default: "1",
+                "How many comments and other writes may be under way at once, each in a session of its own: an instance does one request of a session at a time, and few at once for all who use its interfaces."
+            ),
         ] + HTTPConnection.Configuration.settings)
 
     /// How a connection logs in.

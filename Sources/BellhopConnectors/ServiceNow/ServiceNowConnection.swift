@@ -2,7 +2,8 @@ public import BellhopCore
 
 /// A ServiceNow instance and the account we use there, as a connection of kind `servicenow` in bellhop.yaml.
 ///
-/// It has two sessions, so that a long list does not keep a comment waiting: the server runs one request of a session at a time.
+/// It has a session that reads and one or more that write, so that a long list does not keep a comment waiting: the server runs one request
+/// of a session at a time.
 public struct ServiceNowConnection: Connection {
     public let name: String
     /// The instance's base address, such as `https://acme.service-now.com`.
@@ -13,7 +14,10 @@ public struct ServiceNowConnection: Connection {
     public let oauth: OAuthClient?
     let base: HTTPAddress
     let reading: ServiceNowSession
-    let writing: ServiceNowSession
+    /// The session of an attempt that writes; see ``writers``.
+    var writing: ServiceNowSession
+    let writers: WritingSessions
+    let looks = TaskLooks()
     private let gates: SharedGates
     let notebook: any Notebook
     let clock: any AgentClock
@@ -75,7 +79,9 @@ public struct ServiceNowConnection: Connection {
                 clock: environment.clock)
         }
         reading = session("reading")
-        writing = session("writing")
+        let count = settings.integer("sessions") ?? 1
+        writers = WritingSessions((1...max(count, 1)).map { session($0 == 1 ? "writing" : "writing \($0)") })
+        writing = writers.all[0]
     }
 
     /// The way to the token endpoint where that is another machine: it sees nothing that is meant for the instance. Nil for the same.
@@ -97,6 +103,9 @@ public struct ServiceNowConnection: Connection {
     public func verifyUser() async throws(Failure) -> ServiceNowUser { try await reading.verify() }
 
     public var origin: String? { instance }
+
+    /// One write in each session; a comment is a look, a write and its proof.
+    public var limits: ReceiverLimits { http.limits(lanes: writers.all.count, upcoming: 20, requests: 3) }
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         let user = try await verifyUser()

@@ -37,7 +37,7 @@ final class HostPause: Sendable {
         // A clock that was set does not silence a connection for longer than anybody may ask.
         guard wait > .zero, wait <= RetryAfter.longest else { return state.withLock { $0.until = nil } }
         throw Failure(
-            .throttled, .retry(after: wait),
+            .throttled, .rest(wait),
             "\(place) asked for no more requests before \(until.rfc3339); nothing is sent until then.")
     }
 

@@ -99,6 +99,8 @@ public struct WebConnection: Connection {
         return named
     }
 
+    public var limits: ReceiverLimits { http.limits() }
+
     public func action(_ kind: String) -> (any Action)? {
         switch kind {
         case RESTAction.manifest.kind: RESTAction(connection: self)

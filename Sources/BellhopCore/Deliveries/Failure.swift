@@ -14,6 +14,8 @@ public struct Failure: Error, Sendable, Hashable {
     public enum Remedy: Sendable, Hashable {
         /// Trying again may help; not before this long, where the other side said so.
         case retry(after: Duration?)
+        /// The receiver takes nothing for now and has done nothing: all of it rests, this long where the other side said so.
+        case rest(Duration?)
         /// It will never work as it is.
         case giveUp
         /// It may have been done: look before trying again.

@@ -11,6 +11,30 @@ public struct Claim: Sendable, Hashable {
     }
 }
 
+/// How much of what is due for a receiver may be claimed at once.
+public struct Room: Sendable, Hashable {
+    public var attempts: Int
+    /// How many of the deliveries that come next each claim knows the tasks of.
+    public var upcoming: Int
+
+    public init(attempts: Int, upcoming: Int = 0) {
+        self.attempts = attempts
+        self.upcoming = upcoming
+    }
+}
+
+/// What was claimed, and for whom more is due.
+public struct Claimed: Sendable, Hashable {
+    public var claims: [Claim]
+    /// The receivers that had less room than there is due for them.
+    public var waiting: Set<String>
+
+    public init(claims: [Claim] = [], waiting: Set<String> = []) {
+        self.claims = claims
+        self.waiting = waiting
+    }
+}
+
 /// The right to attempt a delivery and to say how it ended.
 public struct Lease: Sendable, Hashable {
     public var token: Int64
@@ -30,17 +54,21 @@ public struct Finish: Sendable {
     public var next: RetryPolicy.Next
     /// True when the attempt may have reached the other side without proof either way.
     public var uncertain: Bool
+    /// Where it was postponed: how long its receiver rests.
+    public var rest: ReceiverRest?
     /// `delivery_dead`, where it died.
     public var events: [Event]
 
     public init(
-        id: Delivery.ID, lease: Lease, at: Timestamp, next: RetryPolicy.Next, uncertain: Bool = false, events: [Event] = []
+        id: Delivery.ID, lease: Lease, at: Timestamp, next: RetryPolicy.Next, uncertain: Bool = false, rest: ReceiverRest? = nil,
+        events: [Event] = []
     ) {
         self.id = id
         self.lease = lease
         self.at = at
         self.next = next
         self.uncertain = uncertain
+        self.rest = rest
         self.events = events
     }
 }

@@ -42,12 +42,16 @@ public protocol Store: Notebook {
 
     // Deliveries.
 
-    /// T3: takes deliveries that are due, at most one per lane, and none for these receivers (they have enough in flight).
-    func claim(limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp) async throws(StoreError)
-        -> [Claim]
+    /// T3: takes deliveries that are due, at most one per lane, and for each receiver no more than there is room for; a receiver that is
+    /// not among them has the room of `others`.
+    func claim(
+        limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
+    ) async throws(StoreError) -> Claimed
     /// T4: for each, whether its lease still held. Those that waited for it alone become available when it is done, and are dropped
-    /// when it died.
+    /// when it died. The rest of a receiver is kept with the outcome that asked for it.
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool]
+    /// The latest rest of each receiver that was asked for one.
+    func rests() async throws(StoreError) -> [ReceiverRest]
     /// Makes available again what is running without a living lease, or, at start, everything that an earlier run left running.
     @discardableResult
     func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int

@@ -1,6 +1,9 @@
 public import BellhopCore
 
 /// Does what is owed: claims deliveries that are due, performs them, writes down how it went.
+///
+/// A delivery is claimed only when its receiver can take it now (``Lanes``). So waiting for a turn, for a rate or for the end of a rest is
+/// no attempt, holds no lease, and a stop leaves what waits as it is.
 public struct Dispatcher: Sendable {
     /// How much may happen at once, and for how long.
     public struct Limits: Sendable, Hashable {
@@ -26,22 +29,27 @@ public struct Dispatcher: Sendable {
     private let surroundings: Surroundings
     private let actions: @Sendable (Delivery) -> (any Action)?
     private let limits: Limits
-    private let flight = Flight()
+    private let lanes: Lanes
 
-    /// - Parameter actions: who performs a delivery; nil when its receiver is no longer in the configuration.
+    /// - Parameters:
+    ///   - receivers: what a receiver takes.
+    ///   - actions: who performs a delivery; nil when its receiver is no longer in the configuration.
     public init(
-        _ surroundings: Surroundings, limits: Limits = Limits(), actions: @escaping @Sendable (Delivery) -> (any Action)?
+        _ surroundings: Surroundings, limits: Limits = Limits(),
+        receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
+        actions: @escaping @Sendable (Delivery) -> (any Action)?
     ) {
         self.surroundings = surroundings
         self.limits = limits
         self.actions = actions
+        lanes = Lanes(most: limits.perReceiver, limits: receivers)
     }
 
     /// How many attempts are in flight.
-    public var inFlight: Int { flight.total }
+    public var inFlight: Int { lanes.total }
 
     /// When the first of the leases in flight ends; nil when nothing is.
-    var firstLeaseEnd: Timestamp? { flight.firstLeaseEnd }
+    var firstLeaseEnd: Timestamp? { lanes.firstLeaseEnd }
 
     /// Claims and performs until the sign goes up or the task is cancelled; returns when the last attempt has ended.
     public func run(until stop: StopSign = StopSign()) async {
@@ -49,64 +57,85 @@ public struct Dispatcher: Sendable {
             var latest = surroundings.clock.now
             while !Task.isCancelled, !stop.isUp {
                 do throws(StoreError) {
-                    if surroundings.clock.now < latest { try await surroundings.store.bringForward(at: surroundings.clock.now) }
+                    if surroundings.clock.now < latest {
+                        try await surroundings.store.bringForward(at: surroundings.clock.now)
+                        lanes.bringForward(to: surroundings.clock.now)
+                    }
                     latest = surroundings.clock.now
                     let claims = try await claim()
                     if !claims.isEmpty {
                         group.addTask { await attempt(claims) }
                     } else {
-                        let next =
-                            flight.total < limits.inFlight ? try await surroundings.store.nextDue(excluding: busy) : nil
+                        let next = lanes.total < limits.inFlight ? try await nextLook() : nil
                         await surroundings.bells.dispatcher.wait(
-                            until: next.map(nextLook), on: surroundings.clock, stride: Self.stride)
+                            until: next, on: surroundings.clock, stride: Self.stride)
                     }
                 } catch {
                     surroundings.signals.emit(.storeFailed(doing: "claiming deliveries", error))
                     guard await surroundings.pauseAfterStoreError() else { break }
                 }
             }
-            if flight.total > 0 { surroundings.signals.emit(.stopping(inFlight: flight.total)) }
+            if lanes.total > 0 { surroundings.signals.emit(.stopping(inFlight: lanes.total)) }
         }
     }
 
-    /// Performs everything that is due now, and what comes due through it; returns when nothing is. How many attempts there were.
+    /// Performs everything that is due now, and what comes due through it; returns when nothing is. Waits for a receiver that can take
+    /// more soon. How many attempts there were.
     @discardableResult
     public func dispatchPending() async throws(StoreError) -> Int {
         var attempts = 0
         while !Task.isCancelled {
             let claims = try await claim()
-            if claims.isEmpty { break }
             attempts += claims.count
-            await attempt(claims)
+            if !claims.isEmpty {
+                await attempt(claims)
+            } else if let next = lanes.nextForWaiting, next - surroundings.clock.now <= Self.patience {
+                guard (try? await surroundings.clock.sleep(until: next)) != nil else { break }
+            } else {
+                break
+            }
         }
         return attempts
     }
 
-    /// A lease that ran out while its attempt goes on is due already; it is looked at again soon, not at once.
-    private func nextLook(_ due: Timestamp) -> Timestamp {
+    /// The longest wait for a receiver where there is an end to come to.
+    private static let patience = Duration.seconds(3)
+
+    /// When to look again, if nobody rings before.
+    private func nextLook() async throws(StoreError) -> Timestamp? {
+        let (closed, opens) = lanes.closed()
+        let due = try await surroundings.store.nextDue(excluding: closed)
+        guard let next = [due, opens].compactMap(\.self).min() else { return nil }
+        // A lease that ran out while its attempt goes on is due already; it is looked at again soon, not at once.
         let now = surroundings.clock.now
-        return due > now ? due : now + .seconds(1)
+        return next > now ? next : now + .seconds(1)
     }
 
     /// How often it looks at the clock while it waits, so that a clock that was put back is noticed.
     private static let stride = Duration.seconds(60)
 
-    /// Attempts that one claim takes at most; all may be for one receiver, so one that has no room for that much takes none.
+    /// Attempts that one claim takes at most.
     private var most: Int { max(limits.perReceiver / 4, 1) }
 
-    /// Receivers that have enough in flight; what waits for them waits for the bell that rings when an attempt ends.
-    private var busy: Set<String> { flight.receivers(above: limits.perReceiver - most) }
-
     private func claim() async throws(StoreError) -> [Claim] {
-        let room = limits.inFlight - flight.total
-        guard room > 0 else { return [] }
-        let now = surroundings.clock.now
-        surroundings.checkpoint(.beforeClaim)
-        let claims = try await surroundings.store.claim(
-            limit: min(room, most), excluding: busy, until: now + limits.lease, at: now)
-        surroundings.checkpoint(.afterClaim)
-        flight.begin(claims)
-        return claims
+        if !lanes.areRestored { lanes.restore(try await surroundings.store.rests()) }
+        while true {
+            let limit = min(limits.inFlight - lanes.total, most)
+            guard limit > 0 else { return [] }
+            let now = surroundings.clock.now
+            surroundings.checkpoint(.beforeClaim)
+            let claimed: Claimed
+            do throws(StoreError) {
+                claimed = try await surroundings.store.claim(
+                    limit: limit, room: lanes.room(limit: limit, at: now), others: 0, until: now + limits.lease, at: now)
+            } catch {
+                lanes.abandon(at: now)
+                throw error
+            }
+            surroundings.checkpoint(.afterClaim)
+            let hasMet = lanes.took(claimed, at: now)
+            if !claimed.claims.isEmpty || !hasMet { return claimed.claims }
+        }
     }
 
     /// How an attempt went, and how long it took.
@@ -125,7 +154,7 @@ public struct Dispatcher: Sendable {
                 for claim in claims {
                     performing.addTask {
                         let started = ContinuousClock.now
-                        let outcome = await perform(claim)
+                        let outcome = await admitted(claim)
                         return Ended(claim: claim, outcome: outcome, took: ContinuousClock.now - started)
                     }
                 }
@@ -157,14 +186,21 @@ public struct Dispatcher: Sendable {
     private func conclude(_ ended: Ended) async {
         let claim = ended.claim
         surroundings.checkpoint(.afterPerform)
-        let finish = finish(claim, ended.outcome)
+        let rest = lanes.ended(claim, ended.outcome, at: surroundings.clock.now)
+        let finish = finish(claim, ended.outcome, rest?.rest)
         // Nothing is lost when this comes to nothing: the lease runs out, and the attempt counts as one of unknown outcome. But then
         // it is made again, so the store is asked for as long as its answer counts.
-        while await !uncancelled({ await self.keep(finish, of: claim, took: ended.took) }) {
+        while await !uncancelled({ await self.keep(finish, of: claim, took: ended.took, isNewRest: rest?.isNew ?? false) }) {
             guard surroundings.clock.now < claim.lease.until, await surroundings.pauseAfterStoreError() else { break }
         }
-        flight.end(claim)
+        lanes.leave(claim)
         surroundings.bells.dispatcher.ring()
+    }
+
+    /// Performs with the requests that were set aside for it.
+    private func admitted(_ claim: Claim) async -> Outcome {
+        guard let rate = lanes.rate(of: claim.delivery.id.receiver) else { return await perform(claim) }
+        return await rate.spend { await perform(claim) }
     }
 
     private func perform(_ claim: Claim) async -> Outcome {
@@ -189,6 +225,8 @@ public struct Dispatcher: Sendable {
         do throws(Failure) {
             return .delivered(try await action.perform(delivery, attempt: claim.attempt))
         } catch {
+            // A refusal is certain, whatever has happened since.
+            if case .rest = error.remedy { return .failed(error) }
             return Task.isCancelled ? .interrupted : .failed(error)
         }
     }
@@ -196,17 +234,18 @@ public struct Dispatcher: Sendable {
     /// So many attempts beyond its own may be cut off by the end of the process before a delivery is held.
     private static let mostUnended = 2
 
-    private func finish(_ claim: Claim, _ outcome: Outcome) -> Finish {
+    private func finish(_ claim: Claim, _ outcome: Outcome, _ rest: ReceiverRest?) -> Finish {
         let delivery = claim.delivery
         let now = surroundings.clock.now
         let next = delivery.retry.next(after: outcome, attempt: claim.attempt.number, now: now, jitter: surroundings.random())
         var events: [Event] = []
         if case .dead(let failure) = next, let notice = delivery.deathNotice(failure, at: now) { events.append(notice) }
-        return Finish(id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, events: events)
+        return Finish(
+            id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, rest: rest, events: events)
     }
 
     /// Writes down how an attempt ended (T4); false when the store failed.
-    private func keep(_ finish: Finish, of claim: Claim, took: Duration) async -> Bool {
+    private func keep(_ finish: Finish, of claim: Claim, took: Duration, isNewRest: Bool) async -> Bool {
         do throws(StoreError) {
             let kept = try await surroundings.store.finish([finish])
             surroundings.checkpoint(.afterFinish)
@@ -218,17 +257,19 @@ public struct Dispatcher: Sendable {
             surroundings.signals.emit(.storeFailed(doing: "keeping an outcome", error))
             return false
         }
-        tell(claim, finish.next, took: took)
+        tell(claim, finish, took: took, isNewRest: isNewRest)
         if !finish.events.isEmpty { surroundings.bells.router.ring() }
         return true
     }
 
-    private func tell(_ claim: Claim, _ next: RetryPolicy.Next, took: Duration) {
+    private func tell(_ claim: Claim, _ finish: Finish, took: Duration, isNewRest: Bool) {
         let delivery = claim.delivery
         let signal: Signal =
-            switch next {
+            switch finish.next {
             case .done(let receipt): .delivered(delivery, receipt, attempt: claim.attempt.number, took: took)
             case .retry(let at, let failure): .retrying(delivery, failure, attempt: claim.attempt.number, at: at)
+            case .postponed(let failure):
+                .postponed(delivery, failure, until: finish.rest?.until ?? finish.at, isNewRest: isNewRest)
             case .dead(let failure): .dead(delivery, failure)
             case .held(let failure): .held(delivery, failure)
             case .paused(let failure, let until): .paused(delivery, failure, until: until)

@@ -14,6 +14,7 @@ extension Poller {
         health.failures += 1
         health.failingSince = health.failingSince ?? now
         health.lastError = failure.message
+        health.restsUntil = if case .rest(let wait?) = failure.remedy { now + wait } else { nil }
         var events: [Event] = []
         let isHopeless = failure.remedy == .pauseConnection || failure.remedy == .giveUp
         if !health.announced, health.failures >= plan.failuresToAnnounce || isHopeless {
@@ -26,6 +27,15 @@ extension Poller {
         surroundings.signals.emit(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: next))
         try await surroundings.store.setHealth(health, of: source.scope.id, events: events)
         announce(events)
+    }
+
+    /// The failure of a poll that is not made, because the other side asked to be left alone for longer; nil where it may be asked.
+    mutating func rest(_ health: SourceHealth) -> Failure? {
+        let now = surroundings.clock.now
+        // A clock that was set silences a source for no longer than anybody may ask.
+        guard let until = health.restsUntil, until > now, until - now <= .days(1) else { return nil }
+        retryAt = until
+        return Failure(.throttled, .rest(until - now), health.lastError ?? "The source asked to be left alone until \(until).")
     }
 
     /// Keeps that polls work again, if they did not, and that an empty list is empty still.

@@ -17,7 +17,10 @@ extension Poller {
         // Half of the ceiling is certain, so that failing polls are always rarer than working ones.
         let backoff = Backoff(base: pace, factor: 2, cap: max(plan.failureCap, pace))
         var wait = backoff.ceiling(attempt: failures) / 2 + backoff.delay(attempt: failures, jitter: jitter) / 2
-        if case .retry(let least?) = failure.remedy { wait = max(wait, least) }
+        switch failure.remedy {
+        case .retry(let least?), .rest(let least?): wait = max(wait, least)
+        case .retry(nil), .rest(nil), .giveUp, .unknownOutcome, .hold, .pauseConnection: break
+        }
         if failure.remedy == .pauseConnection { wait = max(wait, min(.seconds(300), plan.failureCap)) }
         return max(regular, started + wait)
     }

@@ -54,6 +54,7 @@ public struct Poller: Sendable {
         let started = ContinuousClock.now
         var memory = try await remembering()
         retryAt = nil
+        if let failure = rest(memory.health) { return .failed(failure) }
         do throws(Trouble) {
             let outcome = try await poll(&memory, started: started)
             if case .superseded = outcome {

@@ -18,6 +18,7 @@ extension Signal {
         case .shadowed: "delivery.shadowed"
         case .delivered: "delivery.done"
         case .retrying: "delivery.retrying"
+        case .postponed: "delivery.postponed"
         case .dead: "delivery.dead"
         case .held: "delivery.held"
         case .paused: "delivery.paused"
@@ -38,6 +39,7 @@ extension Signal {
     public var level: Logger.Level {
         switch self {
         case .unchanged, .routed, .pruned: .debug
+        case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
         case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed: .info
         case .notice, .pollHeld, .retrying, .paused, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
             .configurationChanged, .clockJumped:
@@ -62,6 +64,7 @@ extension Signal {
         case .shadowed: "A rule in shadow mode would have done this."
         case .delivered: "Done."
         case .retrying: "An attempt failed; it will be tried again."
+        case .postponed: "The receiver takes no more for now; what is for it waits, in its order, and counts no attempt."
         case .dead: "An action was given up."
         case .held: "An action may have been done; a person must decide (bellhop deliveries)."
         case .paused: "An action waits until its connection works again."
@@ -109,7 +112,7 @@ extension Signal {
                 .with(["attempt": "\(attempt)", "next": "\(at)"])
         case .dead(let delivery, let failure), .held(let delivery, let failure):
             delivery.metadata.with(failure.advisedMetadata)
-        case .paused(let delivery, let failure, let until):
+        case .paused(let delivery, let failure, let until), .postponed(let delivery, let failure, let until, _):
             delivery.metadata.with(failure.metadata).with(["next": "\(until)"])
         case .leaseLost(let delivery): delivery.metadata
         case .rescued(let count): ["count": "\(count)"]

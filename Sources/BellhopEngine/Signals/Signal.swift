@@ -15,6 +15,8 @@ public enum Signal: Sendable {
     case shadowed(Delivery)
     case delivered(Delivery, Receipt, attempt: Int, took: Duration)
     case retrying(Delivery, Failure, attempt: Int, at: Timestamp)
+    /// The receiver takes nothing for now; `isNewRest` for the first of those that it refused at a time.
+    case postponed(Delivery, Failure, until: Timestamp, isNewRest: Bool)
     case dead(Delivery, Failure)
     case held(Delivery, Failure)
     case paused(Delivery, Failure, until: Timestamp)

@@ -48,6 +48,7 @@ extension Signal {
             delivery.counter("done").increment()
             Timer(label: "bellhop_delivery_seconds", dimensions: [("action", delivery.action)]).record(duration: took)
         case .retrying(let delivery, _, _, _): delivery.counter("retried").increment()
+        case .postponed(let delivery, _, _, _): delivery.counter("postponed").increment()
         case .dead(let delivery, _): delivery.counter("dead").increment()
         case .held(let delivery, _): delivery.counter("held").increment()
         case .paused(let delivery, _, _): delivery.counter("paused").increment()

@@ -8,6 +8,9 @@ extension Failure {
         case .retry(let after):
             object["remedy"] = "retry"
             if let after { object["after"] = .int(after.wholeMicroseconds) }
+        case .rest(let wait):
+            object["remedy"] = "rest"
+            if let wait { object["after"] = .int(wait.wholeMicroseconds) }
         case .giveUp: object["remedy"] = "give_up"
         case .unknownOutcome: object["remedy"] = "unknown_outcome"
         case .hold: object["remedy"] = "hold"
@@ -22,6 +25,7 @@ extension Failure {
         let remedy: Remedy
         switch try object.text("remedy") {
         case "retry": remedy = .retry(after: object.members["after"]?.asInt.map(Duration.microseconds))
+        case "rest": remedy = .rest(object.members["after"]?.asInt.map(Duration.microseconds))
         case "give_up": remedy = .giveUp
         case "unknown_outcome": remedy = .unknownOutcome
         case "hold": remedy = .hold

@@ -98,6 +98,24 @@ extension SQL {
             WHERE id = :id
             """
 
+        /// Gives the attempt back, and its place among those that wait for the receiver.
+        static let postpone = """
+            UPDATE delivery SET
+                state = 'available', lease_until = NULL, failure = :failure, attempts = attempts - 1,
+                uncertain_started = iif(:uncertain, started, uncertain_started),
+                first_started = iif(attempts = 1 AND NOT :uncertain, NULL, first_started)
+            WHERE id = :id
+            """
+
+        static let rest = """
+            INSERT INTO rest (receiver, since, until, interval) VALUES (:receiver, :since, :until, :interval)
+            ON CONFLICT (receiver) DO UPDATE SET since = :since, until = :until, interval = :interval
+            """
+
+        static let rests = "SELECT receiver, since, until, interval FROM rest"
+
+        static let subject = "SELECT subject FROM delivery WHERE id = :id"
+
         /// Ends it without success, as `dead` or `held`.
         static let end = """
             UPDATE delivery SET

@@ -116,6 +116,14 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX delivery_wait_delivery ON delivery_wait (delivery);
 
+        -- How long receivers rest that asked for it, and how fast they are asked then.
+        CREATE TABLE rest (
+            receiver TEXT PRIMARY KEY,
+            since INTEGER NOT NULL,
+            until INTEGER NOT NULL,
+            interval INTEGER NOT NULL                 -- microseconds
+        ) STRICT, WITHOUT ROWID;
+
         CREATE TABLE rule (
             name TEXT PRIMARY KEY,
             revision TEXT NOT NULL,

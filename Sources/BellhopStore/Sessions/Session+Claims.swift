@@ -13,39 +13,65 @@ extension Session {
     /// By how much the clock may have been put back between two attempts.
     private static let clockCorrection = Duration.seconds(3600)
 
-    /// T3.
-    func claim(limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp) throws -> [Claim] {
-        var claims: [Claim] = []
-        for id in try due(limit: limit, excluding: receivers, at: now) {
-            guard let row = try claimable(id) else { continue }
-            if let problem = row.delivery.problem {
-                let failure = DeliveryRow.failure(problem)
-                try end(id, as: .dead, failure, at: now, uncertain: false)
-                if let notice = row.delivery.delivery.deathNotice(failure, at: now) { try append([notice]) }
-                try promote(row.delivery.delivery.lane)
-                try settleFollowers(of: id, at: now)
-            } else {
-                claims.append(try start(row, until: until, at: now))
-            }
-        }
-        return claims
+    /// A delivery that is due.
+    private struct Due {
+        var runAt: Int64
+        var id: Int64
+        /// Those behind it whose tasks the attempt is to know.
+        var upcoming: ArraySlice<Int64>
     }
 
-    /// The ids of what is due, the longest waiting first.
-    private func due(limit: Int, excluding receivers: Set<String>, at now: Timestamp) throws -> [Int64] {
-        var waiting: [(runAt: Int64, id: Int64)] = []
-        var due = try prepare(SQL.Deliveries.due)
+    /// T3.
+    func claim(limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp) throws -> Claimed {
+        var claimed = Claimed()
+        for due in try due(limit: limit, room: room, others: others, at: now, &claimed.waiting) {
+            guard let row = try claimable(due.id) else { continue }
+            if let problem = row.delivery.problem {
+                let failure = DeliveryRow.failure(problem)
+                try end(due.id, as: .dead, failure, at: now, uncertain: false)
+                if let notice = row.delivery.delivery.deathNotice(failure, at: now) { try append([notice]) }
+                try promote(row.delivery.delivery.lane)
+                try settleFollowers(of: due.id, at: now)
+            } else {
+                var claim = try start(row, until: until, at: now)
+                claim.attempt.upcoming = try due.upcoming.compactMap { try subject(of: $0) }
+                claimed.claims.append(claim)
+            }
+        }
+        return claimed
+    }
+
+    /// What is due for whom there is room, the longest waiting first.
+    private func due(
+        limit: Int, room: [String: Room], others: Int, at now: Timestamp, _ waiting: inout Set<String>
+    ) throws -> [Due] {
+        var all: [Due] = []
+        var statement = try prepare(SQL.Deliveries.due)
         var next = try receiver(after: nil)
         while let receiver = next {
             next = try self.receiver(after: receiver)
-            if receivers.contains(receiver) { continue }
-            try due.bind(":receiver", receiver)
-            try due.bind(":now", now)
-            try due.bind(":limit", limit)
-            while try due.next() { waiting.append((due.int(0), due.int(1))) }
+            let room = room[receiver] ?? Room(attempts: others)
+            try statement.bind(":receiver", receiver)
+            try statement.bind(":now", now)
+            // One more than there is room for shows that more waits.
+            try statement.bind(":limit", min(room.attempts, limit) + max(room.upcoming, 1))
+            var found: [(runAt: Int64, id: Int64)] = []
+            while try statement.next() { found.append((statement.int(0), statement.int(1))) }
+            let ids = found.map(\.id)
+            for (place, row) in found.prefix(room.attempts).enumerated() {
+                let upcoming = room.upcoming == 0 ? [] : ids[(place + 1)...].prefix(room.upcoming)
+                all.append(Due(runAt: row.runAt, id: row.id, upcoming: upcoming))
+            }
+            if found.count > room.attempts { waiting.insert(receiver) }
         }
-        waiting.sort { ($0.runAt, $0.id) < ($1.runAt, $1.id) }
-        return waiting.prefix(limit).map(\.id)
+        all.sort { ($0.runAt, $0.id) < ($1.runAt, $1.id) }
+        return Array(all.prefix(limit))
+    }
+
+    private func subject(of id: Int64) throws -> String? {
+        var statement = try prepare(SQL.Deliveries.subject)
+        try statement.bind(":id", id)
+        return try statement.next() ? statement.optionalText(0) : nil
     }
 
     private func receiver(after last: String?) throws -> String? {

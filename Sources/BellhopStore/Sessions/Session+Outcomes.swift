@@ -39,6 +39,13 @@ extension Session {
             try settleFollowers(of: row.id, at: finish.at)
         case .retry(let time, let failure):
             try again(SQL.Deliveries.retry, row.id, failure, at: time, uncertain: finish.uncertain)
+        case .postponed(let failure):
+            var statement = try prepare(SQL.Deliveries.postpone)
+            try statement.bind(":failure", text: failure.stored.encoded())
+            try statement.bind(":uncertain", finish.uncertain)
+            try statement.bind(":id", row.id)
+            try statement.run()
+            if let rest = finish.rest { try keep(rest) }
         case .paused(let failure, let time):
             try again(SQL.Deliveries.pause, row.id, failure, at: time, uncertain: finish.uncertain)
         case .dead(let failure):
@@ -52,6 +59,27 @@ extension Session {
         }
         try append(finish.events)
         return true
+    }
+
+    private func keep(_ rest: ReceiverRest) throws {
+        var statement = try prepare(SQL.Deliveries.rest)
+        try statement.bind(":receiver", rest.receiver)
+        try statement.bind(":since", rest.since)
+        try statement.bind(":until", rest.until)
+        try statement.bind(":interval", rest.interval.wholeMicroseconds)
+        try statement.run()
+    }
+
+    func rests() throws -> [ReceiverRest] {
+        var statement = try prepare(SQL.Deliveries.rests)
+        var rests: [ReceiverRest] = []
+        while try statement.next() {
+            rests.append(
+                ReceiverRest(
+                    receiver: statement.text(0), since: statement.time(1), until: statement.time(2),
+                    interval: .microseconds(statement.int(3))))
+        }
+        return rests
     }
 
     private func running(_ id: Delivery.ID) throws -> (id: Int64, lease: Int64, lane: String)? {

@@ -43,7 +43,7 @@ final class Story: Sendable {
         case .retrying(let delivery, let failure, let attempt, let next):
             let why = attempt == 1 ? failure.advised : failure.message
             say("again", .yellow, "\(Self.words(delivery)): \(why) Next try \(time(next)).", id: delivery.shortID)
-        case .paused(let delivery, let failure, let next):
+        case .paused(let delivery, let failure, let next), .postponed(let delivery, let failure, let next, _):
             say("waits", .yellow, "\(Self.words(delivery)): \(failure.message) Until \(time(next)).", id: delivery.shortID)
         case .dead(let delivery, let failure), .held(let delivery, let failure):
             say("trouble", .red, "\(Self.words(delivery)): \(failure.advised)", id: delivery.shortID)

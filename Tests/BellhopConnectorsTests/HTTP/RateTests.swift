@@ -7,20 +7,72 @@ import Testing
 @Suite struct RateTests {
     let now = Timestamp(seconds: 1_767_603_600)
 
-    @Test func `no more than the count go in any period`() {
+    @Test func `no more than the count go in any period, counted from when each went`() {
         var bucket = TokenBucket(Rate(count: 2, per: .seconds(60)))
-        #expect(bucket.take(at: now) == now)
-        #expect(bucket.take(at: now + .seconds(50)) == now + .seconds(50))
-        #expect(bucket.take(at: now + .seconds(51)) == now + .seconds(60))
-        #expect(bucket.take(at: now + .seconds(52)) == now + .seconds(110))
-        #expect(bucket.take(at: now + .seconds(500)) == now + .seconds(500))
+        #expect(bucket.free(at: now) == 2)
+        bucket.hold(2)
+        #expect(bucket.free(at: now) == 0)
+        bucket.use(at: now)
+        bucket.use(at: now + .seconds(50))
+        #expect(bucket.free(at: now + .seconds(59)) == 0)
+        #expect(bucket.next == now + .seconds(60))
+        #expect(bucket.free(at: now + .seconds(60)) == 1)
+        #expect(bucket.free(at: now + .seconds(110)) == 2)
+    }
+
+    @Test func `what was set aside and is not used lies in the bucket again`() {
+        var bucket = TokenBucket(Rate(count: 2, per: .seconds(60)))
+        bucket.hold(2)
+        bucket.use(at: now)
+        bucket.giveBack(1)
+        #expect(bucket.free(at: now) == 1)
     }
 
     @Test func `a clock that is set back makes nobody wait for ever`() {
         var bucket = TokenBucket(Rate(count: 1, per: .seconds(60)))
-        #expect(bucket.take(at: now) == now)
+        bucket.hold()
+        bucket.use(at: now)
         let earlier = now - .days(1)
-        #expect(bucket.take(at: earlier) == earlier + .seconds(60))
+        #expect(bucket.free(at: earlier) == 0)
+        #expect(bucket.next == earlier + .seconds(60))
+    }
+
+    @Test func `a wait that is broken off leaves its turn to others`() async throws {
+        let clock = TestClock()
+        let start = clock.now
+        let limiter = RateLimiter(Rate(count: 1, per: .seconds(10)), clock: clock)
+        try await limiter.wait()
+        let brokenOff = Task { try await limiter.wait() }
+        try await clock.waitForSleepers(1)
+        async let other: Void = limiter.wait()
+        try await clock.waitForSleepers(2)
+        brokenOff.cancel()
+        _ = await brokenOff.result
+        await clock.advance(by: .seconds(10))
+        try await other
+        #expect(clock.now - start == .seconds(10))
+    }
+
+    @Test func `polls and deliveries of one connection share its rate`() {
+        var queue = RateQueue(Rate(count: 20, per: .seconds(60)))
+        var polls = 0
+        var comments = 0
+        var waiting: [Int] = []
+        // Ten minutes in which somebody polls with three requests every second, far more than may go, and comments always wait.
+        for second in 0..<600 {
+            let moment = now + .seconds(second)
+            for _ in 0..<3 { waiting.append(queue.enter(isContinuing: false)) }
+            let passed = waiting.filter { queue.passes($0, at: moment) }
+            polls += passed.count
+            waiting.removeAll { passed.contains($0) }
+            let begun = queue.reserve(upTo: 1, requests: 3, at: moment)
+            for _ in 0..<(begun * 3) { queue.use(at: moment) }
+            comments += begun
+            queue.want(3, at: moment)
+        }
+        #expect(comments >= 30, "\(comments) comments of three requests")
+        #expect(polls >= 90, "\(polls) requests of polls")
+        #expect(polls + comments * 3 <= 220)
     }
 
     @Test func `who must wait sleeps on the agent's clock`() async throws {

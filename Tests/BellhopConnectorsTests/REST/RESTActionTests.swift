@@ -222,7 +222,7 @@ import Testing
 
     @Test(
         arguments: [
-            (.tooManyRequests(.seconds(30)), .throttled, .retry(after: .seconds(30))),
+            (.tooManyRequests(.seconds(30)), .throttled, .rest(.seconds(30))),
             (.internalError, .serverError, .hold),
             (.forbidden, .forbidden, .giveUp), (.redirect(to: "/rest/v1/issues"), .refused, .giveUp),
         ] as [(Fault, Failure.Reason, Failure.Remedy)])

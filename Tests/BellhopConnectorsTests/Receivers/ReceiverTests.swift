@@ -151,7 +151,7 @@ struct ReceiverTests {
         Case(status: 403, reason: .forbidden, remedy: .giveUp), Case(status: 404, reason: .goneOrHidden, remedy: .giveUp),
         Case(status: 408, reason: .dropped, remedy: .retry(after: nil)),
         Case(status: 410, reason: .goneOrHidden, remedy: .giveUp),
-        Case(status: 429, reason: .throttled, remedy: .retry(after: nil)),
+        Case(status: 429, reason: .throttled, remedy: .rest(nil)),
         Case(status: 500, reason: .serverError, remedy: .retry(after: nil)),
         Case(status: 502, reason: .gateway, remedy: .retry(after: nil)),
         Case(status: 503, reason: .gateway, remedy: .retry(after: nil)),

@@ -105,6 +105,7 @@ import Testing
         #expect(try read(HTTPResponse(status: 414)) == .tooLong)
         #expect(try read(.json(500, [:], envelope("Boom"))) == .serverError(status: 500, "Boom"))
         #expect(try read(.json(503, [:], envelope("Boom"))) == .gateway(status: 503))
+        #expect(try read(.json(503, ["Retry-After": "60"], envelope("Boom"))) == .unavailable(after: .seconds(60)))
         #expect(try read(.json(429, ["Retry-After": "2"], envelope("Rate limit exceeded"))) == .throttled(after: .seconds(2)))
         #expect(try read(.json(429, [:], envelope("Queue full"))) == .throttled(after: nil))
     }
@@ -124,9 +125,9 @@ import Testing
     @Test func `after a write only a certain no may be repeated blindly`() {
         let certain: [Classification] = [.throttled(after: nil), .hibernating, .sessionExpired, .csrf(token: nil)]
         for meaning in certain {
-            guard case .retry? = meaning.failure(of: "acme:443", changesSomething: true)?.remedy else {
-                Issue.record("\(meaning)")
-                continue
+            switch meaning.failure(of: "acme:443", changesSomething: true)?.remedy {
+            case .retry?, .rest?: break
+            default: Issue.record("\(meaning)")
             }
         }
         let unknown: [Classification] = [

@@ -45,7 +45,7 @@ extension Practice {
                 case .unknownOutcome:
                     uncertain = started
                     await clock.advance(by: .seconds(7))
-                case .retry(let after): await clock.advance(by: max(after ?? .zero, .seconds(5)))
+                case .retry(let after), .rest(let after): await clock.advance(by: max(after ?? .zero, .seconds(5)))
                 case .giveUp, .hold, .pauseConnection: throw failure
                 }
             }

@@ -44,6 +44,23 @@ import Testing
         #expect(waits == [1200, 1200])
     }
 
+    @Test func `a source that asked for a rest is left alone over a restart`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.edit { $0.lists = [.failure(Failure(.throttled, .rest(.seconds(1200)), "503"))] }
+        #expect(try await poller.pollOnce().isFailed)
+        let asked = source.asked.lists.count
+        await bench.clock.advance(by: .seconds(600))
+        var another = bench.poller(source)
+        #expect(try await another.pollOnce().isFailed)
+        #expect(source.asked.lists.count == asked)
+        await bench.clock.advance(by: .seconds(600))
+        #expect(try await another.pollOnce().isFailed == false)
+        #expect(source.asked.lists.count == asked + 1)
+    }
+
     @Test func `a connection that needs a person is asked seldom`() async throws {
         #expect(try await waits(Failure(.unauthenticated, .pauseConnection, "401"), polls: 2) == [300, 300])
     }

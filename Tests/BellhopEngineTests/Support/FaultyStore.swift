@@ -10,7 +10,7 @@ final class FaultyStore: Store {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
             dueTimers,
             fire
-        case claim, finish, rescue, wake, bringForward, nextDue, decide, status, events, deliveries, prune, note
+        case claim, finish, rests, rescue, wake, bringForward, nextDue, decide, status, events, deliveries, prune, note
     }
 
     enum Moment: Sendable {
@@ -107,11 +107,14 @@ final class FaultyStore: Store {
         try await through(.fire) { () throws(StoreError) in try await base.fire(firings) }
     }
     func claim(
-        limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp
-    ) async throws(StoreError) -> [Claim] {
+        limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
+    ) async throws(StoreError) -> Claimed {
         try await through(.claim) { () throws(StoreError) in
-            try await base.claim(limit: limit, excluding: receivers, until: until, at: now)
+            try await base.claim(limit: limit, room: room, others: others, until: until, at: now)
         }
+    }
+    func rests() async throws(StoreError) -> [ReceiverRest] {
+        try await through(.rests) { () throws(StoreError) in try await base.rests() }
     }
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
         try await through(.finish) { () throws(StoreError) in try await base.finish(finishes) }

@@ -17,6 +17,25 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a receiver gets no more than it has room for, and its attempts know what comes next`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        var deliveries = (1...6).map { Sample.delivery($0) }
+        for index in deliveries.indices { deliveries[index].id.receiver = index % 2 == 0 ? "small" : "full" }
+        try await bench.store.route(Routing(deliveries: deliveries))
+        let room = ["small": Room(attempts: 1, upcoming: 5), "full": Room(attempts: 0)]
+        let claimed = try await bench.store.claim(
+            limit: 10, room: room, others: 10, until: bench.after(60), at: bench.now)
+        #expect(claimed.claims.map(\.delivery.id) == [deliveries[0].id])
+        #expect(claimed.claims[0].attempt.upcoming == [deliveries[2], deliveries[4]].compactMap { $0.task?.subject })
+        #expect(claimed.waiting == ["small", "full"])
+        let rest = try await bench.store.claim(limit: 10, room: [:], others: 10, until: bench.after(60), at: bench.now)
+        #expect(rest.claims.count == 5)
+        #expect(rest.waiting.isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a claim takes what is due, once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var later = Sample.delivery(2)

@@ -52,6 +52,27 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a postponed attempt does not count and keeps its place, and the rest is kept with it`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        let claim = try #require(try await bench.claim(1).first)
+        await bench.clock.pass(5)
+        let rest = ReceiverRest(receiver: "chat", since: bench.now, until: bench.after(60), interval: .seconds(2))
+        let failure = Failure(.throttled, .rest(.seconds(60)), "429")
+        let finish = Finish(id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .postponed(failure), rest: rest)
+        #expect(try await bench.store.finish([finish]) == [true])
+        #expect(try await bench.store.rests() == [rest])
+        #expect(try await bench.store.deliveries(DeliveryQuery()).map(\.attempts) == [0, 0])
+        #expect(try await bench.store.deliveries(DeliveryQuery())[0].failure == failure)
+        let again = try await bench.claim()
+        #expect(again.map(\.delivery.id) == [Sample.delivery(1).id, Sample.delivery(2).id])
+        #expect(again.map(\.attempt.number) == [1, 1])
+        #expect(again.map(\.attempt.firstStarted) == [nil, nil])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a paused attempt does not count, and its receiver's return wakes it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2, receiver: "mail")]))

@@ -27,7 +27,12 @@ extension RecordAction {
 
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         try await attempt.holding(delivery, Self.what) { () async throws(Failure) in
-            try await proceed(try Order(delivery), delivery, attempt)
+            let order = try Order(delivery)
+            return try await connection.writers.lend { session async throws(Failure) in
+                var connection = self.connection
+                connection.writing = session
+                return try await Self(connection: connection, times: times).proceed(order, delivery, attempt)
+            }
         }
     }
 

@@ -53,7 +53,8 @@ enum WebhookBenchmarks {
         let signals = Signals(logger: .silent) { signal in
             switch signal {
             case .delivered: if progress.note() == count { end() }
-            case .retrying(_, let failure, _, _), .dead(_, let failure), .held(_, let failure), .paused(_, let failure, _):
+            case .retrying(_, let failure, _, _), .dead(_, let failure), .held(_, let failure), .paused(_, let failure, _),
+                .postponed(_, let failure, _, _):
                 progress.fail(failure.message)
                 end()
             default: break

@@ -1,0 +1,94 @@
+import BellhopCore
+
+/// Who gets a rate's next request: first whoever is in the middle of an attempt, then readers and deliveries in turn, so that neither
+/// keeps the other waiting for ever.
+struct RateQueue: Sendable {
+    private(set) var bucket: TokenBucket
+    private var lastTicket = 0
+    /// Requests that wait, by their tickets: of attempts that have used what was set aside for them, and of everybody else.
+    private var continuing: [Int] = []
+    private var reading: [Int] = []
+    private var served: Set<Int> = []
+    /// How many tokens deliveries wait for, and how many of them are set aside.
+    private var wanted = 0
+    private var granted = 0
+    private var isDeliveriesTurn = true
+
+    init(_ rate: Rate) { bucket = TokenBucket(rate) }
+
+    mutating func enter(isContinuing: Bool) -> Int {
+        lastTicket += 1
+        if isContinuing { continuing.append(lastTicket) } else { reading.append(lastTicket) }
+        return lastTicket
+    }
+
+    /// Whether it is this request's turn; then it is gone.
+    mutating func passes(_ ticket: Int, at now: Timestamp) -> Bool {
+        serve(at: now)
+        guard served.remove(ticket) != nil else { return false }
+        bucket.use(at: now)
+        return true
+    }
+
+    /// Takes a request out that is not made; its turn is somebody else's.
+    mutating func leave(_ ticket: Int, at now: Timestamp) {
+        continuing.removeAll { $0 == ticket }
+        reading.removeAll { $0 == ticket }
+        if served.remove(ticket) != nil { bucket.giveBack(1) }
+        serve(at: now)
+    }
+
+    /// Sets aside what attempts of so many requests need; for how many of them.
+    mutating func reserve(upTo attempts: Int, requests: Int, at now: Timestamp) -> Int {
+        serve(at: now)
+        let free = continuing.isEmpty && reading.isEmpty ? bucket.free(at: now) : 0
+        let count = min(attempts, (granted + free) / requests)
+        let mine = min(granted, count * requests)
+        granted -= mine
+        bucket.hold(count * requests - mine)
+        return count
+    }
+
+    mutating func giveBack(_ requests: Int, at now: Timestamp) {
+        bucket.giveBack(requests)
+        serve(at: now)
+    }
+
+    /// Uses one that was set aside.
+    mutating func use(at now: Timestamp) {
+        _ = bucket.free(at: now)
+        bucket.use(at: now)
+    }
+
+    /// How many requests deliveries wait for; zero when none waits.
+    mutating func want(_ requests: Int, at now: Timestamp) {
+        wanted = requests
+        if granted > wanted {
+            bucket.giveBack(granted - wanted)
+            granted = wanted
+        }
+        serve(at: now)
+    }
+
+    private mutating func serve(at now: Timestamp) {
+        var free = bucket.free(at: now)
+        while free > 0 {
+            let isWanted = granted < wanted
+            if let ticket = continuing.first {
+                continuing.removeFirst()
+                served.insert(ticket)
+            } else if isWanted, isDeliveriesTurn || reading.isEmpty {
+                granted += 1
+                isDeliveriesTurn = false
+            } else if let ticket = reading.first {
+                reading.removeFirst()
+                served.insert(ticket)
+                isDeliveriesTurn = true
+            } else {
+                return
+            }
+            bucket.hold()
+            free -= 1
+        }
+    }
+}

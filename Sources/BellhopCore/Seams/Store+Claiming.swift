@@ -1,0 +1,9 @@
+extension Store {
+    /// Takes deliveries that are due for any receiver but these.
+    public func claim(
+        limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp
+    ) async throws(StoreError) -> [Claim] {
+        let room = Dictionary(uniqueKeysWithValues: receivers.map { ($0, Room(attempts: 0)) })
+        return try await claim(limit: limit, room: room, others: limit, until: until, at: now).claims
+    }
+}

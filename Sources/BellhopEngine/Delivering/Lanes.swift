@@ -1,0 +1,167 @@
+import BellhopCore
+import Synchronization
+
+/// What each receiver can take now: decided before anything is claimed for it, so that no attempt begins that would have to wait.
+///
+/// A class over a mutex, because the attempts end in tasks of their own.
+final class Lanes: Sendable {
+    private struct Lane {
+        var limits: ReceiverLimits
+        var pace: ReceiverPace
+        var inFlight = 0
+        /// Attempts for which requests are set aside, while a claim is made.
+        var reserved = 0
+        /// Attempts that may be claimed now, and when to look again where there are none.
+        var room = 0
+        var next: Timestamp?
+        /// Whether anything that is due waits for more room.
+        var isWaiting = false
+    }
+
+    private struct State {
+        var total = 0
+        var lanes: [String: Lane] = [:]
+        /// How many of the attempts have a lease until then.
+        var leases: [Timestamp: Int] = [:]
+        /// Rests that were kept, of receivers that nothing was due for yet; nil until they are read.
+        var rests: [String: ReceiverRest]?
+    }
+
+    /// Beyond so many, receivers with nothing to remember are forgotten: rules may compute addresses.
+    private static let manyLanes = 500
+
+    private let state = Mutex(State())
+    private let most: Int
+    private let limits: @Sendable (String) -> ReceiverLimits
+
+    /// - Parameter most: attempts in flight to one receiver.
+    init(most: Int, limits: @escaping @Sendable (String) -> ReceiverLimits) {
+        self.most = most
+        self.limits = limits
+    }
+
+    var total: Int { state.withLock { $0.total } }
+
+    /// When the first of the leases ends; nil when nothing is in flight.
+    var firstLeaseEnd: Timestamp? { state.withLock { $0.leases.keys.min() } }
+
+    var areRestored: Bool { state.withLock { $0.rests != nil } }
+
+    /// Takes up the rests that an earlier run kept.
+    func restore(_ rests: [ReceiverRest]) {
+        state.withLock { $0.rests = Dictionary(rests.map { ($0.receiver, $0) }) { first, _ in first } }
+    }
+
+    /// Ends what a clock that was put back would make last.
+    func bringForward(to now: Timestamp) {
+        state.withLock { state in
+            for receiver in state.lanes.keys { state.lanes[receiver]?.pace.bringForward(to: now) }
+        }
+    }
+
+    /// The room at each receiver that is known; requests are set aside for it until ``took(_:)``.
+    func room(limit: Int, at now: Timestamp) -> [String: Room] {
+        state.withLock { state in
+            var room: [String: Room] = [:]
+            for receiver in state.lanes.keys {
+                guard var lane = state.lanes[receiver] else { continue }
+                (lane.room, lane.next) = lane.pace.room(inFlight: lane.inFlight, at: now)
+                lane.room = min(lane.room, limit)
+                if lane.room > 0, let rate = lane.limits.rate {
+                    lane.reserved = rate.reserve(upTo: lane.room)
+                    lane.room = lane.reserved
+                    if lane.reserved == 0 { lane.next = rate.next }
+                }
+                room[receiver] = Room(attempts: lane.room, upcoming: lane.limits.upcoming)
+                state.lanes[receiver] = lane
+            }
+            return room
+        }
+    }
+
+    /// Takes in what was claimed, and gives back what was set aside for more. True when something is due for a receiver that was not
+    /// known: it is now.
+    func took(_ claimed: Claimed, at now: Timestamp) -> Bool {
+        state.withLock { state in
+            state.total += claimed.claims.count
+            for claim in claimed.claims {
+                state.leases[claim.lease.until, default: 0] += 1
+                let receiver = claim.delivery.id.receiver
+                state.lanes[receiver]?.inFlight += 1
+                state.lanes[receiver]?.pace.began(at: now)
+                if state.lanes[receiver]?.reserved ?? 0 > 0 { state.lanes[receiver]?.reserved -= 1 }
+            }
+            for receiver in state.lanes.keys {
+                guard var lane = state.lanes[receiver] else { continue }
+                lane.isWaiting = claimed.waiting.contains(receiver)
+                if let rate = lane.limits.rate {
+                    if lane.reserved > 0 { rate.giveBack(lane.reserved) }
+                    lane.reserved = 0
+                    rate.setWaiting(lane.isWaiting)
+                }
+                state.lanes[receiver] = lane
+            }
+            if state.lanes.count > Self.manyLanes {
+                state.lanes = state.lanes.filter { $0.value.inFlight > 0 || $0.value.isWaiting || !$0.value.pace.isFresh }
+            }
+            let unknown = claimed.waiting.filter { state.lanes[$0] == nil }
+            for receiver in unknown {
+                let limits = limits(receiver)
+                var lane = Lane(limits: limits, pace: ReceiverPace(most: min(limits.lanes ?? most, most)))
+                if let rest = state.rests?[receiver] { lane.pace.restore(rest, at: now) }
+                state.lanes[receiver] = lane
+            }
+            return !unknown.isEmpty
+        }
+    }
+
+    /// Gives back what was set aside for a claim that came to nothing.
+    func abandon(at now: Timestamp) { _ = took(Claimed(), at: now) }
+
+    /// The receivers that have no room now, and when the first of them may have some; nil where that depends on attempts in flight.
+    func closed() -> (receivers: Set<String>, next: Timestamp?) {
+        state.withLock { state in
+            let closed = state.lanes.filter { $0.value.room == 0 }
+            return (Set(closed.keys), closed.values.compactMap(\.next).min())
+        }
+    }
+
+    /// When there may be room for what is due and waits; nil where nothing does, or where that depends on attempts in flight.
+    var nextForWaiting: Timestamp? {
+        state.withLock { state in state.lanes.values.lazy.filter(\.isWaiting).compactMap(\.next).min() }
+    }
+
+    func rate(of receiver: String) -> (any AttemptRate)? { state.withLock { $0.lanes[receiver]?.limits.rate } }
+
+    /// Takes in how an attempt ended, before it is kept. The rest that its receiver asked for; nil when it asked for none, or when
+    /// another attempt of the same burst has said so.
+    func ended(_ claim: Claim, _ outcome: Outcome, at now: Timestamp) -> (rest: ReceiverRest, isNew: Bool)? {
+        let (receiver, began) = (claim.delivery.id.receiver, claim.attempt.now)
+        return state.withLock { state in
+            guard var lane = state.lanes[receiver] else { return nil }
+            defer { state.lanes[receiver] = lane }
+            guard case .failed(let failure) = outcome, case .rest(let wait) = failure.remedy else {
+                if case .delivered = outcome {
+                    lane.pace.ended(wasTaken: true, began: began, at: now)
+                } else {
+                    lane.pace.ended(wasTaken: false, began: began, at: now)
+                }
+                return nil
+            }
+            let isNew = lane.pace.refused(began: began, wait: wait, at: now)
+            let rest = ReceiverRest(
+                receiver: receiver, since: now, until: lane.pace.restsUntil ?? now, interval: lane.pace.interval)
+            return (rest, isNew)
+        }
+    }
+
+    /// Takes an attempt out whose end is written down.
+    func leave(_ claim: Claim) {
+        state.withLock { state in
+            state.total -= 1
+            state.lanes[claim.delivery.id.receiver]?.inFlight -= 1
+            guard let count = state.leases[claim.lease.until] else { return }
+            state.leases[claim.lease.until] = count > 1 ? count - 1 : nil
+        }
+    }
+}

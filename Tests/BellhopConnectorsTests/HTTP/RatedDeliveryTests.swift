@@ -1,0 +1,69 @@
+import BellhopCore
+import BellhopEngine
+import BellhopStore
+import BellhopTesting
+import Logging
+import Testing
+
+@testable import BellhopConnectors
+
+/// Deliveries to a receiver with a `rate`.
+@Suite(.timeLimit(.minutes(5))) struct `Deliveries at a rate` {
+    private let clock = TestClock(settlingYields: 10)
+    private let store: SQLiteStore
+
+    init() throws { store = try SQLiteStore.inMemory() }
+
+    /// Asks for its turn as a request does.
+    private struct Post: Action {
+        let limiter: RateLimiter
+
+        func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+            do {
+                try await limiter.wait()
+            } catch {
+                throw Failure(.interrupted, .retry(after: nil), "cancelled")
+            }
+            return Receipt("200")
+        }
+    }
+
+    private func run(_ rate: Rate, count: Int, then body: (Dispatcher) async throws -> Void) async throws {
+        let limiter = RateLimiter(rate, clock: clock)
+        let post = Post(limiter: limiter)
+        let deliveries = (0..<count).map { Delivery.comment("\($0)", on: "t\($0)", occasion: "event/\($0)") }
+        try await store.route(Routing(deliveries: deliveries))
+        let surroundings = Surroundings(
+            store: store, clock: clock, signals: Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+        let dispatcher = Dispatcher(
+            surroundings, receivers: { _ in ReceiverLimits(rate: limiter.attempts(of: 1)) }, actions: { _ in post })
+        try await body(dispatcher)
+    }
+
+    @Test func `what a rate does not allow yet is not begun`() async throws {
+        try await run(Rate(count: 10, per: .seconds(3600)), count: 16) { dispatcher in
+            #expect(try await dispatcher.dispatchPending() == 10)
+            await clock.advance(by: .seconds(600))
+            #expect(try await dispatcher.dispatchPending() == 0)
+            let left = try await store.deliveries(DeliveryQuery(states: [.available]))
+            #expect(left.count == 6)
+            let areUntouched = left.allSatisfy { $0.attempts == 0 && $0.failure == nil }
+            #expect(areUntouched)
+            await clock.advance(by: .seconds(3000))
+            #expect(try await dispatcher.dispatchPending() == 6)
+        }
+    }
+
+    @Test func `two a minute go on at two a minute`() async throws {
+        try await run(Rate(count: 2, per: .seconds(60)), count: 20) { dispatcher in
+            for _ in 0..<10 {
+                #expect(try await dispatcher.dispatchPending() == 2)
+                await clock.advance(by: .seconds(30))
+                #expect(try await dispatcher.dispatchPending() == 0)
+                await clock.advance(by: .seconds(30))
+            }
+        }
+        let records = try await store.deliveries(DeliveryQuery())
+        #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 })
+    }
+}

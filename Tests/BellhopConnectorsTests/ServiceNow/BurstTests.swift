@@ -1,0 +1,121 @@
+import BellhopCore
+import BellhopEngine
+import BellhopStore
+import BellhopTesting
+import Logging
+import Simulator
+import Synchronization
+import Testing
+
+@testable import BellhopConnectors
+
+/// Many comments at once on an instance that takes its time.
+@Suite(.timeLimit(.minutes(5))) struct `Bursts of comments` {
+    private let practice = Practice()
+
+    /// Answers so much later, by the clock of the test.
+    private final class Slow: HTTPExchange {
+        private let base: InProcess
+        private let clock: TestClock
+        private let delay: Duration
+        private let kept = Mutex<[HTTPRequest]>([])
+
+        init(_ base: InProcess, _ clock: TestClock, _ delay: Duration) {
+            self.base = base
+            self.clock = clock
+            self.delay = delay
+        }
+
+        var requests: [HTTPRequest] { kept.withLock { $0 } }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            kept.withLock { $0.append(request) }
+            await clock.advance(by: delay)
+            return try await base.send(request)
+        }
+    }
+
+    @Test(
+        arguments: [(60, .milliseconds(500), 100), (200, .milliseconds(500), 330), (1000, .milliseconds(50), 150)]
+            as [(Int, Duration, Int)])
+    func `a burst takes as long as its requests, with one attempt each`(
+        _ count: Int, _ latency: Duration, _ seconds: Int
+    ) async throws {
+        let tasks = (0..<count).map { practice.instance.addTask(title: "Printer \($0)", assignedTo: "john.doe") }
+        let store = try SQLiteStore.inMemory()
+        let deliveries = tasks.map { task in
+            var delivery = Delivery.comment("Thanks", on: task.id, occasion: "event/\(task.id)")
+            delivery.effect = .writes
+            return delivery
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        let exchange = Slow(InProcess(practice.simulation), practice.clock, latency)
+        let connection = try practice.near(exchange)
+        let warnings = Mutex(0)
+        let signals = Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { signal in
+            if signal.level >= .warning { warnings.withLock { $0 += 1 } }
+        }
+        let dispatcher = Dispatcher(
+            Surroundings(store: store, clock: practice.clock, signals: signals), receivers: { _ in connection.limits },
+            actions: { _ in CommentAction(connection: connection) })
+        let start = practice.clock.now
+        #expect(try await dispatcher.dispatchPending() == count)
+        try await connection.shutdown()
+        let records = try await store.deliveries(DeliveryQuery(limit: 10_000))
+        #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 })
+        #expect(tasks.allSatisfy { practice.instance.journal(of: $0.id, .workNotes).count == 1 })
+        #expect(practice.clock.now - start <= .seconds(seconds))
+        #expect(exchange.requests.count <= count * 2 + count / 20 + 3, "\(exchange.requests.count) requests")
+        #expect(warnings.withLock { $0 } == 0)
+        // Nobody's request comes between a write and its proof.
+        let requests = exchange.requests
+        for (write, proof) in zip(requests, requests.dropFirst()) where write.method == "POST" {
+            let task = try #require(tasks.first { write.address.target.contains($0.id) })
+            #expect(proof.method == "GET" && proof.address.target.contains(task.id))
+        }
+    }
+
+    @Test func `a comment whose proof has to wait for a short rest is proved in the same attempt`() async throws {
+        let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
+        practice.simulation.faults.add(
+            .tooManyRequests(.seconds(7)), "GET", path: "/api/now/v2/table/sys_journal_field", times: 2)
+        let clock = practice.clock
+        let start = clock.now
+        let connection = try practice.near(InProcess(practice.simulation))
+        async let receipt = CommentAction(connection: connection).perform(
+            .comment("Thanks", on: task.id), attempt: practice.attempt(1))
+        for _ in 0..<2 {
+            try await clock.waitForSleepers(1)
+            await clock.advance(by: .seconds(7))
+        }
+        #expect(try await receipt.reference == practice.instance.journal(of: task.id, .workNotes).first?.id)
+        #expect(clock.now - start == .seconds(14))
+        try await connection.shutdown()
+    }
+
+    @Test func `with several sessions as many are written at once, each in its own`() async throws {
+        let connection = try ServiceNowConnection(
+            name: "snow", settings: practice.settings("http://127.0.0.1:9", ["sessions": 3]), in: practice.surroundings,
+            over: InProcess(practice.simulation))
+        #expect(connection.limits.lanes == 3)
+        let atOnce = Mutex<(now: [String], most: Int)>(([], 0))
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<12 {
+                group.addTask {
+                    try await connection.writers.lend { (session) async throws(Failure) in
+                        atOnce.withLock { atOnce in
+                            #expect(!atOnce.now.contains(session.name))
+                            atOnce.now.append(session.name)
+                            atOnce.most = max(atOnce.most, atOnce.now.count)
+                        }
+                        for _ in 0..<20 { await Task.yield() }
+                        atOnce.withLock { $0.now.removeAll { $0 == session.name } }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(atOnce.withLock { $0.most } <= 3)
+        try await connection.shutdown()
+    }
+}

@@ -1,0 +1,114 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Synchronization
+import Testing
+
+/// Receivers that take so much and no more.
+@Suite(.timeLimit(.minutes(5))) struct `Receivers that ask for a rest` {
+    /// Takes a message a second, and says so.
+    private final class Chat: Sendable {
+        struct State {
+            var latest = Timestamp.distantPast
+            var posts = 0
+            var taken: [(text: String, at: Timestamp)] = []
+        }
+        let state = Mutex(State())
+
+        func post(_ text: String, at now: Timestamp) throws(Failure) -> Receipt {
+            let isTaken = state.withLock { state in
+                state.posts += 1
+                guard now - state.latest >= .seconds(1) else { return false }
+                state.latest = now
+                state.taken.append((text, now))
+                return true
+            }
+            if !isTaken { throw Failure(.throttled, .rest(.seconds(1)), "429") }
+            return Receipt("ok")
+        }
+    }
+
+    @Test(arguments: [(50, 55, 55), (150, 165, 165)])
+    func `what takes one a second gets all in so many seconds, with few refusals`(
+        _ count: Int, _ posts: Int, _ seconds: Int
+    ) async throws {
+        let bench = try Bench()
+        let chat = Chat()
+        let clock = bench.clock
+        let action = ScriptedAction { delivery, _ throws(Failure) in try chat.post(delivery.text, at: clock.now) }
+        try await bench.owe((0..<count).map { Owed("\(1000 + $0)") })
+        let (surroundings, start) = (bench.surroundings, bench.now)
+        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        await bench.run(until: start + .seconds(seconds))
+        loop.cancel()
+        await loop.value
+        let (made, taken) = chat.state.withLock { ($0.posts, $0.taken.map(\.text)) }
+        #expect(taken.count == count)
+        #expect(made <= posts, "\(made) posts")
+        // But for those that went at once in the beginning they come in their order.
+        #expect(Array(taken.dropFirst()) == taken.dropFirst().sorted())
+        let records = try await bench.deliveries()
+        #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 })
+    }
+
+    @Test func `a rest is for all that is owed to the receiver, is kept over a restart, and counts no attempt`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
+        try await bench.owe((0..<10).map { Owed("\($0)", retry: RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))) })
+        let surroundings = bench.surroundings
+        try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
+        let refused = action.count
+        #expect(refused <= 3)
+        #expect(try await bench.store.rests().map(\.until) == [bench.now + .seconds(600)])
+        action.script { _, _ in Receipt("done") }
+        // Another run of the agent.
+        let dispatcher = Dispatcher(surroundings, actions: { _ in action })
+        let start = bench.now
+        let loop = Task { await dispatcher.run() }
+        await bench.run(until: start + .seconds(599))
+        #expect(action.count == refused)
+        #expect(try await bench.deliveries().allSatisfy { $0.state == .available && $0.attempts == 0 })
+        await bench.run(until: start + .seconds(660))
+        loop.cancel()
+        await loop.value
+        #expect(try await bench.deliveries(.done).count == 10)
+        #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
+        #expect(action.texts.suffix(10).elementsEqual(action.texts.suffix(10).sorted()))
+    }
+
+    @Test func `a rest is for its receiver alone`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { delivery, _ throws(Failure) in
+            if delivery.id.receiver == "busy" { throw Failure(.throttled, .rest(.seconds(600)), "429") }
+            return Receipt("done")
+        }
+        try await bench.owe((0..<20).map { Owed("\($0)", receiver: $0 % 2 == 0 ? "busy" : "free") })
+        try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
+        #expect(try await bench.deliveries(.done).count == 10)
+        #expect(action.performed.count { $0.delivery.id.receiver == "busy" } <= 3)
+    }
+
+    @Test func `what waits for its receiver's turn is no attempt, and a stop leaves it as it is`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { _, _ in
+            _ = await gate.pass()
+            return Receipt("done")
+        }
+        try await bench.owe((0..<5).map { Owed("\($0)") })
+        let dispatcher = Dispatcher(
+            bench.surroundings, receivers: { _ in ReceiverLimits(lanes: 1) }, actions: { _ in action })
+        let stop = StopSign()
+        let surroundings = bench.surroundings
+        let loop = Task { await dispatcher.run(until: stop) }
+        try await until { action.count != 0 }
+        stop.raise()
+        surroundings.bells.dispatcher.ring()
+        gate.open()
+        await loop.value
+        #expect(action.count == 1)
+        let left = try await bench.deliveries(.available)
+        #expect(left.count == 4)
+        #expect(left.allSatisfy { $0.attempts == 0 })
+    }
+}
