@@ -122,8 +122,9 @@ let package = Package(
         .testTarget(
             name: "BellhopAgentTests",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopTesting", "YAML",
-                logging, metrics,
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore",
+                "BellhopTesting",
+                "YAML", logging, metrics,
             ],
             swiftSettings: house),
         .testTarget(

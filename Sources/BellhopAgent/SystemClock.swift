@@ -43,6 +43,12 @@ public struct SystemClock: AgentClock {
         try await Task.sleep(for: duration / speed, tolerance: nil)
     }
 
+    public var elapsed: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return (.seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))) * speed
+    }
+
     private static var wall: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -9,15 +9,18 @@ public struct Engine: Service {
     private let dispatcher: Dispatcher
     private let retention: Retention
     private let grace: Duration
+    private let learnt: @Sendable (any Source) async -> Void
 
     /// - Parameters:
     ///   - receivers: what a receiver takes.
+    ///   - learnt: called when a source has learnt what its fields are and they are others than before, before it is polled.
     ///   - actions: who performs a delivery; nil when its receiver is no longer in the configuration.
     ///   - grace: how long attempts in flight may take to end once the agent is asked to stop.
     public init(
         _ surroundings: Surroundings, shelf: RuleShelf, sources: [(any Source, PollPlan)], limits: Dispatcher.Limits = .init(),
         retention: Retention = Retention(), grace: Duration = .seconds(20),
         receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
+        learnt: @escaping @Sendable (any Source) async -> Void = { _ in },
         actions: @escaping @Sendable (Delivery) -> (any Action)?
     ) {
         self.surroundings = surroundings
@@ -26,6 +29,7 @@ public struct Engine: Service {
         self.dispatcher = Dispatcher(surroundings, limits: limits, receivers: receivers, actions: actions)
         self.retention = retention
         self.grace = grace
+        self.learnt = learnt
     }
 
     /// How many attempts are in flight.
@@ -57,7 +61,7 @@ public struct Engine: Service {
     /// Everything but the dispatcher: these loops may be cancelled between two turns, and inside of a poll.
     private func begin() async {
         let router = Router(surroundings, shelf: shelf)
-        let firstLook = FirstLook(sources.map(\.0.name))
+        let firstLook = FirstLook(sources.map(\.0.scope.id))
         let timers = TimerLoop(surroundings, shelf: shelf, after: firstLook)
         let maintenance = Maintenance(
             surroundings, retention: retention, firstLeaseEnd: { [dispatcher] in dispatcher.firstLeaseEnd })
@@ -67,11 +71,19 @@ public struct Engine: Service {
             group.addTask { await maintenance.run() }
             for (source, plan) in sources {
                 group.addTask {
+                    await prepare(source)
                     var poller = Poller(source, plan: plan, in: surroundings)
-                    await poller.run { firstLook.happened(at: source.name, in: surroundings) }
+                    await poller.run { firstLook.happened(at: source.scope.id, in: surroundings) }
                 }
             }
         }
+    }
+
+    /// Lets a source learn its fields, which may take as long as its system takes to answer: nobody else waits for it.
+    private func prepare(_ source: any Source) async {
+        let known = source.schema
+        await source.prepare(offline: false)
+        if source.schema != known, !Task.isCancelled { await learnt(source) }
     }
 
     private func dispatchUntil(_ stop: StopSign) async {
@@ -104,6 +116,9 @@ public struct Engine: Service {
         let router = Router(surroundings, shelf: shelf)
         // What an earlier pass left on the bus goes first.
         try await router.routePending()
+        await withDiscardingTaskGroup { group in
+            for (source, _) in sources { group.addTask { await prepare(source) } }
+        }
         for (source, plan) in sources {
             var poller = Poller(source, plan: plan, in: surroundings)
             pass.polls.append((source.name, try await poller.pollOnce()))

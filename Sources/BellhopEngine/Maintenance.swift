@@ -21,23 +21,34 @@ public struct Maintenance: Sendable {
 
     /// Looks every minute, and prunes every hour; returns when cancelled.
     public func run() async {
+        let clock = surroundings.clock
         var prunedAt = Timestamp.distantPast
+        var lived: LivedTime?
+        var elapsed = clock.elapsed
         while !Task.isCancelled {
-            let now = surroundings.clock.now
+            let now = clock.now
             do throws(StoreError) {
                 try await rescue()
                 // The store itself tells of a delivery that it can no longer read.
                 surroundings.bells.router.ring()
+                var known: LivedTime
+                if let lived { known = lived } else { known = try await recalled() }
+                let passed = clock.elapsed - elapsed
+                elapsed += passed
+                let isJump = lived != nil && known.pass(to: now, lived: passed)
+                lived = known
+                if isJump { try await keep(known) }
                 if now >= prunedAt + pruneEvery || now < prunedAt {
-                    try await prune()
+                    try await keep(known)
+                    try await prune(known)
                     prunedAt = now
                 }
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "tidying up", error))
             }
-            let asleep = surroundings.clock.now
-            guard (try? await surroundings.clock.sleep(for: rescueEvery)) != nil else { return }
-            let jump = surroundings.clock.now - asleep - rescueEvery
+            let asleep = clock.now
+            guard (try? await clock.sleep(for: rescueEvery)) != nil else { return }
+            let jump = clock.now - asleep - rescueEvery
             if abs(jump.components.seconds) >= tolerance.components.seconds { surroundings.signals.emit(.clockJumped(by: jump)) }
         }
     }
@@ -53,8 +64,38 @@ public struct Maintenance: Sendable {
         surroundings.bells.dispatcher.ring()
     }
 
-    public func prune() async throws(StoreError) {
-        let rows = try await surroundings.store.prune(retention, at: surroundings.clock.now)
+    /// Forgets what is old by the time that was lived through.
+    public func prune() async throws(StoreError) { try await prune(try await recalled()) }
+
+    private func prune(_ lived: LivedTime) async throws(StoreError) {
+        let rows = try await surroundings.store.prune(lived.stretched(retention), at: lived.latest)
         if rows > 0 { surroundings.signals.emit(.pruned(rows: rows)) }
+    }
+
+    /// What is known of the time that was lived through, up to now.
+    private func recalled() async throws(StoreError) -> LivedTime {
+        let now = surroundings.clock.now
+        do {
+            var lived = try await surroundings.store.note(LivedTime.note).flatMap { LivedTime(json: $0) } ?? LivedTime(at: now)
+            lived.resume(at: now)
+            return lived
+        } catch {
+            throw StoreError(noting: error)
+        }
+    }
+
+    private func keep(_ lived: LivedTime) async throws(StoreError) {
+        do {
+            try await surroundings.store.setNote(LivedTime.note, to: lived.json)
+        } catch {
+            throw StoreError(noting: error)
+        }
+    }
+}
+
+extension StoreError {
+    /// Why a note could not be read or kept.
+    fileprivate init(noting error: any Error) {
+        self = (error as? StoreError) ?? StoreError(.other, "What is known of the time that passed cannot be kept: \(error).")
     }
 }

@@ -40,6 +40,12 @@ public struct RuleBook: Sendable {
         }
     }
 
+    /// The scopes whose tasks a rule reads.
+    public func scopesRead(by rule: String) -> [Scope.ID] {
+        guard let rule = byName[rule].map({ compiled[$0] }) else { return [] }
+        return rule.stepsNeedTasks || rule.condition?.needs.contains(.tasks) == true ? rule.scopes : []
+    }
+
     /// What a due timer leads to: events for the times that passed, as the rule's `missed` has it, and the next time.
     ///
     /// A timer of a rule that is not there any more leads to nothing and ends.

@@ -143,6 +143,14 @@ extension SQLiteStore: Store {
         try await read { try $0.events(query) }
     }
 
+    public func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
+        try await read { try $0.span(of: query) }
+    }
+
+    public func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
+        try await read { try $0.span(of: query) }
+    }
+
     public func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
         try await read { try $0.deliveries(query) }
     }

@@ -35,6 +35,13 @@ struct ConfigOptions: ParsableArguments {
 
     /// Asks the running agent, or the store where none runs.
     func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON { try await storeLink().answer(inquiry) }
+
+    /// The rows of an answer that is small enough to be held whole.
+    func rows(_ inquiry: Inquiry) async throws(Trouble) -> [JSON] {
+        var rows: [JSON] = []
+        _ = try await storeLink().answer(inquiry) { rows.append($0) }
+        return rows
+    }
 }
 
 /// The way to what an agent knows: the agent itself, or its store.
@@ -44,10 +51,17 @@ struct StoreLink {
     /// The zone of the times that people read.
     let zone: TimeZoneTable
 
-    func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON {
+    /// Hands out the rows of the answer as they are read, and returns its end.
+    func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(Trouble) -> JSON {
         do throws(InquiryError) {
-            if let answer = try ControlClient(path: socket).ask(inquiry) { return answer }
-            return try await Inquirer(store: try open(inquiry), clock: SystemClock()).answer(inquiry)
+            if let end = try ControlClient(path: socket).ask(inquiry, row: row) { return end }
+            var answer = Inquirer(store: try open(inquiry), clock: SystemClock()).answer(inquiry)
+            while true {
+                switch try await answer.next() {
+                case .rows(let rows): for value in rows { row(value) }
+                case .end(let end): return end
+                }
+            }
         } catch {
             throw Trouble(error)
         }

@@ -3,6 +3,7 @@ import BellhopEngine
 import BellhopTesting
 import Logging
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 /// The loops together, under the life cycle of services.
@@ -56,8 +57,10 @@ import Testing
     @Test func `a source that hangs keeps what came due back for a minute`() async throws {
         let bench = try Bench()
         let source = ScriptedSource(clock: bench.clock, delay: .days(1))
-        let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: due}]"
+        let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} due\"}]"
         _ = try await bench.shelf(rules, sources: [source])
+        var poller = bench.poller(bench.source())
+        _ = try await poller.pollOnce()
         await bench.clock.advance(by: .days(3))
         let shelf = try await bench.shelf(rules, sources: [source])
         let action = ScriptedAction()
@@ -69,6 +72,57 @@ import Testing
         try await until { action.count == 1 }
         await group.triggerGracefulShutdown()
         try await running.value
+    }
+
+    @Test func `a source that hangs while it prepares keeps nobody waiting but who reads its tasks`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        let hanging = ScriptedSource("slow", instance: "https://slow.example", clock: bench.clock, preparation: .days(1))
+        let rules = """
+            rule: mine
+            on: {every: 30s}
+            from: my-work
+            do: [{log: "mine ${{ size(tasks) }}"}]
+            ---
+            rule: tick
+            on: {every: 1m}
+            from: slow
+            do: [{log: tick}]
+            ---
+            rule: theirs
+            on: {every: 30s}
+            from: slow
+            do: [{log: "theirs ${{ size(tasks) }}"}]
+            """
+        let shelf = try await bench.shelf(rules, sources: [source, hanging])
+        let action = ScriptedAction()
+        let engine = Engine(
+            bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
+        let (group, running) = start(engine)
+        try await until { bench.recorder.count("source.baseline") != 0 }
+        await bench.run(until: bench.now + .seconds(35))
+        try await until { action.texts == ["mine 2"] }
+        await bench.run(until: bench.now + .seconds(30))
+        try await until { Set(action.texts).isSuperset(of: ["mine 2", "tick"]) }
+        #expect(hanging.asked.lists.isEmpty)
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
+
+    @Test func `rules are looked at again when a source has learnt its fields, before it is polled`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<1))
+        source.edit { $0.lesson = TaskSchema([.init("priority", .int), .init("severity", .int)]) }
+        let shelf = try await bench.shelf(telling("task_created"))
+        let seen = Mutex<[(fields: Int, polls: Int)]>([])
+        let engine = Engine(
+            bench.surroundings, shelf: shelf, sources: [(source, .minutely)],
+            learnt: { learnt in seen.withLock { $0.append((learnt.schema.fields.count, source.asked.lists.count)) } },
+            actions: { _ in ScriptedAction() })
+        _ = try await engine.runOnce()
+        _ = try await engine.runOnce()
+        #expect(seen.withLock { $0.map(\.fields) } == [2])
+        #expect(seen.withLock { $0.map(\.polls) } == [0])
     }
 
     @Test func `a source that was never read has no known number of tasks`() async throws {

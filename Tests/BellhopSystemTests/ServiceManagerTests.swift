@@ -36,6 +36,47 @@ import Testing
         }
     }
 
+    @Test func `an instance that takes connections and never answers keeps nobody waiting`() async throws {
+        let silent = try SilentServer()
+        let configuration = { (address: String) in
+            Stage.configuration(
+                address,
+                extra: (1...3).map { "  slow\($0): {kind: table, connection: silent, table: incident, query: \"priority=\($0)\"}" }
+                    .joined(separator: "\n"))
+                .replacing(
+                    "connections:\n",
+                    with: """
+                        connections:
+                          silent: {kind: servicenow, instance: "http://127.0.0.1:\(silent.port)", auth: {basic: {username: \(Stage.user), password: "${{ env.PASSWORD }}"}}}
+
+                        """)
+        }
+        let rules = """
+            rule: note
+            on: task_created
+            from: my-work
+            do: [{log: "A ${{ task.title }}"}]
+            ---
+            rule: tick
+            on: {every: 1s}
+            from: slow1
+            do: [{log: tick}]
+            """
+        try await Stage.set(rules: rules, configuration: configuration) { stage in
+            let ear = try Ear(stage.folder.path + "/notify.sock")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
+            try await eventually("it is ready") { ear.heard.contains { $0.hasPrefix("READY=1\n") } }
+            #expect(try await stage.bellhop("status").output.contains("An agent is running"))
+            try await eventually("the healthy source is polled") { agent.outputSoFar.contains("A One") }
+            try await eventually("schedules come due") { agent.outputSoFar.contains("tick") }
+            // None of this waited for the silent instance to be given up.
+            #expect(!agent.errorsSoFar.contains("127.0.0.1:\(silent.port)"), "\(agent.errorsSoFar)")
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+        }
+    }
+
     @Test func `an agent that cannot start never says that it is ready`() async throws {
         try await Stage.set(rules: "rule: note\non: task_crated\ndo: [{log: A}]\n") { stage in
             let ear = try Ear(stage.folder.path + "/notify.sock")
@@ -85,4 +126,29 @@ private final class Ear: Sendable {
             }
         }
     }
+}
+
+/// An address at which connections are made and nothing is ever said.
+private final class SilentServer: Sendable {
+    let port: UInt16
+    private let socket: Int32
+
+    init() throws {
+        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        try #require(socket >= 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = socket
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        try #require(isBound, "\(String(cString: strerror(errno)))")
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(socket) }
 }

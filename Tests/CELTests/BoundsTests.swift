@@ -60,6 +60,41 @@ struct BoundsTests {
         #expect(error.hasPrefix("cost-limit"), "\(error)")
     }
 
+    @Test(arguments: ["regex.extractAll(x, 'a+b|a').size()", "regex.replace(x, 'a+b|a', 'c').size()"])
+    func `matches that each read to the end of a long text have their cost`(_ expression: String) throws {
+        var limits = Limits()
+        limits.cost = 2_000_000
+        let text = String(repeating: "a", count: 200_000)
+        let error = try failure(expression, ["x": .string(text)], limits: limits)
+        #expect(error.hasPrefix("cost-limit"), "\(error)")
+    }
+
+    @Test func `many matches in a long text cost what the text costs`() throws {
+        let text = String(repeating: "ab ", count: 50_000)
+        #expect(try evaluated("regex.extractAll(x, '[a-z]+').size()", ["x": .string(text)]) == 50_000)
+        #expect(try evaluated("regex.replace(x, '[a-z]+', 'c').size()", ["x": .string(text)]) == 100_000)
+    }
+
+    @Test func `the evaluations of one run share its work`() throws {
+        var environment = Environment()
+        environment.declare("x", .int)
+        let program = try environment.compile("lists.range(1000).all(i, i >= x)").program
+        let activation = Activation(environment, resolver: Bindings(["x": 0]))
+        activation.workLeft = 10_000
+        var fine = 0
+        var error: EvaluationError?
+        while error == nil, fine < 100 {
+            do throws(EvaluationError) {
+                _ = try program.evaluate(activation)
+                fine += 1
+            } catch let failure {
+                error = failure
+            }
+        }
+        #expect(error?.code == .costLimit)
+        #expect(fine > 0 && fine < 20, "\(fine)")
+    }
+
     /// What this thread has had of a processor.
     private static var threadTime: Duration {
         var time = timespec()

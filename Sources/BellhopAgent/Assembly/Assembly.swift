@@ -13,6 +13,7 @@ public struct Assembly: Sendable {
     public let connectors: Connectors
     public let shelf: RuleShelf
     public let engine: Engine
+    let rules: RuleInstallation
     /// The fingerprint of the rule files that were put in force at the start.
     let rulesAtStart: Fingerprint
     let pollTimes: PollTimes
@@ -71,72 +72,25 @@ public struct Assembly: Sendable {
         surroundings = Surroundings(
             store: store, clock: options.clock, signals: signals,
             checkpoint: options.checkpoint)
-        connectors = try await Self.connectors(
+        let connectors = try await Self.connectors(
             configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
             login: { connection in try options.keychain.login(connection) }, tokens: options.keychain)
-        shelf = RuleShelf()
-        let connectors = connectors
+        self.connectors = connectors
+        let shelf = RuleShelf()
+        self.shelf = shelf
+        let rules = RuleInstallation(configuration, connectors, shelf, surroundings)
+        self.rules = rules
         let plans = Dictionary(configuration.sources.map { ($0.name, $0.plan) }) { first, _ in first }
         engine = Engine(
             surroundings, shelf: shelf,
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, receivers: { connectors.limits(of: $0) },
-            actions: { connectors.action(for: $0) })
-        await connectors.prepare(offline: false)
-        let loaded = try await Self.installRules(configuration, connectors, shelf, surroundings)
+            learnt: { _ in await rules.reload() }, actions: { connectors.action(for: $0) })
+        // What is remembered of the sources is enough to start with. Each learns the rest by itself, before it is first polled.
+        await connectors.prepare(offline: true)
+        let loaded = try await rules.install()
         rulesAtStart = loaded.found.fingerprint
         warnings = loaded.found.problems.all + loaded.book.warnings
-    }
-
-    /// Loads the rules as they are now and puts them in force; where they have errors, those in force stay.
-    public func installRules() async throws(AssemblyError) {
-        _ = try await Self.installRules(configuration, connectors, shelf, surroundings)
-    }
-
-    private static func installRules(
-        _ configuration: Configuration, _ connectors: Connectors, _ shelf: RuleShelf, _ surroundings: Surroundings
-    ) async throws(AssemblyError) -> RuleLoading.Loaded {
-        let loaded: RuleLoading.Loaded
-        do throws(Diagnostics) {
-            loaded = try RuleLoading.book(configuration, sources: connectors.sources)
-        } catch {
-            throw .diagnostics(error)
-        }
-        if let before = shelf.book {
-            let losses = losses(of: before, loaded)
-            if losses.hasErrors { throw .diagnostics(losses) }
-        }
-        do throws(StoreError) {
-            try await shelf.install(loaded.book, in: surroundings)
-        } catch {
-            throw .store(error)
-        }
-        surroundings.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
-        return loaded
-    }
-
-    /// Rules that a change would end without anybody's saying so: a folder may be moved away for a moment, an editor may have just
-    /// emptied a file, a copy may have been cut off. A file that is gone says so.
-    private static func losses(of before: RuleBook, _ loaded: RuleLoading.Loaded) -> Diagnostics {
-        var found = Diagnostics()
-        if loaded.book.rules.isEmpty, !before.rules.isEmpty {
-            found.report(
-                Diagnostic(
-                    code: "no-rules", "there are no rules any more where there were \(before.rules.count)",
-                    help: "to run without rules, stop the agent and start it again"))
-            return found
-        }
-        let left = Set(loaded.book.rules.map(\.file))
-        var rules: [String: [String]] = [:]
-        for rule in before.rules where !left.contains(rule.file) { rules[rule.file, default: []].append(rule.name) }
-        for file in loaded.found.rules {
-            guard let names = rules[file.path] else { continue }
-            found.report(
-                Diagnostic(
-                    code: "no-rules", "this file has no rules any more; it had \(names.listed)",
-                    at: Diagnostic.Place(file: file.path, line: 1, column: 1), help: "to end its rules, delete the file"))
-        }
-        return found
     }
 
     /// The connectors of a configuration, for those who need them without an agent.
@@ -199,6 +153,9 @@ public struct Assembly: Sendable {
         }
         return found
     }
+
+    /// What is wrong with the rules as they are now, so that those that were loaded before are in force; nil when nothing is.
+    public var refusedRules: Diagnostics? { rules.refusal }
 
     /// Ends what the assembly holds open.
     public func shutdown() async {

@@ -50,7 +50,7 @@ public struct Reloader: Service {
                 // What changed before the watch was set is seen now.
                 let now = RuleFinder.find(assembly.configuration.rules).fingerprint
                 if isAsked || now != loaded {
-                    await reload()
+                    await assembly.rules.reload()
                     loaded = now
                 }
                 await changed.wait(until: nil, on: assembly.surroundings.clock)
@@ -69,22 +69,6 @@ public struct Reloader: Service {
             let start = clock.now
             await changed.wait(until: start + quiet, on: clock)
             if clock.now >= start + quiet { return }
-        }
-    }
-
-    private func reload() async {
-        do throws(AssemblyError) {
-            try await assembly.installRules()
-        } catch {
-            switch error {
-            case .diagnostics(let problems):
-                assembly.surroundings.signals.emit(.rulesRefused(problems: problems.all.count { $0.severity == .error }))
-                for problem in problems.all where problem.severity == .error {
-                    assembly.surroundings.signals.emit(.ruleRefused(problem))
-                }
-            case .store(let error):
-                assembly.surroundings.signals.emit(.storeFailed(doing: "registering rules", error))
-            }
         }
     }
 }

@@ -47,7 +47,8 @@ public enum RuleLoading {
         }
         return RuleSurroundings(
             sources: facts, connections: connections, actions: Catalogue.actions, timeZone: configuration.timeZone,
-            timeZoneName: configuration.timeZoneName, zone: { ZoneFiles.zone($0) })
+            timeZoneName: configuration.timeZoneName, zone: { ZoneFiles.zone($0) },
+            largestDelivery: configuration.largestDelivery)
     }
 
     /// What rules are checked against where there is no configuration: any source and receiver may be named.

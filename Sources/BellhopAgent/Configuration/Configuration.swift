@@ -17,6 +17,8 @@ public struct Configuration: Sendable {
     public var connections: [ConnectionEntry]
     public var sources: [SourceEntry]
     public var retention: Retention
+    /// How many bytes one delivery may have.
+    public var largestDelivery: Int
     /// Where its connections and sources stand in the file.
     var places = SettingPlaces()
     /// Of the file as it was read; nil where it was no file.

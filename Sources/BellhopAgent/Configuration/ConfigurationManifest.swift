@@ -8,6 +8,9 @@ public enum ConfigurationManifest {
         Setting("rules", .list(.text), default: "rules", "Files, folders and globs of rules."),
         Setting("timezone", .name, default: "UTC", "The time zone for schedules and rendered times, as `Europe/Berlin`."),
         Setting(
+            "max_delivery", .size, default: "256KB", least: "1KB",
+            "How large what one delivery sends may be; a larger one is not made."),
+        Setting(
             "retention", .record(retention), "How long events, deliveries and removed tasks are kept."),
     ]
 

@@ -66,7 +66,8 @@ struct ConfigurationReading {
             connections: connections, sources: sources,
             retention: Retention(
                 events: retention?.duration("events") ?? .days(30), deliveries: retention?.duration("deliveries") ?? .days(30),
-                forgotten: retention?.duration("forgotten") ?? .days(400)), places: places)
+                forgotten: retention?.duration("forgotten") ?? .days(400)),
+            largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places)
     }
 
     /// What gives a text its value, in words; nil where it stands as it is written.

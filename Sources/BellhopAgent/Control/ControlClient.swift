@@ -7,24 +7,56 @@ public struct ControlClient: Sendable {
 
     public init(path: String) { self.path = path }
 
-    /// The agent's answer; nil when no agent listens.
-    public func ask(_ inquiry: Inquiry) throws(InquiryError) -> JSON? {
+    /// Asks, hands out the rows as they come, and returns the end of the answer; nil when no agent listens.
+    ///
+    /// Whoever takes the rows slowly makes the agent wait: nothing piles up.
+    public func ask(_ inquiry: Inquiry, row: (JSON) -> Void) throws(InquiryError) -> JSON? {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
             throw InquiryError(.badRequest, "No socket could be made: \(String(cString: strerror(errno))).")
         }
         defer { close(socket) }
         guard connect(socket) else { return nil }
-        var wait = timeval(tv_sec: 30, tv_usec: 0)
+        var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
-        guard send(inquiry.json.encoded() + [UInt8(ascii: "\n")], on: socket), let reply = receive(on: socket) else {
-            throw InquiryError(.badRequest, "The running agent ended the conversation at \(path); is it stopping? Try again.")
+        guard send(inquiry.json.encoded() + [UInt8(ascii: "\n")], on: socket) else { throw cutOff(after: 0) }
+        var lines = SocketLines(socket)
+        var rows = 0
+        while true {
+            let line: [UInt8]
+            switch lines.next() {
+            case .line(let next): line = next
+            case .end: throw cutOff(after: rows)
+            case .timeOut:
+                throw InquiryError(
+                    .badRequest,
+                    "The running agent said nothing for \(Self.patience) seconds at \(path)\(Self.after(rows)). Try again, and look at its log."
+                )
+            }
+            switch ControlFrame(line: line) {
+            case .row(let value):
+                rows += 1
+                row(value)
+            case .end(let value): return value
+            case .failure(let error): throw error
+            case nil:
+                throw InquiryError(
+                    .badRequest, "The running agent's answer cannot be read; is it of another version? Restart the agent.")
+            }
         }
-        guard let json = try? JSON.parse(reply) else {
-            throw InquiryError(.badRequest, "The running agent's answer cannot be read; is it of another version?")
-        }
-        return try ControlSocket.result(of: json).get()
     }
+
+    /// How many seconds of silence end a conversation.
+    private static let patience = 30
+
+    private func cutOff(after rows: Int) -> InquiryError {
+        InquiryError(
+            .badRequest,
+            "The running agent ended the conversation at \(path) before its answer was whole\(Self.after(rows)); is it stopping? Try again."
+        )
+    }
+
+    private static func after(_ rows: Int) -> String { rows == 0 ? "" : ", after \(rows) row\(rows == 1 ? "" : "s")" }
 
     private func connect(_ socket: Int32) -> Bool {
         guard let address = UnixAddress(path) else { return false }
@@ -43,15 +75,38 @@ public struct ControlClient: Sendable {
         }
         return true
     }
+}
 
-    private func receive(on socket: Int32) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65536)
+/// The lines that come through a socket.
+private struct SocketLines {
+    enum Next {
+        /// Without its end.
+        case line([UInt8])
+        /// The other side hung up; what came of an unfinished line is left aside.
+        case end
+        case timeOut
+    }
+
+    private let socket: Int32
+    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    private var unread = 0..<0
+
+    init(_ socket: Int32) { self.socket = socket }
+
+    mutating func next() -> Next {
+        var line: [UInt8] = []
         while true {
+            if let end = buffer[unread].firstIndex(of: UInt8(ascii: "\n")) {
+                line += buffer[unread.lowerBound..<end]
+                unread = end + 1..<unread.upperBound
+                return .line(line)
+            }
+            line += buffer[unread]
             let count = recv(socket, &buffer, buffer.count, 0)
+            unread = 0..<max(count, 0)
+            if count > 0 { continue }
             if count < 0, errno == EINTR { continue }
-            if count <= 0 { return bytes.isEmpty ? nil : bytes }
-            bytes += buffer[..<count]
+            return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? .timeOut : .end
         }
     }
 }

@@ -11,6 +11,8 @@ public struct ControlServer: Service {
 
     /// The longest line that is read.
     private static let longestLine = 1 << 20
+    /// Rows are written in pieces of about so many bytes.
+    private static let pieceBytes = 1 << 16
 
     public init(path: String, inquirer: Inquirer) {
         self.path = path
@@ -45,24 +47,46 @@ public struct ControlServer: Service {
     private func converse(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>) async {
         do {
             try await client.executeThenClose { incoming, outgoing in
+                var input = incoming.makeAsyncIterator()
                 var line: [UInt8] = []
-                for try await buffer in incoming {
+                while line.last != UInt8(ascii: "\n"), let buffer = try await input.next() {
                     line += buffer.readableBytesView
                     if line.count > Self.longestLine { return }
-                    if line.last == UInt8(ascii: "\n") { break }
                 }
-                let reply = ControlSocket.reply(await answer(line))
-                try await outgoing.write(ByteBuffer(bytes: reply.encoded() + [UInt8(ascii: "\n")]))
+                try await answer(line, to: outgoing)
+                // Closing throws away what was written and not sent yet, so the client hangs up, once it has read the end.
+                while try await input.next() != nil {}
             }
         } catch {
-            // The client went away before it had its answer: there is nobody left to tell.
+            // The client went away before it had its answer, or the agent stops: the client sees an answer without an end.
         }
     }
 
-    private func answer(_ line: [UInt8]) async -> Result<JSON, InquiryError> {
+    /// Writes the answer as the client takes it: a write returns when there is room for the next.
+    private func answer(_ line: [UInt8], to outgoing: NIOAsyncChannelOutboundWriter<ByteBuffer>) async throws {
         guard let json = try? JSON.parse(line), let inquiry = Inquiry(json: json) else {
-            return .failure(InquiryError(.badRequest, "The running agent does not know this question; is it of another version?"))
+            let error = InquiryError(.badRequest, "The running agent does not know this question; is it of another version?")
+            return try await outgoing.write(ByteBuffer(bytes: ControlFrame.failure(error).line))
         }
-        do throws(InquiryError) { return .success(try await inquirer.answer(inquiry)) } catch { return .failure(error) }
+        var answer = inquirer.answer(inquiry)
+        do {
+            while true {
+                switch try await answer.next() {
+                case .rows(let rows):
+                    var buffer = ByteBuffer()
+                    for row in rows {
+                        buffer.writeBytes(ControlFrame.row(row).line)
+                        guard buffer.readableBytes >= Self.pieceBytes else { continue }
+                        try await outgoing.write(buffer)
+                        buffer = ByteBuffer()
+                    }
+                    if buffer.readableBytes > 0 { try await outgoing.write(buffer) }
+                case .end(let value):
+                    return try await outgoing.write(ByteBuffer(bytes: ControlFrame.end(value).line))
+                }
+            }
+        } catch let error as InquiryError {
+            try await outgoing.write(ByteBuffer(bytes: ControlFrame.failure(error).line))
+        }
     }
 }

@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// Answers inquiries from a store, in the form that `--json` prints.
 public struct Inquirer: Sendable {
-    private let store: any Store
+    let store: any Store
     private let clock: any AgentClock
     /// What a running agent adds; nil where no agent runs.
     private let agent: Agent?
@@ -25,49 +25,26 @@ public struct Inquirer: Sendable {
         self.agent = agent
     }
 
-    public func answer(_ inquiry: Inquiry) async throws(InquiryError) -> JSON {
-        do throws(StoreError) {
-            switch inquiry {
-            case .status:
-                var status = try await store.status().json
-                var facts = agent?.facts()
-                let polled = facts?["polled"]
-                facts?["polled"] = nil
-                let sources = (status["sources"]?.asArray ?? []).map { source in
-                    var source = source
-                    if let time = source["source"]?.asString.flatMap({ polled?[$0] }) { source["last_poll"] = time }
-                    return source
-                }
-                status["sources"] = .array(sources)
-                status["agent"] = facts.map(JSON.object) ?? .null
-                return status
-            case .events(let query):
-                return try await store.events(query).json
-            case .deliveries(let query):
-                return .array(try await store.deliveries(query).map(\.json))
-            case .tasks(let task):
-                return .array(try await tasks(task))
-            case .decide(let decision, let ids):
-                return try await decide(decision, ids)
-            }
-        } catch {
-            throw InquiryError(error)
-        }
-    }
+    /// Begins to answer; nothing is read before the first piece is asked for.
+    public func answer(_ inquiry: Inquiry) -> InquiryAnswer { InquiryAnswer(to: inquiry, by: self) }
 
-    /// The tasks of all sources in the form that events have them, each with the scope that it was seen in.
-    private func tasks(_ wanted: String?) async throws(StoreError) -> [JSON] {
-        let sources = try await store.status().sources
-        let found = try await store.tasks(in: sources.map(\.scope.id))
-        return sources.flatMap { source in
-            (found[source.scope.id] ?? [])
-                .filter { wanted == nil || $0.number == wanted || $0.key.text == wanted }
-                .map { ["scope": .string(source.scope.id.text), "task": $0.json(source: source.source)] }
+    func status() async throws(StoreError) -> JSON {
+        var status = try await store.status().json
+        var facts = agent?.facts()
+        let polled = facts?["polled"]
+        facts?["polled"] = nil
+        let sources = (status["sources"]?.asArray ?? []).map { source in
+            var source = source
+            if let time = source["source"]?.asString.flatMap({ polled?[$0] }) { source["last_poll"] = time }
+            return source
         }
+        status["sources"] = .array(sources)
+        status["agent"] = facts.map(JSON.object) ?? .null
+        return status
     }
 
     /// Nothing is changed unless every id is that of one delivery.
-    private func decide(_ decision: Decision, _ ids: [String]) async throws(StoreError) -> JSON {
+    func decide(_ decision: Decision, _ ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
         if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }
         for id in ids {

@@ -9,16 +9,6 @@ extension StoredEvent {
     }
 }
 
-extension EventPage {
-    /// The events, how many were passed over, and where the next look begins.
-    public var json: JSON {
-        [
-            "events": .array(events.map(\.json)), "unreadable": .int(Int64(unreadable)),
-            "end": end.map(JSON.int) ?? .null,
-        ]
-    }
-}
-
 extension DeliveryRecord {
     /// The delivery with its history. Arguments are what was rendered; they hold no secrets.
     public var json: JSON {

@@ -7,6 +7,11 @@ struct KeyIndex: Sendable {
     /// The hash's bits in the upper half, the place plus one in the lower; 0 is a free slot.
     private var slots: [UInt64]
     private var count = 0
+    /// What the keys' hashes are made with: another one in each process, so that nobody who chooses keys can choose ones that meet.
+    let seed = Self.processSeed
+
+    private static let processSeed = Fingerprint(
+        high: .random(in: .min ... .max) | 1, low: .random(in: .min ... .max) | 1)
 
     init(minimumCapacity: Int = 0) {
         slots = Array(repeating: 0, count: Self.size(for: minimumCapacity))

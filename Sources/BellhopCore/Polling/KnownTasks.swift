@@ -25,7 +25,7 @@ public struct KnownTasks: Sendable {
 
     /// Remembers a task, in the place of the one with its key if there is one.
     public mutating func set(_ task: KnownTask) {
-        let present = index.insert(task.key.hash, at: tasks.count, unless: { tasks[$0].key == task.key })
+        let present = index.insert(task.key.hash(index.seed), at: tasks.count, unless: { tasks[$0].key == task.key })
         if let present { tasks[present] = task } else { tasks.append(task) }
     }
 
@@ -33,10 +33,10 @@ public struct KnownTasks: Sendable {
     @discardableResult
     public mutating func remove(_ key: TaskKey) -> Bool {
         guard let place = place(of: key) else { return false }
-        index.remove(key.hash, at: place)
+        index.remove(key.hash(index.seed), at: place)
         let last = tasks.removeLast()
         if last.key != key {
-            index.move(last.key.hash, from: tasks.count, to: place)
+            index.move(last.key.hash(index.seed), from: tasks.count, to: place)
             tasks[place] = last
         }
         return true
@@ -59,7 +59,7 @@ public struct KnownTasks: Sendable {
     }
 
     @inline(__always)
-    func place(of key: TaskKey) -> Int? { index.find(key.hash) { tasks[$0].key == key } }
+    func place(of key: TaskKey) -> Int? { index.find(key.hash(index.seed)) { tasks[$0].key == key } }
 }
 
 extension KnownTasks: RandomAccessCollection {

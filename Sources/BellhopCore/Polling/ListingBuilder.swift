@@ -50,7 +50,7 @@ public struct ListingBuilder: Sendable {
     }
 
     private mutating func add(_ entry: Listing.Entry) throws(ListingError) {
-        let twin = index.insert(entry.key.hash, at: entries.count, unless: { entries[$0].key == entry.key })
+        let twin = index.insert(entry.key.hash(index.seed), at: entries.count, unless: { entries[$0].key == entry.key })
         if let twin {
             guard latestCounts else { throw ListingError(.duplicateKey(entry.key), at: entry.offset) }
             entries[twin] = entry

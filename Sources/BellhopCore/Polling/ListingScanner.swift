@@ -115,11 +115,12 @@ struct ListingScanner {
     private mutating func checkKeys() throws(ListingError) {
         index.reserveCapacity(entries.count)
         var fetched: UInt64 = 0
-        for place in checked..<entries.count { fetched |= index.peek(entries[place].key.hash) }
+        let seed = index.seed
+        for place in checked..<entries.count { fetched |= index.peek(entries[place].key.hash(seed)) }
         touched |= fetched
         for place in checked..<entries.count {
             let key = entries[place].key
-            guard index.insert(key.hash, at: place, unless: { entries[$0].key == key }) == nil else {
+            guard index.insert(key.hash(seed), at: place, unless: { entries[$0].key == key }) == nil else {
                 throw ListingError(.duplicateKey(key), at: entries[place].offset)
             }
         }

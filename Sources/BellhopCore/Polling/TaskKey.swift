@@ -52,14 +52,15 @@ public struct TaskKey: Sendable {
         }
     }
 
-    /// 64 well mixed bits of the key, the same on every machine.
-    var hash: UInt64 {
+    /// 64 well mixed bits of the key, others for each seed: whoever chooses keys cannot choose ones whose bits are alike.
+    @inline(__always)
+    func hash(_ seed: Fingerprint) -> UInt64 {
         switch storage {
         case .digits(let high, let low):
-            let product = (high ^ 0x9e37_79b9_7f4a_7c15).multipliedFullWidth(by: low ^ 0xd1b5_4a32_d192_ed03)
+            let product = (high ^ seed.high).multipliedFullWidth(by: low ^ seed.low)
             return product.high ^ product.low &+ low
         case .text(let text):
-            return Fingerprint(content: text).low
+            return Fingerprint(content: text, seed: seed).low
         }
     }
 }
@@ -73,7 +74,14 @@ extension TaskKey: Hashable {
         }
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    public func hash(into hasher: inout Hasher) {
+        switch storage {
+        case .digits(let high, let low):
+            hasher.combine(high)
+            hasher.combine(low)
+        case .text(let text): hasher.combine(text)
+        }
+    }
 }
 
 extension TaskKey: Comparable {

@@ -59,10 +59,16 @@ public struct RuleSurroundings: Sendable {
     public var zone: @Sendable (String) -> TimeZoneTable?
     /// True when there is no configuration: rules may name any source and any receiver, and tasks have the built-in fields.
     public var isOpen: Bool
+    /// How many bytes what one delivery sends may have.
+    public var largestDelivery: Int
+
+    /// As long as nobody says otherwise.
+    public static let largestDelivery = 256 << 10
 
     public init(
         sources: [SourceFacts], connections: [ConnectionFacts], actions: [ActionManifest], timeZone: TimeZoneTable,
-        timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?, isOpen: Bool = false
+        timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?, isOpen: Bool = false,
+        largestDelivery: Int = RuleSurroundings.largestDelivery
     ) {
         self.sources = sources
         self.connections = connections
@@ -71,5 +77,6 @@ public struct RuleSurroundings: Sendable {
         self.timeZoneName = timeZoneName
         self.zone = zone
         self.isOpen = isOpen
+        self.largestDelivery = largestDelivery
     }
 }

@@ -100,10 +100,12 @@ public struct DeliveryRecord: Sendable, Hashable {
     public var finishedAt: Timestamp?
     public var receipt: Receipt?
     public var failure: Failure?
+    /// Where the store has it: later ones have higher places.
+    public var place: Int64
 
     public init(
         delivery: Delivery, state: DeliveryState, attempts: Int, runAt: Timestamp, finishedAt: Timestamp? = nil,
-        receipt: Receipt? = nil, failure: Failure? = nil
+        receipt: Receipt? = nil, failure: Failure? = nil, place: Int64 = 0
     ) {
         self.delivery = delivery
         self.state = state
@@ -112,5 +114,6 @@ public struct DeliveryRecord: Sendable, Hashable {
         self.finishedAt = finishedAt
         self.receipt = receipt
         self.failure = failure
+        self.place = place
     }
 }

@@ -69,8 +69,14 @@ public protocol Store: Notebook {
     // Looking.
 
     func status() async throws(StoreError) -> StoreStatus
+    /// The newest events of the query, or, where it says after which place, a page of those that follow: fewer than its limit where
+    /// they are large.
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage
+    /// The newest deliveries of the query, or a page of those that follow a place, as ``events(_:)``.
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord]
+    /// Where the newest rows of a query are, so that they can be read page by page, oldest first; nil where there are none.
+    func span(of query: EventQuery) async throws(StoreError) -> RowSpan?
+    func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan?
 
     /// Forgets what is older than it need be. How many rows went.
     @discardableResult
@@ -99,8 +105,10 @@ extension Duration {
 
 /// Which events to show, newest last.
 public struct EventQuery: Sendable, Hashable {
-    /// Only those stored after this place; for following.
+    /// Only those stored after this place, oldest first.
     public var after: Int64?
+    /// With `after`: only those stored up to this place.
+    public var through: Int64?
     public var types: [EventType]
     public var sources: [String]
     /// A subject, or the end of one (a sys_id), or a task's number.
@@ -111,10 +119,12 @@ public struct EventQuery: Sendable, Hashable {
     public var limit: Int
 
     public init(
-        after: Int64? = nil, types: [EventType] = [], sources: [String] = [], task: String? = nil, id: String? = nil,
+        after: Int64? = nil, through: Int64? = nil, types: [EventType] = [], sources: [String] = [], task: String? = nil,
+        id: String? = nil,
         since: Timestamp? = nil, limit: Int = 50
     ) {
         self.after = after
+        self.through = through
         self.types = types
         self.sources = sources
         self.task = task
@@ -143,8 +153,25 @@ public struct EventPage: Sendable, Hashable, RandomAccessCollection {
     public subscript(position: Int) -> StoredEvent { events[position] }
 }
 
+/// A stretch of stored rows.
+public struct RowSpan: Sendable, Hashable {
+    /// The place before the first of them.
+    public var after: Int64
+    /// The place of the last of them.
+    public var through: Int64
+
+    public init(after: Int64, through: Int64) {
+        self.after = after
+        self.through = through
+    }
+}
+
 /// Which deliveries to show, newest last.
 public struct DeliveryQuery: Sendable, Hashable {
+    /// Only those stored after this place, oldest first.
+    public var after: Int64?
+    /// With `after`: only those stored up to this place.
+    public var through: Int64?
     public var states: [DeliveryState]
     public var rule: String?
     /// An id's text or the start of one.
@@ -153,8 +180,11 @@ public struct DeliveryQuery: Sendable, Hashable {
     public var limit: Int
 
     public init(
-        states: [DeliveryState] = [], rule: String? = nil, id: String? = nil, event: Event.ID? = nil, limit: Int = 50
+        after: Int64? = nil, through: Int64? = nil, states: [DeliveryState] = [], rule: String? = nil, id: String? = nil,
+        event: Event.ID? = nil, limit: Int = 50
     ) {
+        self.after = after
+        self.through = through
         self.states = states
         self.rule = rule
         self.id = id

@@ -21,7 +21,7 @@ public struct Snapshots: Sendable {
 
     /// Adds a text, in the place of the one with its key if there is one.
     public mutating func add(_ text: SnapshotText) {
-        let present = index.insert(text.key.hash, at: texts.count, unless: { texts[$0].key == text.key })
+        let present = index.insert(text.key.hash(index.seed), at: texts.count, unless: { texts[$0].key == text.key })
         if let present { texts[present] = text } else { texts.append(text) }
     }
 
@@ -37,5 +37,5 @@ public struct Snapshots: Sendable {
         for text in rest { add(text) }
     }
 
-    private func place(of key: TaskKey) -> Int? { index.find(key.hash) { texts[$0].key == key } }
+    private func place(of key: TaskKey) -> Int? { index.find(key.hash(index.seed)) { texts[$0].key == key } }
 }

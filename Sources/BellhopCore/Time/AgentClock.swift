@@ -16,9 +16,15 @@ public protocol AgentClock: Sendable {
     /// nobody sleep longer.
     /// - Throws: `CancellationError`, and only when the task is cancelled.
     func sleep(for duration: Duration) async throws
+
+    /// How much time has passed since some beginning, by something that cannot be set; sleeping machines included.
+    var elapsed: Duration { get }
 }
 
 extension AgentClock {
+    /// The time of ``now``, as suits a clock that nobody sets.
+    public var elapsed: Duration { now - .epoch }
+
     /// Sleeps by ``now``, as suits a clock that nobody sets.
     public func sleep(for duration: Duration) async throws {
         try await sleep(until: now + duration)

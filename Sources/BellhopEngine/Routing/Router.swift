@@ -35,16 +35,20 @@ public struct Router: Sendable {
     @discardableResult
     public func routePending() async throws(StoreError) -> Int {
         var routed = 0
+        var size = batch
         while !Task.isCancelled, let shelved = shelf.current {
-            let events = try await surroundings.store.unrouted(limit: batch)
+            let events = try await surroundings.store.unrouted(limit: size)
             if events.isEmpty { break }
-            try await route(events, by: shelved)
-            routed += events.count
+            let count = try await route(events, by: shelved)
+            // A batch that was too much for one transaction is smaller the next time, so that little is read and matched twice.
+            size = count < events.count ? count : min(size * 2, batch)
+            routed += count
         }
         return routed
     }
 
-    private func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) {
+    /// Routes these events, or the first of them where they lead to much; how many.
+    private func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let started = ContinuousClock.now
         let store = surroundings.store
         let matches = shelved.book.match(events, since: shelved.since)
@@ -56,10 +60,11 @@ public struct Router: Sendable {
         surroundings.checkpoint(.afterRoute)
         if !routing.deliveries.isEmpty { surroundings.bells.dispatcher.ring() }
         if !routing.events.isEmpty { surroundings.bells.router.ring() }
-        tell(events, routing, took: ContinuousClock.now - started)
+        tell(routing, took: ContinuousClock.now - started)
+        return routing.routed.count
     }
 
-    private func tell(_ events: [StoredEvent], _ routing: Routing, took: Duration) {
+    private func tell(_ routing: Routing, took: Duration) {
         let signals = surroundings.signals
         for tally in routing.tallies where tally.errors > 0 {
             signals.emit(.ruleFailed(rule: tally.rule, error: tally.lastError ?? "", times: tally.errors))
@@ -71,6 +76,6 @@ public struct Router: Sendable {
             case .dead(let failure): signals.emit(.dead(delivery, failure))
             }
         }
-        signals.emit(.routed(events: events.count, deliveries: routing.deliveries.count, took: took))
+        signals.emit(.routed(events: routing.routed.count, deliveries: routing.deliveries.count, took: took))
     }
 }

@@ -7,8 +7,8 @@ public struct TimerLoop: Sendable {
     private let shelf: RuleShelf
     private let firstLook: FirstLook
 
-    /// - Parameter firstLook: what came due while nobody was there waits until each source was looked at once, so that a digest tells
-    ///   of now rather than of the day the agent was stopped.
+    /// - Parameter firstLook: a rule that reads the tasks of sources waits until each of these was looked at once, so that a digest tells
+    ///   of now rather than of the day the agent was stopped. Other rules, and those of other sources, wait for nothing.
     public init(_ surroundings: Surroundings, shelf: RuleShelf, after firstLook: FirstLook = FirstLook([])) {
         self.surroundings = surroundings
         self.shelf = shelf
@@ -17,13 +17,13 @@ public struct TimerLoop: Sendable {
 
     /// Fires what is due, then waits for the next; returns when cancelled.
     public func run() async {
-        await firstLook.wait(in: surroundings)
+        let patienceEnds = surroundings.clock.now + FirstLook.patience
         var latest = surroundings.clock.now
         while !Task.isCancelled {
             do {
                 if surroundings.clock.now < latest { try await bringForward() }
                 latest = surroundings.clock.now
-                try await fireDue()
+                try await fireDue(keepingBack: latest < patienceEnds)
                 let next = try await surroundings.store.nextTimer()
                 await surroundings.bells.timers.wait(until: next.map(nextLook), on: surroundings.clock, stride: Self.stride)
             } catch {
@@ -33,7 +33,7 @@ public struct TimerLoop: Sendable {
         }
     }
 
-    /// What is due and could not be fired yet waits for the bell of its installation, or a moment at most.
+    /// What is due and could not be fired yet waits for the bell of its installation or of a first look, or a moment at most.
     private func nextLook(_ due: Timestamp) -> Timestamp {
         let now = surroundings.clock.now
         return due > now ? due : now + .seconds(1)
@@ -57,12 +57,18 @@ public struct TimerLoop: Sendable {
 
     /// Fires everything that is due now. How many timers fired.
     @discardableResult
-    public func fireDue() async throws(StoreError) -> Int {
+    public func fireDue() async throws(StoreError) -> Int { try await fireDue(keepingBack: false) }
+
+    /// - Parameter keepingBack: whether what reads tasks of sources that were not looked at yet is left for later.
+    @discardableResult
+    private func fireDue(keepingBack: Bool) async throws(StoreError) -> Int {
         guard let book = shelf.book else { return 0 }
         let now = surroundings.clock.now
         // A timer of a rule that is being installed is left for when it is in force.
         let rules = Set(book.rules.map(\.name))
-        let due = try await surroundings.store.dueTimers(at: now).filter { rules.contains($0.rule) }
+        let due = try await surroundings.store.dueTimers(at: now).filter { timer in
+            rules.contains(timer.rule) && !(keepingBack && firstLook.isMissing(book.scopesRead(by: timer.rule)))
+        }
         if due.isEmpty { return 0 }
         let firings = due.map { book.fire($0, at: now) }
         try await surroundings.store.fire(firings)

@@ -170,6 +170,8 @@ struct EventFacts: Sendable {
     var readConnections: Set<String>
     /// Where records have a source's fields.
     var paths: [String: [String: String]]
+    /// How many bytes what one delivery sends may have.
+    var largestDelivery: Int
     /// The type that `type(task)` shows.
     let anyTask = ObjectType("task", fields: [], otherFields: .dyn)
 
@@ -181,6 +183,7 @@ struct EventFacts: Sendable {
         users = Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first }
         connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }
         readConnections = Set(surroundings.sources.map(\.connection))
+        largestDelivery = surroundings.largestDelivery
         paths = Dictionary(
             surroundings.sources.map { source in
                 (source.name, Dictionary(source.schema.fields.map { ($0.name, $0.path) }) { first, _ in first })

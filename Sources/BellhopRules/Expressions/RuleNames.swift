@@ -78,7 +78,9 @@ struct SharedNames {
 
     /// What every rule may use.
     static func base(hasEvent: Bool = true) -> Environment {
-        var environment = Environment()
+        var limits = Limits()
+        limits.memory = 64 << 20
+        var environment = Environment(limits: limits)
         environment.declare("now", .timestamp)
         guard hasEvent else { return environment }
         environment.declare("event", .object(EventObject.type))

@@ -3,39 +3,54 @@ import CEL
 
 extension Value {
     /// The text that a template inserts: null is nothing, a time is RFC 3339 in a zone, a list or a map is JSON.
-    func rendered(in zone: TimeZoneTable) -> String {
+    ///
+    /// - Parameter room: what is left for it and whatever else is rendered; where it is used up, what is given is not whole.
+    func rendered(in zone: TimeZoneTable, _ room: RenderRoom = .unlimited) -> String {
         switch self {
         case .null, .optional(nil): ""
-        case .optional(let inner?): inner.rendered(in: zone)
+        case .optional(let inner?): inner.rendered(in: zone, room)
         case .timestamp(let moment): BellhopCore.Timestamp(moment).formatted(in: zone)
-        case .list, .map: asJSON(in: zone).text
-        case .object(let object): object.text ?? asJSON(in: zone).text
+        case .list, .map: asJSON(in: zone, room).text
+        case .object(let object): object.text ?? asJSON(in: zone, room).text
         case .string, .bool, .int, .uint, .double, .bytes, .duration, .type: text ?? ""
         }
     }
 
     /// The value as JSON, where a template keeps its type.
-    func asJSON(in zone: TimeZoneTable) -> JSON {
+    ///
+    /// - Parameter room: as for ``rendered(in:_:)``.
+    func asJSON(in zone: TimeZoneTable, _ room: RenderRoom = .unlimited) -> JSON {
+        guard room.take(Self.leastBytes) else { return .null }
         switch self {
         case .null, .optional(nil): return .null
-        case .optional(let inner?): return inner.asJSON(in: zone)
+        case .optional(let inner?): return inner.asJSON(in: zone, room)
         case .bool(let value): return .bool(value)
         case .int(let value): return .int(value)
         case .uint(let value): return Int64(exactly: value).map(JSON.int) ?? .double(Double(value))
         case .double(let value): return value.isFinite ? .double(value) : .string(text ?? "")
-        case .list(let list): return .array((0..<list.count).map { list[$0].asJSON(in: zone) })
+        case .list(let list):
+            var items: [JSON] = []
+            for place in 0..<list.count where room.isLeft { items.append(list[place].asJSON(in: zone, room)) }
+            return .array(items)
         case .map(let map):
             var object = JSON.Object()
-            for (key, value) in map.entries { object[key.text ?? ""] = value.asJSON(in: zone) }
+            for (key, value) in map.entries where room.isLeft {
+                object[room.taking(key.text ?? "")] = value.asJSON(in: zone, room)
+            }
             return .object(object)
         case .object(let host):
-            if let text = host.text { return .string(text) }
+            if let text = host.text { return .string(room.taking(text)) }
             var object = JSON.Object()
-            for name in host.fieldNames { object[name] = host.value(named: name)?.asJSON(in: zone) ?? .null }
+            for name in host.fieldNames where room.isLeft {
+                object[room.taking(name)] = host.value(named: name)?.asJSON(in: zone, room) ?? .null
+            }
             return .object(object)
-        case .string, .timestamp, .bytes, .duration, .type: return .string(rendered(in: zone))
+        case .string, .timestamp, .bytes, .duration, .type: return .string(room.taking(rendered(in: zone, room)))
         }
     }
+
+    /// Every value takes at least two bytes: itself and a comma.
+    private static let leastBytes = 2
 
     /// The text of a key, as `once` and `by` need it; nil for null, which is no key.
     var keyText: String? {

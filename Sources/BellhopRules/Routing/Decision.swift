@@ -10,6 +10,11 @@ struct Decision {
     private let frame: EventFrame
     private let activation: Activation
     private var place = -1
+    /// What the deliveries of this batch have to send, in bytes.
+    private var bytes = 0
+    /// What the expressions of this batch cost.
+    private var work: Int64 = 0
+    private let workPerRun: Int64
     private var deliveries: [Delivery] = []
     private var writes: [StateKey: StateWrite] = [:]
     private var events: [Event] = []
@@ -17,8 +22,9 @@ struct Decision {
 
     init(
         _ book: RuleBook, _ matches: Matches, state: [StateKey: JSON], tasks: [Scope.ID: [Snapshot]],
-        at now: BellhopCore.Timestamp
+        at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun
     ) {
+        workPerRun = work
         self.book = book
         self.matches = matches
         known = state
@@ -36,6 +42,12 @@ struct Decision {
             events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value))
     }
 
+    /// Whether enough was decided for one transaction: what is left of the batch comes with the next.
+    var isFull: Bool { bytes >= Self.mostBytes || work >= RuleBook.workPerBatch }
+
+    /// So many bytes of deliveries are made in one transaction, and what the last event's rules make beyond.
+    private static let mostBytes = 4 << 20
+
     mutating func run(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
         if run.event != place {
@@ -43,6 +55,8 @@ struct Decision {
             frame.move(to: place)
             activation.begin(frame)
         }
+        activation.workLeft = workPerRun
+        defer { work += workPerRun - activation.workLeft }
         if !run.isCertain, let condition = rule.condition {
             switch condition.program.verdict(activation) {
             case .yes: break
@@ -165,6 +179,7 @@ struct Decision {
                 state = .dead(failure)
                 isFine = false
             }
+            bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state))
         }
         return isFine

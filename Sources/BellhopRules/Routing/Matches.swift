@@ -2,8 +2,8 @@ public import BellhopCore
 
 /// Which rules run for which events of a batch, as far as that is known without the rules' state and the snapshots.
 public struct Matches: Sendable {
-    /// All events of the batch, those that no rule is for included.
-    public let events: [StoredEvent]
+    /// The events of the batch, those that no rule is for included: all, or the first of them where matching cost much.
+    public internal(set) var events: [StoredEvent]
     /// What must be known of the rules' state to decide.
     public internal(set) var stateKeys: [StateKey] = []
     /// Whose tasks must be known to decide.
@@ -30,6 +30,8 @@ public struct Matches: Sendable {
 
     /// A rule that failed for an event.
     struct RuleError: Sendable {
+        /// The event's place in the batch.
+        var event: Int
         var rule: Int
         var message: String
     }

@@ -6,6 +6,15 @@ struct Renderer {
     let frame: EventFrame
     let activation: Activation
     let zone: TimeZoneTable
+    /// What is left for the step's delivery.
+    let room: RenderRoom
+
+    init(frame: EventFrame, activation: Activation, zone: TimeZoneTable) {
+        self.frame = frame
+        self.activation = activation
+        self.zone = zone
+        room = RenderRoom(frame.facts.largestDelivery)
+    }
 
     /// A list in a message holds at most so many lines, whatever the rule says.
     static let mostItems = 1000
@@ -20,12 +29,40 @@ struct Renderer {
         }
     }
 
+    /// The text of an expression's value, taken from what is left.
+    private func rendered(_ expression: RuleExpression) throws(RenderFailure) -> String {
+        let value = try evaluate(expression)
+        return try rendered(value)
+    }
+
+    private func rendered(_ value: Value) throws(RenderFailure) -> String {
+        let text: String
+        switch value {
+        case .list, .map, .object, .optional:
+            // It is first made as JSON, which must not become larger than its text may be.
+            let making = RenderRoom(frame.facts.largestDelivery)
+            text = value.rendered(in: zone, making)
+            try making.check()
+        case .null, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration, .type:
+            text = value.rendered(in: zone, room)
+        }
+        room.take(text.utf8.count)
+        try room.check()
+        return text
+    }
+
+    private func json(_ value: Value) throws(RenderFailure) -> JSON {
+        let json = value.asJSON(in: zone, room)
+        try room.check()
+        return json
+    }
+
     func text(_ template: TextTemplate) throws(RenderFailure) -> String {
         var text = ""
         for piece in template.pieces {
             switch piece {
-            case .text(let own): text += own
-            case .value(let expression): text += try evaluate(expression).rendered(in: zone)
+            case .text(let own): text += room.taking(own)
+            case .value(let expression): text += try rendered(expression)
             }
         }
         return text
@@ -33,7 +70,10 @@ struct Renderer {
 
     func value(_ template: ArgumentTemplate) throws(RenderFailure) -> JSON {
         switch template {
-        case .constant(let value): return value
+        case .constant(let value):
+            if case .string(let text) = value { room.take(text.utf8.count) }
+            try room.check()
+            return value
         case .text(let text, let type): return try read(try self.text(text), as: type)
         case .whole(let expression, let type): return try read(try evaluate(expression), as: type)
         case .list(let items):
@@ -58,9 +98,9 @@ struct Renderer {
     /// A whole value as an argument of this type: of any type where the argument takes any, else by its text.
     private func read(_ value: Value, as type: SettingType) throws(RenderFailure) -> JSON {
         switch type {
-        case .json, .map, .record: return value.asJSON(in: zone)
+        case .json, .map, .record: return try json(value)
         case .scalar:
-            let json = value.asJSON(in: zone)
+            let json = try json(value)
             if json.asArray == nil, json.asObject == nil { return json }
             throw RenderFailure("a field takes one value, and this is \(value.typeName)")
         case .list(let element):
@@ -69,11 +109,11 @@ struct Renderer {
             for index in 0..<list.count { items.append(try read(list[index], as: element)) }
             return .array(items)
         case .either(let types):
-            if types.contains(.json) { return value.asJSON(in: zone) }
-            return try read(value.rendered(in: zone), as: type)
+            if types.contains(.json) { return try json(value) }
+            return try read(rendered(value), as: type)
         case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown, .expression:
             if case .duration(let duration) = value, type == .duration { return .int(duration.wholeMicroseconds) }
-            return try read(value.rendered(in: zone), as: type)
+            return try read(rendered(value), as: type)
         }
     }
 
@@ -104,8 +144,8 @@ struct Renderer {
         var inlines: [Message.Inline] = []
         for piece in template.pieces {
             switch piece {
-            case .text(let text): inlines.append(.text(text))
-            case .value(let expression): inlines.append(.value(try evaluate(expression).rendered(in: zone)))
+            case .text(let text): inlines.append(.text(room.taking(text)))
+            case .value(let expression): inlines.append(.value(try rendered(expression)))
             }
         }
         return inlines
@@ -113,7 +153,7 @@ struct Renderer {
 
     private func texts(_ expressions: [RuleExpression]) throws(RenderFailure) -> [String] {
         var texts: [String] = []
-        for expression in expressions { texts.append(try evaluate(expression).rendered(in: zone)) }
+        for expression in expressions { texts.append(try rendered(expression)) }
         return texts
     }
 

@@ -41,7 +41,12 @@ private struct Matcher {
         var type: EventType?
         var rules: RuleIndex.ByType?
         var candidates: [Int] = []
+        var work: Int64 = 0
         for place in events.indices {
+            if work >= RuleBook.workPerBatch {
+                matches.events = Array(events[..<place])
+                break
+            }
             if events[place].event.type != type {
                 type = events[place].event.type
                 rules = type.flatMap { book.index[$0] }
@@ -58,7 +63,11 @@ private struct Matcher {
             if candidates.isEmpty { continue }
             if candidates.count > 1 { candidates.sort() }
             activation.begin(frame)
-            for rule in candidates { judge(rule, at: place) }
+            for rule in candidates {
+                activation.workLeft = RuleBook.workPerRun
+                judge(rule, at: place)
+                work += RuleBook.workPerRun - activation.workLeft
+            }
         }
         matches.stateKeys = Array(keys)
         matches.scopesNeeded = Array(scopes)
@@ -74,7 +83,7 @@ private struct Matcher {
                 case .yes: break
                 case .no, .unknown: return
                 case .failed(let error):
-                    matches.errors.append(.init(rule: number, message: "`when` failed: \(error.message)"))
+                    matches.errors.append(.init(event: place, rule: number, message: "`when` failed: \(error.message)"))
                     return
                 }
             } else if isRuledOut(condition) {

@@ -56,15 +56,19 @@ struct TestRun {
         var events = first
         // What routing itself causes is routed too; the hop count ends it.
         while !events.isEmpty {
-            let stored = events.map { event in
+            var stored = events.map { event in
                 sequence += 1
                 return StoredEvent(sequence: sequence, event: event)
             }
-            let routing = book.decide(book.match(stored, since: [:]), state: state, tasks: tasks, at: now)
-            for write in routing.state { state[write.key] = write.value }
-            deliveries += routing.deliveries
-            errors += routing.tallies.filter { $0.errors > 0 }
-            events = routing.events
+            events = []
+            while !stored.isEmpty {
+                let routing = book.decide(book.match(stored, since: [:]), state: state, tasks: tasks, at: now)
+                for write in routing.state { state[write.key] = write.value }
+                deliveries += routing.deliveries
+                errors += routing.tallies.filter { $0.errors > 0 }
+                events += routing.events
+                stored.removeFirst(routing.routed.count)
+            }
         }
     }
 

@@ -30,7 +30,7 @@ struct DeliveryRow {
             task: nil, lane: row.text(6), createdAt: row.time(9), runAt: row.time(11), expires: row.optionalTime(10),
             hop: Int(row.int(8)))
         do {
-            let body = try DeliveryBody(stored: JSON.parse(row.bytes(7)))
+            let body = try DeliveryBody(stored: JSON.parse(row.bytes(Self.body)))
             delivery.revision = body.revision
             delivery.arguments = body.arguments
             delivery.task = body.task
@@ -43,6 +43,9 @@ struct DeliveryRow {
             problem = DamagedValue("it is not JSON: \(error)")
         }
     }
+
+    /// The column of what is to be sent.
+    static let body: Int32 = 7
 
     /// Where the columns after the identity start.
     static let width: Int32 = 12

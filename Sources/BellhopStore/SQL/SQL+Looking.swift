@@ -19,44 +19,60 @@ extension SQL {
 
         static let unroutedCount = "SELECT count(*) FROM unrouted"
 
-        /// Newest first; the caller turns them round. `:types` and `:sources` are JSON arrays. (PostgreSQL: real arrays, `= ANY`.)
-        static let events = """
-            SELECT sequence, id, type, source, subject, time, hop, data
-            FROM event
-            WHERE (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
-                AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
-                AND (:since IS NULL OR time >= :since)
-                AND (:task IS NULL OR subject = :task OR substr(subject, -length(:task) - 1) = '/' || :task
-                    OR json_extract(data, '$.task.number') = :task)
-                AND (:id IS NULL OR iif(typeof(id) = 'blob', lower(hex(id)), id) LIKE :id ESCAPE '\\')
-            ORDER BY sequence DESC
-            LIMIT :limit
-            """
+        /// Newest first; the caller turns them round.
+        static let events = "\(eventRows) WHERE \(eventFilter) ORDER BY sequence DESC LIMIT :limit"
 
-        /// Oldest first, for following.
+        /// Oldest first: a page of those after a place.
         static let eventsAfter = """
-            SELECT sequence, id, type, source, subject, time, hop, data
-            FROM event
-            WHERE sequence > :after
-                AND (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
-                AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
-                AND (:since IS NULL OR time >= :since)
-                AND (:task IS NULL OR subject = :task OR substr(subject, -length(:task) - 1) = '/' || :task
-                    OR json_extract(data, '$.task.number') = :task)
-                AND (:id IS NULL OR iif(typeof(id) = 'blob', lower(hex(id)), id) LIKE :id ESCAPE '\\')
+            \(eventRows)
+            WHERE sequence > :after AND (:through IS NULL OR sequence <= :through) AND \(eventFilter)
             ORDER BY sequence
             LIMIT :limit
             """
 
-        static let deliveries = """
-            SELECT \(Deliveries.identity), state, attempts, finished, receipt, reference, failure
-            FROM delivery
-            WHERE (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+        /// The first and the last place of the newest events.
+        static let eventSpan = """
+            SELECT min(sequence), max(sequence)
+            FROM (SELECT sequence FROM event WHERE \(eventFilter) ORDER BY sequence DESC LIMIT :limit)
+            """
+
+        private static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data FROM event"
+
+        /// `:types` and `:sources` are JSON arrays. (PostgreSQL: real arrays, `= ANY`.)
+        private static let eventFilter = """
+            (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
+                AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
+                AND (:since IS NULL OR time >= :since)
+                AND (:task IS NULL OR subject = :task OR substr(subject, -length(:task) - 1) = '/' || :task
+                    OR json_extract(data, '$.task.number') = :task)
+                AND (:id IS NULL OR iif(typeof(id) = 'blob', lower(hex(id)), id) LIKE :id ESCAPE '\\')
+            """
+
+        /// Newest first; the caller turns them round.
+        static let deliveries = "\(deliveryRows) WHERE \(deliveryFilter) ORDER BY id DESC LIMIT :limit"
+
+        /// Oldest first: a page of those after a place.
+        static let deliveriesAfter = """
+            \(deliveryRows)
+            WHERE id > :after AND (:through IS NULL OR id <= :through) AND \(deliveryFilter)
+            ORDER BY id
+            LIMIT :limit
+            """
+
+        /// The first and the last place of the newest deliveries.
+        static let deliverySpan = """
+            SELECT min(id), max(id) FROM (SELECT id FROM delivery WHERE \(deliveryFilter) ORDER BY id DESC LIMIT :limit)
+            """
+
+        private static let deliveryRows = """
+            SELECT \(Deliveries.identity), state, attempts, finished, receipt, reference, failure, id FROM delivery
+            """
+
+        private static let deliveryFilter = """
+            (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
                 AND (:rule IS NULL OR rule = :rule)
                 AND (:occasion IS NULL OR occasion = :occasion)
                 AND (:id IS NULL OR lower(hex(name)) LIKE :id ESCAPE '\\')
-            ORDER BY id DESC
-            LIMIT :limit
             """
     }
 

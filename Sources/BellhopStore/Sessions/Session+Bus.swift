@@ -45,7 +45,7 @@ extension Session {
     }
 
     /// So many bytes of events are taken at once; one event at least.
-    static let mostUnrouted = 32 << 20
+    static let mostUnrouted = 8 << 20
 
     /// Leaves events that cannot be read to nobody, and counts them.
     func passOver(_ sequences: [Int64]) throws {

@@ -14,15 +14,15 @@ extension Session {
 
     func events(_ query: EventQuery) throws -> EventPage {
         var statement = try prepare(query.after == nil ? SQL.Looking.events : SQL.Looking.eventsAfter)
-        if let after = query.after { try statement.bind(":after", after) }
-        try statement.bind(":types", text: Self.list(query.types.map(\.name)))
-        try statement.bind(":sources", text: Self.list(query.sources))
-        try statement.bind(":since", query.since)
-        try statement.bind(":task", query.task)
-        try statement.bind(":id", query.id.map(Self.prefix))
-        try statement.bind(":limit", query.limit)
+        if let after = query.after {
+            try statement.bind(":after", after)
+            try statement.bind(":through", query.through)
+        }
+        try Self.bind(query, to: &statement)
         var page = EventPage(events: [])
-        while try statement.next() {
+        var bytes = 0
+        while query.after == nil || bytes < Self.mostShown, try statement.next() {
+            bytes += statement.size(7)
             page.end = max(page.end ?? 0, statement.int(0))
             do { page.events.append(try StoredEvent(statement)) } catch is DamagedValue { page.unreadable += 1 }
         }
@@ -30,16 +30,57 @@ extension Session {
         return page
     }
 
+    func span(of query: EventQuery) throws -> RowSpan? {
+        var statement = try prepare(SQL.Looking.eventSpan)
+        try Self.bind(query, to: &statement)
+        return try Self.span(&statement)
+    }
+
     func deliveries(_ query: DeliveryQuery) throws -> [DeliveryRecord] {
-        var statement = try prepare(SQL.Looking.deliveries)
-        try statement.bind(":states", text: Self.list(query.states.map(\.rawValue)))
+        var statement = try prepare(query.after == nil ? SQL.Looking.deliveries : SQL.Looking.deliveriesAfter)
+        if let after = query.after {
+            try statement.bind(":after", after)
+            try statement.bind(":through", query.through)
+        }
+        try Self.bind(query, to: &statement)
+        var records: [DeliveryRecord] = []
+        var bytes = 0
+        while query.after == nil || bytes < Self.mostShown, try statement.next() {
+            bytes += statement.size(DeliveryRow.body)
+            records.append(try Self.record(statement))
+        }
+        return query.after == nil ? records.reversed() : records
+    }
+
+    func span(of query: DeliveryQuery) throws -> RowSpan? {
+        var statement = try prepare(SQL.Looking.deliverySpan)
+        try Self.bind(query, to: &statement)
+        return try Self.span(&statement)
+    }
+
+    /// So many bytes of rows are in a page that is read after a place; one row at least.
+    private static let mostShown = 4 << 20
+
+    private static func bind(_ query: EventQuery, to statement: inout Prepared) throws {
+        try statement.bind(":types", text: list(query.types.map(\.name)))
+        try statement.bind(":sources", text: list(query.sources))
+        try statement.bind(":since", query.since)
+        try statement.bind(":task", query.task)
+        try statement.bind(":id", query.id.map(prefix))
+        try statement.bind(":limit", query.limit)
+    }
+
+    private static func bind(_ query: DeliveryQuery, to statement: inout Prepared) throws {
+        try statement.bind(":states", text: list(query.states.map(\.rawValue)))
         try statement.bind(":rule", query.rule)
         try statement.bind(":occasion", query.event.map { Occasion.event($0).id.text })
-        try statement.bind(":id", query.id.map(Self.prefix))
+        try statement.bind(":id", query.id.map(prefix))
         try statement.bind(":limit", query.limit)
-        var records: [DeliveryRecord] = []
-        while try statement.next() { records.append(try Self.record(statement)) }
-        return records.reversed()
+    }
+
+    private static func span(_ statement: inout Prepared) throws -> RowSpan? {
+        guard try statement.next(), !statement.isNull(0) else { return nil }
+        return RowSpan(after: statement.int(0) - 1, through: statement.int(1))
     }
 
     // Parts.
@@ -80,7 +121,8 @@ extension Session {
         return DeliveryRecord(
             delivery: delivery.delivery, state: try state(row.text(next)), attempts: Int(row.int(next + 1)),
             runAt: delivery.delivery.runAt, finishedAt: row.optionalTime(next + 2),
-            receipt: row.optionalText(next + 3).map { Receipt($0, reference: row.optionalText(next + 4)) }, failure: failure)
+            receipt: row.optionalText(next + 3).map { Receipt($0, reference: row.optionalText(next + 4)) }, failure: failure,
+            place: row.int(next + 6))
     }
 
     static func state(_ text: String) throws -> DeliveryState {

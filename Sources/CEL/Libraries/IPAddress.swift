@@ -25,8 +25,11 @@ final class IPAddress: HostObject {
 
     var celType: CELType { Network.ipType }
     func value(named name: String) -> Value? { nil }
-    func isEqual(to other: any HostObject) -> Bool { (other as? IPAddress)?.bytes == bytes }
-    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+    /// A version 4 address and the version 6 one that it is mapped into (`::ffff:0:0/96`) are the same.
+    func isEqual(to other: any HostObject) -> Bool { (other as? IPAddress)?.unmapped == unmapped }
+    func hash(into hasher: inout Hasher) { hasher.combine(unmapped) }
+
+    private var unmapped: ArraySlice<UInt8> { Self.isMapped(bytes) ? bytes[12...] : bytes[...] }
 
     var isV4: Bool { bytes.count == 4 }
     var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }

@@ -23,7 +23,7 @@ enum RegexFunctions {
                     let pattern = try patternWithOneGroup(source, activation)
                     var made: [Value] = []
                     var matches = Matches(pattern, text)
-                    while let match = matches.next() {
+                    while let match = try matches.next(activation) {
                         try activation.spend(elements: 1)
                         if let range = match[match.count - 1] { made.append(.string(text.slice(range))) }
                     }
@@ -49,7 +49,7 @@ enum RegexFunctions {
                 var result = ""
                 var at = 0
                 var matches = Matches(pattern, text)
-                while left > 0, let match = matches.next(), let whole = match[0] {
+                while left > 0, let match = try matches.next(activation), let whole = match[0] {
                     result += text.slice(at..<whole.lowerBound)
                     for part in parts {
                         let added: String
@@ -111,18 +111,28 @@ enum RegexFunctions {
     }
 
     /// The matches of a pattern that do not overlap, from the left; behind an empty one the search goes on a code point further.
+    ///
+    /// One search is linear in the text. All together need not be: one for `a+b|a` reads to the end of the text each time. How far a
+    /// search reads RE2 does not say, so the time that searches take is counted as work.
     private struct Matches {
         let pattern: Pattern
         let text: String
         var at: Int? = 0
+        private var searches = 0
 
         init(_ pattern: Pattern, _ text: String) {
             self.pattern = pattern
             self.text = text
         }
 
-        mutating func next() -> [Range<Int>?]? {
-            guard let start = at, let match = pattern.match(in: text, from: start), let whole = match[0] else { return nil }
+        mutating func next(_ activation: Activation) throws(EvaluationError) -> [Range<Int>?]? {
+            guard let start = at else { return nil }
+            // Reading the clock costs more than a short search, so one of sixteen stands for all; beside a long one it costs nothing.
+            searches += 1
+            let stands = text.utf8.count - start > Self.long ? 1 : searches % 16 == 0 ? 16 : 0
+            let meter = stands > 0 ? WorkMeter() : nil
+            guard let match = pattern.match(in: text, from: start), let whole = match[0] else { return nil }
+            if let meter { try activation.spend(meter.work * stands) }
             if whole.isEmpty {
                 at = whole.upperBound < text.utf8.count ? text.nextCodePoint(after: whole.upperBound) : nil
             } else {
@@ -130,5 +140,7 @@ enum RegexFunctions {
             }
             return match
         }
+
+        private static let long = 1 << 16
     }
 }

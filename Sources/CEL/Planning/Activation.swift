@@ -39,6 +39,9 @@ public final class Activation {
     @exclusivity(unchecked) private var top = 0
     @exclusivity(unchecked) private var costLeft: Int64 = 0
     @exclusivity(unchecked) private var memoryLeft: Int64 = 0
+    @exclusivity(unchecked) private var granted: Int64 = 0
+    /// The work that evaluations may do from now on together; each takes what it cost. One that would need more fails.
+    @exclusivity(unchecked) public var workLeft = Int64.max
     /// Why the last test failed.
     @exclusivity(unchecked) var failure: EvaluationError?
     @exclusivity(unchecked) var recorder: Recorder?
@@ -169,7 +172,8 @@ public final class Activation {
         if capacity < program.slotCount { reserve(slots: program.slotCount) }
         let before = base
         if top == 0 {
-            costLeft = program.limits.cost
+            costLeft = min(program.limits.cost, workLeft)
+            granted = costLeft
             memoryLeft = program.limits.memory
         }
         base = top
@@ -182,6 +186,7 @@ public final class Activation {
     func leave(_ before: Int) {
         top = base
         base = before
+        if top == 0 { workLeft &-= granted &- costLeft }
     }
 
     @inline(__always)

@@ -48,19 +48,22 @@ struct Deliveries: AsyncParsableCommand {
             let query = DeliveryQuery(
                 states: state.compactMap(DeliveryState.init(rawValue:)), rule: rule, id: id, limit: limit)
             let link = try config.storeLink()
-            let deliveries = try await link.answer(.deliveries(query)).asArray ?? []
             if output.json {
-                for delivery in deliveries { Console.json(delivery) }
+                _ = try await link.answer(.deliveries(query)) { Console.json($0) }
                 return
             }
-            if id != nil {
-                for delivery in deliveries { Console.data(delivery.text(.pretty).visibleLines) }
-                if deliveries.isEmpty { throw Trouble(.problem, "There is no delivery \(id ?? "").") }
+            if let id {
+                var count = 0
+                _ = try await link.answer(.deliveries(query)) { delivery in
+                    count += 1
+                    Console.data(delivery.text(.pretty).visibleLines)
+                }
+                if count == 0 { throw Trouble(.problem, "There is no delivery \(id.visible).") }
                 return
             }
             var table = Table("ID", "STATE", "RULE", "ACTION", "RECEIVER", "TASK", "TRIES", "SINCE", "NEXT TRY", "WHAT")
             let zone = link.zone
-            for delivery in deliveries {
+            _ = try await link.answer(.deliveries(query)) { delivery in
                 table.add(
                     String((delivery["id"]?.asString ?? "").prefix(12)), Self.state(delivery), delivery["rule"].words(in: zone),
                     delivery["action"].words(in: zone), delivery["receiver"].words(in: zone),

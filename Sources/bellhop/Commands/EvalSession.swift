@@ -27,7 +27,7 @@ struct EvalSession: Sendable {
     }
 
     mutating func look(atEvent id: String) async throws(Trouble) {
-        let found = try await config.answer(.events(EventQuery(id: id, limit: 2)))["events"]?.asArray ?? []
+        let found = try await config.rows(.events(EventQuery(id: id, limit: 2)))
         let exact = found.first { $0["id"]?.asString == id }
         guard let json = exact ?? found.first else {
             throw Trouble(.problem, "There is no event \(id.visible): `bellhop events` lists them.")
@@ -84,7 +84,7 @@ struct EvalSession: Sendable {
     }
 
     private func seen(_ name: String?) async throws(Trouble) -> [(scope: Scope.ID, task: (snapshot: Snapshot, source: String))] {
-        let answer = try await config.answer(.tasks(name)).asArray ?? []
+        let answer = try await config.rows(.tasks(name))
         return answer.compactMap { json in
             guard let scope = json["scope"]?.asString, let task = json["task"], let snapshot = Snapshot(json: task) else {
                 return nil

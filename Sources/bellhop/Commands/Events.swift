@@ -49,21 +49,23 @@ struct Events: AsyncParsableCommand {
         let link = try config.storeLink()
         var isFirst = true
         while true {
-            let page = try await link.answer(.events(query))
-            let events = page["events"]?.asArray ?? []
-            if isFirst, events.isEmpty { try await explain(link) }
+            var count = 0
+            let page = try await link.answer(.events(query)) { event in
+                count += 1
+                // An event that was asked for is shown whole, like a delivery.
+                if id != nil, !follow, !output.json {
+                    Console.data(event.text(.pretty).visibleLines)
+                } else {
+                    show(event, in: link.zone)
+                }
+            }
+            if isFirst, count == 0 { try await explain(link) }
             isFirst = false
             if let count = page["unreadable"]?.asInt, count > 0 {
                 Console.note(
                     count == 1
                         ? "1 event was passed over: what the store has of it cannot be read."
                         : "\(count) events were passed over: what the store has of them cannot be read.")
-            }
-            // An event that was asked for is shown whole, like a delivery.
-            if id != nil, !follow, !output.json {
-                for event in events { Console.data(event.text(.pretty).visibleLines) }
-            } else {
-                for event in events { show(event, in: link.zone) }
             }
             guard follow else { return }
             if let last = page["end"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }

@@ -10,8 +10,14 @@ struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Watch, and act: poll the sources, run the rules, make the deliveries.",
         discussion:
-            "Runs until SIGTERM or SIGINT, then finishes what is in flight; asked a second time, it ends at once. SIGHUP reads the rules again."
-    )
+            """
+            Runs until SIGTERM or SIGINT, then finishes what is in flight; asked a second time, it ends at once. SIGHUP reads the rules \
+            again.
+
+            With --once the exit code says what happened: 0 when all is done; 1 when a rule failed, or a delivery was given up or waits \
+            for your word; 69 when a source could not be reached; 77 when a login was refused; 78 when the configuration or a rule has \
+            an error; 75 when something is left for the next run.
+            """)
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var log: LogOptions
@@ -61,26 +67,25 @@ struct Run: AsyncParsableCommand {
 
     private func runOnce(_ assembly: Assembly) async throws {
         let pass: Engine.Pass
-        let dead: Int
+        let before: StoreStatus
+        let after: StoreStatus
+        let ended: Int
         do throws(StoreError) {
+            let store = assembly.surroundings.store
             let started = assembly.surroundings.clock.now
             try await assembly.engine.recover()
+            before = try await store.status()
             pass = try await assembly.engine.runOnce()
-            let ended = try await assembly.surroundings.store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max))
-            dead = ended.count { ($0.finishedAt ?? .distantPast) >= started }
+            after = try await store.status()
+            ended = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max))
+                .count { ($0.finishedAt ?? .distantPast) >= started }
         } catch {
             await assembly.shutdown()
             throw Trouble(error)
         }
+        let refused = assembly.refusedRules
         await assembly.shutdown()
-        let failures = pass.polls.compactMap { poll -> Failure? in
-            if case .failed(let failure) = poll.outcome { failure } else { nil }
-        }
-        if let failure = failures.first { throw Trouble(failure) }
-        if dead > 0 {
-            throw Trouble(
-                .problem,
-                "\(dead) deliver\(dead == 1 ? "y was" : "ies were") given up, or wait for your word: see `bellhop deliveries`.")
-        }
+        if let refused { throw Trouble(refused) }
+        if let trouble = PassVerdict(pass, before: before, after: after, ended: ended).trouble { throw trouble }
     }
 }

@@ -1,4 +1,4 @@
-import BellhopCore
+@testable import BellhopCore
 import BellhopTesting
 import Testing
 
@@ -35,5 +35,21 @@ struct TaskKeyTests {
     @Test func `keys of sources are different when their bytes are`() {
         #expect(TaskKey("e\u{301}") != TaskKey("\u{e9}"))
         #expect(MemoryLayout<TaskKey>.stride <= 24)
+    }
+}
+
+struct TaskKeyHashTests {
+    @Test func `keys that were chosen to have one hash have different ones in a process`() {
+        // With fixed numbers mixed in, all of these have the same upper half, by which they are found.
+        let keys = (0..<1000).map { TaskKey(Fingerprint(high: 0x9e37_79b9_7f4a_7c15, low: UInt64($0)).hex) }
+        let seed = KeyIndex().seed
+        #expect(Set(keys.map { $0.hash(seed) >> 32 }).count > 990)
+        #expect(Set(keys.map { $0.hash(Fingerprint(high: 0x9e37_79b9_7f4a_7c15, low: 0xd1b5_4a32_d192_ed03)) >> 32 }).count == 1)
+        #expect(Set(keys.map { TaskKey("x" + $0.text).hash(seed) >> 32 }).count > 990)
+    }
+
+    @Test func `all indices of a process find a key by the same seed, which is none that could be known`() {
+        #expect(KeyIndex().seed == KeyIndex(minimumCapacity: 100).seed)
+        #expect(KeyIndex().seed != Fingerprint(high: 0x9e37_79b9_7f4a_7c15, low: 0xd1b5_4a32_d192_ed03))
     }
 }

@@ -42,6 +42,54 @@ import Testing
     }
 }
 
+/// Forgetting on a machine whose clock is set.
+@Suite(.timeLimit(.minutes(5))) struct `Forgetting and the clock` {
+    /// A store with one event of now, and maintenance that runs over it while the clock is set.
+    private func left(
+        after jump: Duration, restarting: Bool = false, then time: Duration = .seconds(7200), retention: Retention = Retention()
+    )
+        async throws -> Int
+    {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        try await bench.store.append((0..<3).map { .test($0, at: bench.now) })
+        try await bench.store.route(Routing(routed: [1, 2, 3]))
+        let surroundings = bench.surroundings
+        var loop = Task { await Maintenance(surroundings, retention: retention).run() }
+        await bench.run(until: bench.now + .seconds(600))
+        if restarting {
+            loop.cancel()
+            await loop.value
+        }
+        wall.set(by: jump)
+        if restarting { loop = Task { await Maintenance(surroundings, retention: retention).run() } }
+        await bench.run(until: bench.now + time)
+        loop.cancel()
+        await loop.value
+        return try await bench.store.events(EventQuery()).count
+    }
+
+    @Test(arguments: [Duration.days(60), .days(500), .days(40_000)], [false, true])
+    func `a clock that jumps ahead makes nothing old enough to be forgotten`(_ jump: Duration, _ restarting: Bool) async throws {
+        #expect(try await left(after: jump, restarting: restarting) == 3)
+    }
+
+    @Test func `what was there for its time is forgotten, however the clock went`() async throws {
+        // The last place on the bus stays.
+        let retention = Retention(events: .seconds(3 * 3600))
+        #expect(try await left(after: .days(60), then: .seconds(2 * 3600), retention: retention) == 3)
+        #expect(try await left(after: .days(60), then: .seconds(5 * 3600), retention: retention) == 1)
+        #expect(try await left(after: .zero, then: .seconds(5 * 3600), retention: retention) == 1)
+    }
+}
+
+extension Event {
+    fileprivate static func test(_ number: Int, at time: Timestamp) -> Event {
+        Event(
+            id: ID("event-\(number)"), type: .taskCreated, source: "tasks", subject: "task/\(number)", time: time, data: [:])
+    }
+}
+
 extension Bench {
     fileprivate var jumps: [Duration] {
         recorder.all.compactMap { signal in if case .clockJumped(let by) = signal { by } else { nil } }

@@ -145,6 +145,12 @@ final class FaultyStore: Store {
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
         try await through(.deliveries) { () throws(StoreError) in try await base.deliveries(query) }
     }
+    func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
+        try await through(.events) { () throws(StoreError) in try await base.span(of: query) }
+    }
+    func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
+        try await through(.deliveries) { () throws(StoreError) in try await base.span(of: query) }
+    }
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         try await through(.prune) { () throws(StoreError) in try await base.prune(retention, at: now) }
     }

@@ -25,6 +25,9 @@ final class ScriptedSource: Source {
         var cursor: Cursor?
         /// What the lists show of journals.
         var comments: [TaskComment] = []
+        var schema = TaskSchema([.init("priority", .int), .init("state", .int), .init("assigned_to", .text)])
+        /// The fields that it learns of when it prepares.
+        var lesson: TaskSchema?
     }
 
     /// A reply to a list that is not what the tasks are.
@@ -45,23 +48,32 @@ final class ScriptedSource: Source {
 
     let name: String
     let scope: Scope
-    let schema = TaskSchema([.init("priority", .int), .init("state", .int), .init("assigned_to", .text)])
+    var schema: TaskSchema { state.withLock { $0.schema } }
     private let state = Mutex(State())
     private let log = Mutex(Log())
     private let clock: any AgentClock
     /// How long a list takes.
     private let delay: Duration
+    /// How long preparing takes.
+    private let preparation: Duration
     let mostDepartures: Int
 
     init(
         _ name: String = "my-work", instance: String = "https://acme.example", clock: any AgentClock, delay: Duration = .zero,
-        mostDepartures: Int = .max
+        preparation: Duration = .zero, mostDepartures: Int = .max
     ) {
         self.mostDepartures = mostDepartures
         self.name = name
         scope = Scope(instance: instance, user: "ada", kind: "scripted", query: "")
         self.clock = clock
         self.delay = delay
+        self.preparation = preparation
+    }
+
+    func prepare(offline: Bool) async {
+        if offline { return }
+        if preparation > .zero { try? await clock.sleep(for: preparation) }
+        edit { state in if let lesson = state.lesson { state.schema = lesson } }
     }
 
     var asked: Log { log.withLock { $0 } }

@@ -11,6 +11,8 @@ final class WallClock: AgentClock {
 
     var now: Timestamp { steady.now + offset.withLock { $0 } }
 
+    var elapsed: Duration { steady.elapsed }
+
     /// Sets the clock forward, or back.
     func set(by duration: Duration) { offset.withLock { $0 += duration } }
 

@@ -18,6 +18,27 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `the newest rows of a query are read page by page, oldest first`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.append((1...9).map { Sample.event($0, source: $0.isMultiple(of: 2) ? "even" : "odd") })
+        #expect(try await bench.store.span(of: EventQuery(sources: ["none"])) == nil)
+        #expect(try await bench.store.span(of: EventQuery(limit: 3)) == RowSpan(after: 6, through: 9))
+        let span = try #require(try await bench.store.span(of: EventQuery(sources: ["odd"], limit: 3)))
+        #expect(span == RowSpan(after: 4, through: 9))
+        try await bench.store.append([Sample.event(11, source: "odd")])
+        let query = EventQuery(after: span.after, through: span.through, sources: ["odd"], limit: 2)
+        #expect(try await bench.store.events(query).map(\.sequence) == [5, 7])
+
+        try await bench.store.route(Routing(deliveries: (1...5).map { Sample.delivery($0) }))
+        let all = try await bench.store.deliveries(DeliveryQuery())
+        let deliveries = try #require(try await bench.store.span(of: DeliveryQuery(states: [.available], limit: 3)))
+        let page = try await bench.store.deliveries(
+            DeliveryQuery(after: deliveries.after, through: deliveries.through, states: [.available], limit: 2))
+        #expect(page == Array(all[2..<4]))
+        #expect(all.map(\.place) == all.map(\.place).sorted() && deliveries.through == all.last?.place)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `status counts`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)

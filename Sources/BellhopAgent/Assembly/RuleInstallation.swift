@@ -1,0 +1,91 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import Synchronization
+
+/// Loads the rules of a configuration and puts them in force, one loading after another: what is read later is in force later.
+///
+/// A class over a mutex, because the reloader and the sources, when they have learnt their fields, load by turns.
+final class RuleInstallation: Sendable {
+    private let configuration: Configuration
+    private let connectors: Connectors
+    private let shelf: RuleShelf
+    private let surroundings: Surroundings
+    private let turns = Turns()
+    private let latestRefusal = Mutex<Diagnostics?>(nil)
+
+    init(_ configuration: Configuration, _ connectors: Connectors, _ shelf: RuleShelf, _ surroundings: Surroundings) {
+        self.configuration = configuration
+        self.connectors = connectors
+        self.shelf = shelf
+        self.surroundings = surroundings
+    }
+
+    /// What was wrong with the rules that were loaded last; nil when they are in force.
+    var refusal: Diagnostics? { latestRefusal.withLock { $0 } }
+
+    /// Puts the rules in force as they are now; where they have errors, those in force stay and the signals say what is wrong.
+    func reload() async {
+        do throws(AssemblyError) {
+            _ = try await install()
+            latestRefusal.withLock { $0 = nil }
+        } catch {
+            switch error {
+            case .diagnostics(let problems):
+                latestRefusal.withLock { $0 = problems }
+                surroundings.signals.emit(.rulesRefused(problems: problems.all.count { $0.severity == .error }))
+                for problem in problems.all where problem.severity == .error { surroundings.signals.emit(.ruleRefused(problem)) }
+            case .store(let error):
+                surroundings.signals.emit(.storeFailed(doing: "registering rules", error))
+            }
+        }
+    }
+
+    /// Loads the rules as they are now and puts them in force; where they have errors, those in force stay.
+    func install() async throws(AssemblyError) -> RuleLoading.Loaded {
+        await turns.take()
+        defer { turns.end() }
+        let loaded: RuleLoading.Loaded
+        do throws(Diagnostics) {
+            loaded = try RuleLoading.book(configuration, sources: connectors.sources)
+        } catch {
+            throw .diagnostics(error)
+        }
+        if let before = shelf.book {
+            let losses = Self.losses(of: before, loaded)
+            if losses.hasErrors { throw .diagnostics(losses) }
+        }
+        do throws(StoreError) {
+            try await shelf.install(loaded.book, in: surroundings)
+        } catch {
+            throw .store(error)
+        }
+        surroundings.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
+        return loaded
+    }
+
+    /// Rules that a change would end without anybody's saying so: a folder may be moved away for a moment, an editor may have just
+    /// emptied a file, a copy may have been cut off. A file that is gone says so.
+    private static func losses(of before: RuleBook, _ loaded: RuleLoading.Loaded) -> Diagnostics {
+        var found = Diagnostics()
+        if loaded.book.rules.isEmpty, !before.rules.isEmpty {
+            found.report(
+                Diagnostic(
+                    code: "no-rules", "there are no rules any more where there were \(before.rules.count)",
+                    help: "to run without rules, stop the agent and start it again"))
+            return found
+        }
+        let left = Set(loaded.book.rules.map(\.file))
+        var rules: [String: [String]] = [:]
+        for rule in before.rules where !left.contains(rule.file) { rules[rule.file, default: []].append(rule.name) }
+        for file in loaded.found.rules {
+            guard let names = rules[file.path] else { continue }
+            found.report(
+                Diagnostic(
+                    code: "no-rules", "this file has no rules any more; it had \(names.listed)",
+                    at: Diagnostic.Place(file: file.path, line: 1, column: 1), help: "to end its rules, delete the file"))
+        }
+        return found
+    }
+}

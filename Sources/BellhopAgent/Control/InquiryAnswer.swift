@@ -1,0 +1,86 @@
+public import BellhopCore
+
+/// The answer to one inquiry, piece by piece: rows are read from the store when they are wanted, so that no answer is ever held whole.
+public struct InquiryAnswer: Sendable {
+    public enum Piece: Sendable, Hashable {
+        case rows([JSON])
+        /// What there is to say beside the rows; nothing comes after it.
+        case end(JSON)
+    }
+
+    private let inquirer: Inquirer
+    /// What is left to answer.
+    private var inquiry: Inquiry
+    private var unreadable = 0
+    private var lastPlace: Int64?
+    private var sources: [StoreStatus.SourceStatus]?
+
+    /// So many rows are read from the store at once.
+    private static let page = 500
+
+    init(to inquiry: Inquiry, by inquirer: Inquirer) {
+        self.inquiry = inquiry
+        self.inquirer = inquirer
+    }
+
+    /// The next piece; not to be asked for after the end.
+    public mutating func next() async throws(InquiryError) -> Piece {
+        do throws(StoreError) {
+            switch inquiry {
+            case .status: return .end(try await inquirer.status())
+            case .decide(let decision, let ids): return .end(try await inquirer.decide(decision, ids))
+            case .events(let query): return try await events(query)
+            case .deliveries(let query): return try await deliveries(query)
+            case .tasks(let task): return try await tasks(task)
+            }
+        } catch {
+            throw InquiryError(error)
+        }
+    }
+
+    private mutating func events(_ asked: EventQuery) async throws(StoreError) -> Piece {
+        var query = asked
+        if query.after == nil, let span = try await inquirer.store.span(of: query) {
+            query.after = span.after
+            query.through = span.through
+        }
+        let end = Piece.end(["unreadable": .int(Int64(unreadable)), "end": lastPlace.map(JSON.int) ?? .null])
+        guard let after = query.after, asked.limit > 0, after < query.through ?? .max else { return end }
+        query.limit = min(asked.limit, Self.page)
+        let page = try await inquirer.store.events(query)
+        guard let last = page.end else { return end }
+        lastPlace = last
+        unreadable += page.unreadable
+        query.after = last
+        query.limit = asked.limit - page.events.count - page.unreadable
+        inquiry = .events(query)
+        return .rows(page.events.map(\.json))
+    }
+
+    private mutating func deliveries(_ asked: DeliveryQuery) async throws(StoreError) -> Piece {
+        var query = asked
+        if query.after == nil, let span = try await inquirer.store.span(of: query) {
+            query.after = span.after
+            query.through = span.through
+        }
+        let end = Piece.end([:])
+        guard let after = query.after, asked.limit > 0, after < query.through ?? .max else { return end }
+        query.limit = min(asked.limit, Self.page)
+        let records = try await inquirer.store.deliveries(query)
+        guard let last = records.last else { return end }
+        query.after = last.place
+        query.limit = asked.limit - records.count
+        inquiry = .deliveries(query)
+        return .rows(records.map(\.json))
+    }
+
+    /// The tasks of one source after the other, in the form that events have them, each with the scope that it was seen in.
+    private mutating func tasks(_ wanted: String?) async throws(StoreError) -> Piece {
+        if sources == nil { sources = try await inquirer.store.status().sources.reversed() }
+        guard let source = sources?.popLast() else { return .end([:]) }
+        let tasks = try await inquirer.store.tasks(in: [source.scope.id])[source.scope.id] ?? []
+        return .rows(
+            tasks.filter { wanted == nil || $0.number == wanted || $0.key.text == wanted }
+                .map { ["scope": .string(source.scope.id.text), "task": $0.json(source: source.source)] })
+    }
+}

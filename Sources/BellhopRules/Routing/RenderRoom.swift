@@ -1,0 +1,41 @@
+/// How many bytes what is being rendered may still have.
+///
+/// A class, because all parts of a step share what is left; used by one thread.
+final class RenderRoom {
+    private let limit: Int
+    private var left: Int
+
+    init(_ limit: Int) {
+        self.limit = limit
+        left = limit
+    }
+
+    /// Room for everything, for what is shown and not kept.
+    static var unlimited: RenderRoom { RenderRoom(.max) }
+
+    /// How many bytes were taken.
+    var used: Int { limit - left }
+
+    var isLeft: Bool { left >= 0 }
+
+    /// Takes so many bytes; false when there are not so many left.
+    @discardableResult
+    func take(_ bytes: Int) -> Bool {
+        if left >= 0 { left -= bytes }
+        return left >= 0
+    }
+
+    /// Takes what a text has.
+    func taking(_ text: String) -> String {
+        take(text.utf8.count)
+        return text
+    }
+
+    func check() throws(RenderFailure) {
+        if isLeft { return }
+        let size = limit % 1024 == 0 ? "\(limit >> 10) KB" : "\(limit) bytes"
+        throw RenderFailure(
+            "what it sends would be larger than \(size), the most that `max_delivery` in bellhop.yaml allows; send less of it, or allow more"
+        )
+    }
+}

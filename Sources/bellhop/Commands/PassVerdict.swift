@@ -1,0 +1,47 @@
+import BellhopCore
+import BellhopEngine
+
+/// What one pass of `run --once` came to: the trouble it ends with, the one that needs a person before the one that passes by itself.
+struct PassVerdict {
+    /// Nil when all is done.
+    let trouble: Trouble?
+
+    /// - Parameters:
+    ///   - before: the store before the pass.
+    ///   - ended: how many deliveries were given up, or held for a person's word, in the pass.
+    init(_ pass: Engine.Pass, before: StoreStatus, after: StoreStatus, ended: Int) {
+        var failures: [Failure] = []
+        var held: [String] = []
+        for poll in pass.polls {
+            switch poll.outcome {
+            case .failed(let failure): failures.append(failure)
+            case .held: held.append(poll.source)
+            case .unchanged, .baseline, .changed, .superseded: break
+            }
+        }
+        let errors = Dictionary(before.rules.map { ($0.rule, $0.errors) }) { first, _ in first }
+        let failed = after.rules.filter { $0.errors > errors[$0.rule] ?? 0 }
+        let left = after.deliveries[.available] ?? 0
+        if let failure = failures.first {
+            trouble = Trouble(failure)
+        } else if ended > 0 {
+            trouble = Trouble(
+                .problem,
+                "\(ended) deliver\(ended == 1 ? "y was" : "ies were") given up, or wait for your word: see `bellhop deliveries`.")
+        } else if let rule = failed.first {
+            let others = failed.count > 1 ? " \(failed.count - 1) more failed: see `bellhop status`." : ""
+            trouble = Trouble(.problem, "The rule \(rule.rule) failed: \(rule.lastError ?? "see `bellhop status`")\(others)")
+        } else if !held.isEmpty {
+            trouble = Trouble(
+                .tryLater,
+                "What \(held.map { "`\($0)`" }.joined(separator: " and ")) showed is held back until the next poll shows the same: run it again."
+            )
+        } else if left > 0 {
+            trouble = Trouble(
+                .tryLater,
+                "\(left) deliver\(left == 1 ? "y is" : "ies are") still to be made, by the next run: see `bellhop deliveries`.")
+        } else {
+            trouble = nil
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import BellhopCore
+import BellhopStore
+import BellhopTesting
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import BellhopAgent
+
+/// The places on the bus of the rows that came.
+///
+/// A class over a mutex, because the thread that asks writes it and the test reads it.
+private final class Rows: Sendable {
+    private let all = Mutex<[Int64]>([])
+
+    var places: [Int64] { all.withLock { $0 } }
+
+    /// Notes a row; how many there are now.
+    @discardableResult
+    func add(_ row: JSON) -> Int {
+        all.withLock { all in
+            all.append(row["sequence"]?.asInt ?? -1)
+            return all.count
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `Answers of a running agent` {
+    private static func event(_ number: Int, bytes: Int) -> Event {
+        Event(
+            id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "tasks",
+            subject: "task/\(number)",
+            time: Timestamp(seconds: 1_767_603_600), data: ["text": .string(String(repeating: "x", count: bytes))])
+    }
+
+    /// A store with so many events, and one who answers for it on a socket.
+    private func withAgent(events: Int, bytes: Int = 1000, _ body: (SQLiteStore, String) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore.open(path: folder.path + "/bellhop.db")
+        for start in stride(from: 0, to: events, by: 1000) {
+            try await store.append((start..<min(events, start + 1000)).map { Self.event($0, bytes: bytes) })
+        }
+        let path = folder.path + "/agent.sock"
+        let server = ControlServer(path: path, inquirer: Inquirer(store: store, clock: TestClock()))
+        let service = Task { try await server.run() }
+        while access(path, F_OK) != 0 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        try await body(store, path)
+        service.cancel()
+        _ = await service.result
+        try await store.close()
+    }
+
+    /// Asks from a thread of its own, since asking waits.
+    private func ask(
+        _ path: String, _ inquiry: Inquiry, row: @escaping @Sendable (JSON) -> Void = { _ in }
+    ) async -> Result<JSON?, InquiryError> {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                do throws(InquiryError) {
+                    continuation.resume(returning: .success(try ControlClient(path: path).ask(inquiry, row: row)))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `all rows come, in their order, however many they are`(_ count: Int)
+        async throws
+    {
+        try await withAgent(events: count) { _, path in
+            let rows = Rows()
+            let end = try await ask(path, .events(EventQuery(limit: 100_000))) { rows.add($0) }.get()
+            #expect(rows.places == (0..<count).map { Int64($0 + 1) })
+            #expect(end == ["unreadable": 0, "end": count == 0 ? .null : .int(Int64(count))])
+        }
+    }
+
+    @Test func `the newest rows are those that are asked for`() async throws {
+        try await withAgent(events: 1200, bytes: 10) { _, path in
+            let rows = Rows()
+            _ = try await ask(path, .events(EventQuery(limit: 700))) { rows.add($0) }.get()
+            #expect(rows.places == (501...1200).map { Int64($0) })
+        }
+    }
+
+    @Test func `one who reads slowly gets all, and nobody else waits for it`() async throws {
+        try await withAgent(events: 4000) { _, path in
+            let gate = DispatchSemaphore(value: 0)
+            let rows = Rows()
+            async let slow = ask(path, .events(EventQuery(limit: 100_000))) { row in
+                // More than all buffers between the two hold is still to come.
+                if rows.add(row) == 1 { gate.wait() }
+            }
+            for _ in 0..<3 {
+                let status = try await ask(path, .status).get()
+                #expect(status?["events"] == 4000)
+            }
+            gate.signal()
+            let end = try await slow.get()
+            #expect(end?["end"] == 4000)
+            #expect(rows.places.count == 4000)
+        }
+    }
+
+    @Test func `one who goes away in the middle harms nobody`() async throws {
+        try await withAgent(events: 2000) { _, path in
+            for _ in 0..<5 {
+                let socket = try Self.connected(to: path)
+                let question = Array("{\"inquiry\": \"events\", \"limit\": 2000}\n".utf8)
+                #expect(send(socket, question, question.count, 0) == question.count)
+                var few = [UInt8](repeating: 0, count: 100)
+                #expect(recv(socket, &few, few.count, 0) > 0)
+                close(socket)
+            }
+            let status = try await ask(path, .status).get()
+            #expect(status?["events"] == 2000)
+        }
+    }
+
+    @Test(arguments: [
+        ("", "ended the conversation", "before its answer was whole;"),
+        ("{\"row\": {\"a\": 1}}\n{\"row\": {\"a\"", "ended the conversation", "before its answer was whole, after 1 row;"),
+        (
+            "{\"row\": {\"a\": 1}}\n{\"row\": {\"a\": 2}}\n", "ended the conversation",
+            "before its answer was whole, after 2 rows;"
+        ),
+        ("{\"result\": []}\n", "cannot be read", "of another version"),
+        ("{\"error\": {\"kind\": \"store\", \"message\": \"It is full.\", \"store\": \"full\"}}\n", "It is full.", ""),
+    ])
+    func `half an answer is an error that says so`(_ sent: String, _ what: String, _ how: String) async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/half.sock"
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(listener >= 0)
+        defer { close(listener) }
+        let address = try #require(UnixAddress(path))
+        try #require(address.withPointer { bind(listener, $0, $1) } == 0 && listen(listener, 1) == 0)
+        Thread.detachNewThread {
+            let client = accept(listener, nil, nil)
+            var question = [UInt8](repeating: 0, count: 4096)
+            _ = recv(client, &question, question.count, 0)
+            let bytes = Array(sent.utf8)
+            _ = send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            close(client)
+        }
+        guard case .failure(let error) = await ask(path, .events(EventQuery())) else {
+            Issue.record("it was taken for whole")
+            return
+        }
+        #expect(error.message.contains(what) && error.message.contains(how), "\(error.message)")
+    }
+
+    @Test func `an answer is read from the store page by page, and by bytes where rows are large`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore.open(path: folder.path + "/bellhop.db")
+        try await store.append((0..<1100).map { Self.event($0, bytes: 10) })
+        try await store.append((2000..<2060).map { Self.event($0, bytes: 200_000) })
+        var answer = Inquirer(store: store, clock: TestClock()).answer(.events(EventQuery(limit: .max)))
+        var pages: [Int] = []
+        while case .rows(let rows) = try await answer.next() { pages.append(rows.count) }
+        #expect(pages.prefix(2) == [500, 500])
+        #expect(pages.reduce(0, +) == 1160)
+        #expect(pages.dropFirst(3).allSatisfy { $0 <= 21 }, "\(pages)")
+        try await store.close()
+    }
+
+    private static func connected(to path: String) throws -> Int32 {
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let address = try #require(UnixAddress(path))
+        try #require(address.withPointer { Glibc.connect(socket, $0, $1) } == 0)
+        return socket
+    }
+}

@@ -1,0 +1,62 @@
+import BellhopCore
+import Testing
+
+struct LivedTimeTests {
+    private let start = Timestamp(seconds: 1_767_603_600)
+
+    @Test func `time that passes as the clock shows it is lived through`() {
+        var lived = LivedTime(at: start)
+        for day in 1...100 { lived.pass(to: start + .days(day), lived: .days(1)) }
+        #expect(lived.stretched(Retention()) == Retention())
+    }
+
+    @Test func `a clock that is set forward makes nothing older`() {
+        var lived = LivedTime(at: start)
+        lived.pass(to: start + .days(10), lived: .days(10))
+        #expect(lived.pass(to: start + .days(70), lived: .seconds(60)))
+        // What was there at the start was there for ten days.
+        #expect(lived.latest - lived.span(of: .days(10)) <= start)
+        #expect(lived.latest - lived.span(of: .days(30)) < start)
+        // Twenty days later it was there for thirty.
+        lived.pass(to: start + .days(90) + .seconds(60), lived: .days(20) + .seconds(60))
+        #expect(lived.latest - lived.span(of: .days(29)) > start)
+        #expect(lived.latest - lived.span(of: .days(31)) < start)
+        // What was stamped since then is as old as the clock says.
+        #expect(lived.span(of: .days(19)) == .days(19))
+    }
+
+    @Test func `each time that the clock is set forward counts`() {
+        var lived = LivedTime(at: start)
+        var now = start
+        for _ in 0..<300 {
+            now += .days(2)
+            lived.pass(to: now, lived: .days(1))
+        }
+        #expect(lived.latest - lived.span(of: .days(300)) <= start)
+        #expect(lived.latest - lived.span(of: .days(20)) == now - .days(40))
+    }
+
+    @Test func `a clock that is set back, and small corrections, change nothing`() {
+        var lived = LivedTime(at: start)
+        #expect(!lived.pass(to: start - .days(5), lived: .seconds(60)))
+        #expect(!lived.pass(to: start - .days(5) + .seconds(80), lived: .seconds(60)))
+        #expect(lived.span(of: .days(30)) == .days(30))
+    }
+
+    @Test func `of a stop a day counts at most`() {
+        var lived = LivedTime(at: start)
+        lived.resume(at: start + .seconds(3600))
+        #expect(lived.span(of: .days(30)) == .days(30))
+        lived.resume(at: start + .days(500))
+        #expect(lived.latest - lived.span(of: .days(1)) >= start)
+        #expect(lived.latest - lived.span(of: .days(2)) < start)
+    }
+
+    @Test func `it is kept and read again`() {
+        var lived = LivedTime(at: start)
+        lived.pass(to: start + .days(60), lived: .seconds(60))
+        lived.pass(to: start + .days(90), lived: .seconds(60))
+        #expect(LivedTime(json: lived.json) == lived)
+        #expect(LivedTime(json: ["latest": 1]) == nil)
+    }
+}

@@ -1,0 +1,129 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopRules
+
+/// One rule cannot take the machine: what it makes, what it costs and what one transaction takes have bounds.
+@Suite struct `Bounds of routing` {
+    private static func tasks(_ count: Int) -> [Scope.ID: [Snapshot]] {
+        [
+            Fixture.scope: (0..<count).map {
+                Fixture.task(
+                    "t\($0)", number: "INC\($0)", fields: ["short_description": .string(String(repeating: "x", count: 200))])
+            }
+        ]
+    }
+
+    private static func events(_ count: Int) -> [StoredEvent] {
+        (0..<count).map { number in
+            var event = Fixture.event(id: "e\(number)")
+            event.id = Event.ID("e\(number)")
+            return StoredEvent(sequence: Int64(number + 1), event: event)
+        }
+    }
+
+    private static func routing(_ rules: String, events: [StoredEvent], tasks: [Scope.ID: [Snapshot]] = [:]) throws -> Routing {
+        let book = try Fixture.book(rules)
+        return book.decide(book.match(events, since: [:]), state: [:], tasks: tasks, at: Fixture.start)
+    }
+
+    private static func death(of delivery: Delivery?) -> String? {
+        guard case .dead(let failure)? = delivery?.initial else { return nil }
+        return failure.message
+    }
+
+    @Test(arguments: ["json: {all: \"${{ tasks }}\"}", "text: \"${{ tasks }}\"", "json: [1, \"${{ tasks }}\", 2]"])
+    func `a delivery that would be larger than allowed is dead and says so`(_ body: String) throws {
+        let rule = """
+            rule: all
+            on: task_created
+            from: my-work
+            do:
+              - webhook: {url: "https://example.com/", \(body)}
+              - log: small
+            """
+        let large = try Self.routing(rule, events: Self.events(1), tasks: Self.tasks(2000))
+        let reason = try #require(Self.death(of: large.deliveries.first))
+        #expect(reason.contains("larger than 256 KB") && reason.contains("max_delivery"), "\(reason)")
+        #expect(large.tallies.first?.errors == 1)
+        #expect(large.events.map(\.type) == [.deliveryDead])
+        let small = try Self.routing(rule, events: Self.events(1), tasks: Self.tasks(20))
+        #expect(small.deliveries.count == 2 && small.deliveries.allSatisfy { $0.initial == .available })
+    }
+
+    @Test func `a message that would be too large says so to its receiver instead`() throws {
+        let rule = """
+            rule: all
+            on: task_created
+            from: my-work
+            do: [{notify: {to: ops, title: All, text: "${{ tasks }}"}}]
+            """
+        let routing = try Self.routing(rule, events: Self.events(1), tasks: Self.tasks(2000))
+        guard case .message(let message)? = routing.deliveries.first?.arguments else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.isFallback)
+        #expect(routing.tallies.first?.lastError?.contains("larger than 256 KB") == true)
+    }
+
+    @Test func `a batch ends where its deliveries are enough for one transaction, and the rest follows`() throws {
+        let rule = """
+            rule: large
+            on: task_created
+            from: my-work
+            do: [{webhook: {url: "https://example.com/", json: "${{ tasks }}"}}]
+            """
+        let (book, tasks) = (try Fixture.book(rule), Self.tasks(300))
+        var events = Self.events(200)
+        var batches: [Int] = []
+        var made = 0
+        while !events.isEmpty {
+            let routing = book.decide(book.match(events, since: [:]), state: [:], tasks: tasks, at: Fixture.start)
+            #expect(routing.routed == events.prefix(routing.routed.count).map(\.sequence))
+            #expect(routing.deliveries.count == routing.routed.count)
+            batches.append(routing.routed.count)
+            made += routing.deliveries.count
+            try #require(!routing.routed.isEmpty)
+            events.removeFirst(routing.routed.count)
+        }
+        #expect(made == 200)
+        #expect(batches.count > 2 && batches.allSatisfy { $0 < 100 }, "\(batches)")
+    }
+
+    @Test func `a rule that fails for an event of the next batch fails once`() throws {
+        let rules = """
+            rule: large
+            on: task_created
+            from: my-work
+            do: [{webhook: {url: "https://example.com/", json: "${{ tasks }}"}}]
+            ---
+            rule: broken
+            on: task_created
+            when: 1 / int(task.number.size() - task.number.size()) == 1
+            do: [{log: never}]
+            """
+        let (book, tasks) = (try Fixture.book(rules), Self.tasks(300))
+        var events = Self.events(100)
+        var errors = 0
+        while !events.isEmpty {
+            let routing = book.decide(book.match(events, since: [:]), state: [:], tasks: tasks, at: Fixture.start)
+            errors += routing.tallies.first { $0.rule == "broken" }?.errors ?? 0
+            try #require(!routing.routed.isEmpty)
+            events.removeFirst(routing.routed.count)
+        }
+        #expect(errors == 100)
+    }
+
+    @Test func `what the steps of one rule cost for one event is counted together`() throws {
+        let step = "  - log: \"${{ tasks.all(a, tasks.all(b, a.number.size() + b.number.size() > 0)) }}\"\n"
+        let rule = "rule: heavy\non: task_created\nfrom: my-work\ndo:\n" + String(repeating: step, count: 30)
+        let book = try Fixture.book(rule)
+        let matches = book.match(Self.events(1), since: [:])
+        var decision = Decision(book, matches, state: [:], tasks: Self.tasks(50), at: Fixture.start, work: 40_000)
+        decision.run(matches.runs[0])
+        let routing = decision.routing([1])
+        #expect(routing.deliveries.first?.initial == .available)
+        #expect(Self.death(of: routing.deliveries.last)?.contains("it costs more than its limit") == true)
+    }
+}
