@@ -21,6 +21,8 @@ public struct ConnectorEnvironment: Sendable {
     public var logRotation: LogRotation
     /// What connections of this program do one at a time.
     let gates = SharedGates()
+    /// What deliveries of this program found to be theirs.
+    let claims = ClaimedEntries()
     /// Random bits, for salts.
     public var random: @Sendable () -> UInt64
 

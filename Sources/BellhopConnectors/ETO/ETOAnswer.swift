@@ -57,7 +57,7 @@ enum ETOAnswer: Sendable {
         case .gateway(let status): return Failure(.gateway, again, "A gateway before \(place) answered \(status) in its place.")
         case .redirect(let host):
             return Failure(
-                .refused, .pauseConnection,
+                .refused, changesSomething ? .unknownOutcome : .pauseConnection,
                 "\(place) sends us to \(host); redirects are not followed, for the addresses hold secrets: check `address`.")
         case .page(let status):
             return Failure(.unexpectedPage, again, "\(place) answered with a page (\(status)) instead of data.")

@@ -62,7 +62,11 @@ public struct TouchPointAction: Action {
     private func proceed(_ entry: TouchPointEntry, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         let notebook = DeliveryNote(of: delivery, in: connection.notebook)
         var note = attempt.isFirst ? TouchPointNote() : TouchPointNote(json: try await notebook.read())
-        let finding = try await look(for: entry, note, claimed: attempt.claimed)
+        let span = note.isSent ? nil : attempt.mayRepeat
+        let finding = try await look(for: entry, note, claimed: attempt.claimed, repeating: span)
+        if span != nil, case .written(let id) = finding {
+            return receipt("found written before the store was put back, or the agent began again", id)
+        }
         if !attempt.isFirst, note.isSent {
             if case .written(let id) = finding {
                 try await notebook.keep(nil, or: .unknownOutcome)
@@ -125,7 +129,7 @@ public struct TouchPointAction: Action {
     }
 
     private func look(
-        for entry: TouchPointEntry, _ note: TouchPointNote, claimed: Set<String>
+        for entry: TouchPointEntry, _ note: TouchPointNote, claimed: Set<String>, repeating span: Range<Timestamp>? = nil
     ) async throws(Failure) -> Finding {
         var call = ETOCall.responses(of: entry.touchPoint, subject: entry.subject)
         call.program = entry.program
@@ -143,7 +147,13 @@ public struct TouchPointAction: Action {
         guard !responses.contains(where: { $0.id == nil }) else {
             throw Failure(.badAnswer, .retry(after: nil), "\(place) sent a response without a number.")
         }
-        guard note.before != nil || note.isSent else { return .absent(TouchPointNote.Before(responses)) }
+        guard note.before != nil || note.isSent else {
+            for response in responses {
+                guard let span, let id = response.id, !claimed.contains(subject(id)) else { continue }
+                if try await isOurs(response, id, entry, madeIn: span) { return .written(id) }
+            }
+            return .absent(TouchPointNote.Before(responses))
+        }
         var unlike: String?
         for response in responses {
             guard let id = response.id, !claimed.contains(subject(id)), note.before?.contains(id) != true else { continue }
@@ -154,7 +164,10 @@ public struct TouchPointAction: Action {
         return unlike.map(Finding.unlike) ?? .absent(before)
     }
 
-    private func isOurs(_ response: TouchPointResponse, _ id: String, _ entry: TouchPointEntry) async throws(Failure) -> Bool {
+    /// - Parameter span: when it was made, where it was made anew since; else it bears the time that the delivery has.
+    private func isOurs(
+        _ response: TouchPointResponse, _ id: String, _ entry: TouchPointEntry, madeIn span: Range<Timestamp>? = nil
+    ) async throws(Failure) -> Bool {
         var response = response
         if response.elements == nil {
             var call = ETOCall.response(id, of: entry.touchPoint)
@@ -162,7 +175,9 @@ public struct TouchPointAction: Action {
             call.whose = Self.asker
             response = TouchPointResponse(try await session.send(call).json(from: place))
         }
-        if let created = response.created, !Self.same(created, entry.created) { return false }
+        if let created = response.created, !Self.same(created, entry.created) {
+            guard let span, created >= span.lowerBound, created < span.upperBound else { return false }
+        }
         return entry.answers.allSatisfy { answer in response.element(answer.element).map(answer.isSaid) ?? false }
     }
 
@@ -184,7 +199,7 @@ public struct TouchPointAction: Action {
             let program = try await session.programID(of: entry.program, for: Self.asker)
             let notAfter = min(attempt.now + times.start, delivery.expires ?? .distantFuture)
             reply = try await session.send(entry.call(notAfter: notAfter, program: program))
-        } catch  where error.remedy == .unknownOutcome {
+        } catch  where error.remedy == .unknownOutcome || error.isRefusal {
             return try await lookAfter(error, entry, note, notebook, attempt)
         } catch {
             // Nothing was sent: what was known before is known still.
@@ -207,8 +222,8 @@ public struct TouchPointAction: Action {
         return try await lookAfter(failure, entry, note, notebook, attempt)
     }
 
-    /// Looks at once after an outcome that nobody knows. A refusal in words, with nothing there, is a refusal; a look that fails tells
-    /// nothing, and the next attempt looks again.
+    /// Looks at once after an outcome that nobody knows, and after a refusal, which may have come from what stands between. A refusal in
+    /// words, with nothing there, is a refusal; after a look that fails the outcome is unknown, and the next attempt looks again.
     private func lookAfter(
         _ failure: Failure, _ entry: TouchPointEntry, _ note: TouchPointNote, _ notebook: DeliveryNote, _ attempt: Attempt
     ) async throws(Failure) -> Receipt {
@@ -216,7 +231,7 @@ public struct TouchPointAction: Action {
         do throws(Failure) {
             finding = try await look(for: entry, note, claimed: attempt.claimed)
         } catch {
-            throw failure
+            throw Failure(failure.reason, .unknownOutcome, failure.message)
         }
         switch finding {
         case .written(let id):
@@ -225,7 +240,10 @@ public struct TouchPointAction: Action {
         case .absent where failure.reason == .refused && note.before != nil:
             try await notebook.keep(nil, or: .unknownOutcome)
             throw Failure(.refused, .giveUp, failure.message)
-        case .absent, .unlike, .unprovable: throw failure
+        case .unlike: throw Failure(failure.reason, .unknownOutcome, failure.message)
+        case .absent, .unprovable:
+            if failure.remedy == .giveUp { try await notebook.keep(nil, or: .unknownOutcome) }
+            throw failure
         }
     }
 
@@ -235,4 +253,9 @@ public struct TouchPointAction: Action {
 
     /// As a source of the same connection names it, so that what came of our own responses is known to.
     private func subject(_ id: String) -> String { "\(connection.instance)/\(id)" }
+}
+
+extension Failure {
+    /// Whether somebody on the way, or the services, said no to it.
+    fileprivate var isRefusal: Bool { remedy == .giveUp && [.forbidden, .goneOrHidden, .refused].contains(reason) }
 }

@@ -6,8 +6,11 @@ struct Comment: WriteOrder, Hashable {
 
     var reference: TaskReference
     var task: TaskKey { reference.key }
+    /// The delivery's own name.
+    var delivery: Delivery.ID
     /// For messages.
     var number: String
+    private var plain: String
     var text: CommentText
     var visibility: Visibility
 
@@ -27,11 +30,16 @@ struct Comment: WriteOrder, Hashable {
             throw Failure(.badArguments, .giveUp, "A comment's visibility is internal or customer.")
         }
         reference = task
+        self.delivery = delivery.id
         number = task.number.isEmpty ? task.key.text : task.number
+        self.plain = text
         self.text = CommentText(text)
         self.visibility = visibility
         if self.text.isEmpty { throw Failure(.badArguments, .giveUp, "The comment's text is empty; the server takes none.") }
     }
+
+    /// Ends the text with a reference to the delivery.
+    mutating func mark() { text = CommentText(plain, marker: delivery.marker) }
 
     /// The journal it belongs in.
     var element: String {
@@ -59,9 +67,11 @@ struct Comment: WriteOrder, Hashable {
             body: [element: .string(text.sent)], expecting: .record, notAfter: notAfter)
     }
 
+    /// - Parameter id: the entry of the journal, or of the task's history, that proves it.
     func receipt(_ summary: String, _ id: String?) -> Receipt {
         let name = visibility == .internal ? "work note" : "comment"
-        return Receipt(id.map { "\(summary), \(name) \($0)" } ?? "\(summary), \(name)", reference: id)
+        let shown = id.flatMap { ServiceNowConnection.isSysID($0) ? " \($0)" : nil } ?? ""
+        return Receipt("\(summary), \(name)\(shown)", reference: id)
     }
 }
 

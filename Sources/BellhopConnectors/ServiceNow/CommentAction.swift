@@ -12,12 +12,22 @@ struct CommentAction: RecordAction {
     let times: WriteTimes
 
     func proceed(_ comment: Comment, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
+        var comment = comment
+        if connection.marksComments { comment.mark() }
         let notebook = note(of: delivery)
         // A person's retry counts from 1 again, and what was sent before may be there all the same.
-        var note = attempt.isFirst ? CommentNote() : CommentNote(json: try await notebook.read())
-        let work = try await prepare(comment, attempt, note)
-        if !attempt.isFirst, let receipt = try await earlier(work, notebook, attempt, &note) { return receipt }
-        return try await write(work, notebook, &note)
+        var evidence = try await notebook.evidence(at: attempt)
+        let work = try await prepare(comment, attempt, &evidence)
+        if evidence.mayBeSent(before: attempt) {
+            if let receipt = try await earlier(work, notebook, attempt, evidence) { return receipt }
+        } else if let receipt = try await repeated(work, attempt) {
+            return receipt
+        }
+        return try await write(work, notebook, &evidence)
+    }
+
+    private var journal: Journal {
+        Journal(session: session, access: connection.journalAccess, claims: connection.claims)
     }
 
     /// What is to be written, where, and how it is found again.
@@ -28,6 +38,8 @@ struct CommentAction: RecordAction {
         /// The server's time before it could first have been sent.
         var since: Timestamp
         var search: Journal.Search
+        /// By how much the server's clock is ahead of ours.
+        var ahead: Duration
         /// It is not sent after this moment.
         var notAfter: Timestamp
     }
@@ -35,19 +47,26 @@ struct CommentAction: RecordAction {
     // MARK: Before
 
     /// Makes sure of the task. Where the account may not read it, the tracker's list says whether it is there.
-    private func prepare(_ comment: Comment, _ attempt: Attempt, _ note: CommentNote) async throws(Failure) -> Work {
+    private func prepare(
+        _ comment: Comment, _ attempt: Attempt, _ evidence: inout WriteEvidence
+    ) async throws(Failure) -> Work {
         var table = "task"
         var serverTime: Timestamp?
+        // What the history shows before anything is sent cannot be what was sent.
+        let looksAtHistory = connection.journalAccess.now != .open && !evidence.mayBeSent(before: attempt)
         do throws(Failure) {
-            if let look = try await connection.looks.look(
-                at: comment.task, next: attempt.upcoming, session, at: connection.clock.now)
+            if !looksAtHistory,
+                let look = try await connection.looks.look(
+                    at: comment.task, next: attempt.upcoming, session, at: connection.clock.now)
             {
                 table = look.table
                 serverTime = look.serverTime ?? look.at
             } else {
-                let record = try await TaskRecord.read(comment.reference, fields: [], session)
+                let record = try await TaskRecord.read(
+                    comment.reference, fields: looksAtHistory ? [comment.element] : [], session)
                 table = record.table
                 serverTime = record.serverTime
+                if looksAtHistory { evidence.history = record[comment.element]?.label.map { JournalHistory.Known($0) } }
             }
         } catch  where error.reason == .forbidden {
             serverTime = try await checkList(for: comment)
@@ -65,7 +84,7 @@ struct CommentAction: RecordAction {
         }
         let now = connection.clock.now
         var since = serverTime ?? now
-        if let kept = note.since {
+        if let kept = evidence.since {
             since = kept
         } else if let began = attempt.firstStarted {
             // Reckoned by our own clock, which may have been corrected since.
@@ -73,8 +92,10 @@ struct CommentAction: RecordAction {
         }
         let search = Journal.Search(
             task: comment.task, table: table, element: comment.element, text: comment.text,
-            notBefore: since - times.skew, claimed: attempt.claimed)
-        return Work(comment: comment, table: table, since: since, search: search, notAfter: attempt.now + times.start)
+            notBefore: since - times.skew, history: evidence.history, claimed: attempt.claimed, delivery: comment.delivery.text)
+        return Work(
+            comment: comment, table: table, since: since, search: search, ahead: (serverTime ?? now) - now,
+            notAfter: attempt.now + times.start)
     }
 
     private func checkList(for comment: Comment) async throws(Failure) -> Timestamp? {
@@ -94,59 +115,65 @@ struct CommentAction: RecordAction {
         return reply.serverTime
     }
 
+    /// Whether it was written in a time of which the store knows nothing. Only what is there counts: mostly it was not.
+    private func repeated(_ work: Work, _ attempt: Attempt) async throws(Failure) -> Receipt? {
+        guard let span = attempt.mayRepeat else { return nil }
+        var search = work.search
+        search.history = nil
+        search.notBefore = span.lowerBound + work.ahead - times.skew
+        search.notAfter = span.upperBound + work.ahead + times.skew
+        guard case .written(let id) = try await journal.look(for: search) else { return nil }
+        return work.comment.receipt("found written before the store was put back, or the agent began again", id)
+    }
+
     /// What became of earlier attempts. Nil when it is certain that nothing was written, so that it may be sent.
     private func earlier(
-        _ work: Work, _ notebook: DeliveryNote, _ attempt: Attempt, _ note: inout CommentNote
+        _ work: Work, _ notebook: DeliveryNote, _ attempt: Attempt, _ evidence: WriteEvidence
     ) async throws(Failure) -> Receipt? {
-        let finding = try await Journal(session: session).look(for: work.search)
+        let finding = try await journal.look(for: work.search)
         if case .written(let id) = finding {
             try await notebook.keep(nil, or: .unknownOutcome)
             return work.comment.receipt("found written by an earlier attempt", id)
         }
-        guard let uncertain = attempt.lastUncertain else { return nil }
-        let left = (uncertain + times.quiet) - connection.clock.now
-        let decided = note.decided || attempt.number == 1
-        if left > .zero {
-            if decided != note.decided {
-                note.decided = decided
-                try await notebook.keep(note.json)
-            }
-            throw Failure(
-                .notWritten, .retry(after: left),
-                "An earlier attempt may still be at work on \(place); the comment is looked for again before it is sent.")
-        }
-        if finding == .absent || decided { return nil }
+        guard attempt.lastUncertain != nil else { return nil }
+        try await waitOut(attempt, evidence, notebook)
+        guard !evidence.isDecided, let doubt = finding.doubt else { return nil }
         throw Failure(
             .notWritten, .hold,
-            "An earlier attempt may have written the comment, and this account cannot read the journal of \(work.comment.number): "
-                + "look there, then retry or drop the delivery.")
+            "An earlier attempt may have written the comment on \(work.comment.number): \(doubt). "
+                + "Look there, then retry or drop the delivery.")
     }
 
     // MARK: Writing
 
-    private func write(_ work: Work, _ notebook: DeliveryNote, _ note: inout CommentNote) async throws(Failure) -> Receipt {
+    private func write(
+        _ work: Work, _ notebook: DeliveryNote, _ evidence: inout WriteEvidence
+    ) async throws(Failure) -> Receipt {
         // On disk before anything is sent, so that whoever looks for it knows from when on. A person's word is good for one time.
-        if note.since == nil || note.decided {
-            note.since = work.since
-            note.decided = false
-            try await notebook.keep(note.json)
+        if evidence.since == nil || evidence.isDecided {
+            evidence.since = work.since
+            evidence.isDecided = false
+            try await notebook.keep(evidence.json)
         }
         let written: Written<Receipt>
         do throws(Failure) {
             written = try await send(work)
         } catch {
-            // A refusal too is looked after: it may have come from what stands between.
-            guard error.remedy == .unknownOutcome || error.remedy == .giveUp else { throw error }
             let failure = error
-            if let receipt = try? await found(work, "found written (\(failure.reason.rawValue))") {
-                try await notebook.keep(nil, or: .unknownOutcome)
-                return receipt
+            let receipt: Receipt
+            do throws(Failure) {
+                receipt = try await settle(failure) { () async throws(Failure) in
+                    try await look(work, "found written (\(failure.reason.rawValue))")
+                }
+            } catch {
+                if error.remedy == .giveUp { await notebook.forget() }
+                throw error
             }
-            if failure.remedy == .giveUp { await notebook.forget() }
-            throw failure
+            try await notebook.keep(nil, or: .unknownOutcome)
+            return receipt
         }
         switch written {
-        case .reply(let reply): return try await confirm(work, reply, notebook, note)
+        case .reply(let reply): return try await confirm(work, reply, notebook, evidence)
         case .found(let receipt):
             try await notebook.keep(nil, or: .unknownOutcome)
             return receipt
@@ -157,29 +184,34 @@ struct CommentAction: RecordAction {
     private func send(_ work: Work) async throws(Failure) -> Written<Receipt> {
         func write(_ call: ServiceNowCall) async throws(Failure) -> Written<Receipt> {
             try await session.write(call) { () async throws(Failure) in
-                try await found(work, "found written before a new login")
+                try await look(work, "found written before a new login")
             }
         }
         do throws(Failure) {
             return try await write(work.comment.call(table: work.table, notAfter: work.notAfter))
         } catch  where work.comment.visibility == .internal && (error.reason == .apiMissing || error.reason == .forbidden) {
             // Where it is not installed it wrote nothing; a refusal may have come from what stands between.
-            if error.reason == .forbidden, let receipt = try await found(work, "found written (forbidden)") {
-                return .found(receipt)
+            if error.reason == .forbidden {
+                do throws(Failure) {
+                    let receipt = try await settle(error) { () async throws(Failure) in
+                        try await look(work, "found written (forbidden)")
+                    }
+                    return .found(receipt)
+                } catch  where error.remedy == .giveUp {}
             }
             return try await write(work.comment.patch(table: work.table, notAfter: work.notAfter))
         }
     }
 
-    /// Looks for the comment in the journal; nil where it is not there, and where nobody may see it.
-    private func found(_ work: Work, _ summary: String) async throws(Failure) -> Receipt? {
-        guard case .written(let id) = try await Journal(session: session).look(for: work.search) else { return nil }
-        return work.comment.receipt(summary, id)
+    private func look(_ work: Work, _ summary: String) async throws(Failure) -> Look<Receipt> {
+        let finding = try await journal.look(for: work.search)
+        if case .written(let id) = finding { return .written(work.comment.receipt(summary, id)) }
+        return finding.doubt.map { .unprovable($0) } ?? .absent
     }
 
     /// Looks whether what the server says it has written is there.
     private func confirm(
-        _ work: Work, _ reply: ServiceNowReply, _ notebook: DeliveryNote, _ note: CommentNote
+        _ work: Work, _ reply: ServiceNowReply, _ notebook: DeliveryNote, _ evidence: WriteEvidence
     ) async throws(Failure) -> Receipt {
         let status = String(reply.status)
         for wait in [.zero] + times.looks {
@@ -187,7 +219,7 @@ struct CommentAction: RecordAction {
             do {
                 if wait > .zero { try await connection.clock.sleep(for: wait) }
                 finding = try await connection.outlastingShortRests { () async throws(Failure) in
-                    try await Journal(session: session).look(for: work.search)
+                    try await journal.look(for: work.search)
                 }
             } catch {
                 let why = (error as? Failure)?.message ?? "the attempt was called off"
@@ -197,24 +229,40 @@ struct CommentAction: RecordAction {
             case .written(let id):
                 try await notebook.keep(nil, or: .unknownOutcome)
                 return work.comment.receipt(status, id)
-            case .unprovable:
+            case .altered(let id):
+                // The server says that it wrote one, and this is the one that is new.
+                guard connection.claims.take(id, for: work.search.delivery) else { continue }
                 try await notebook.keep(nil, or: .unknownOutcome)
-                return work.comment.receipt("\(status); this account cannot read the journal to confirm it", nil)
+                return work.comment.receipt("\(status), with another text than was sent", id)
+            case .unprovable(let why):
+                try await notebook.keep(nil, or: .unknownOutcome)
+                return work.comment.receipt("\(status), not confirmed (\(why))", nil)
             case .absent: continue
             }
         }
-        var note = note
-        note.refusals += 1
-        guard note.refusals < 2 else {
+        var evidence = evidence
+        evidence.refusals += 1
+        guard evidence.refusals < 2 else {
             try await notebook.keep(nil, or: .unknownOutcome)
             throw Failure(
                 .notWritten, .giveUp,
                 "\(place) said \(status) twice, but the comment is not in the journal of \(work.comment.number): "
                     + "the access rules probably do not let \(connection.username) write \(work.comment.element).")
         }
-        try await notebook.keep(note.json, or: .unknownOutcome)
+        try await notebook.keep(evidence.json, or: .unknownOutcome)
         throw Failure(
             .notWritten, .unknownOutcome,
             "\(place) said \(status), but the comment is not in the journal of \(work.comment.number); it is looked for again.")
+    }
+}
+
+extension Journal.Finding {
+    /// Why it may have been written although that is not proved; nil where it is proved one way or the other.
+    fileprivate var doubt: String? {
+        switch self {
+        case .written, .absent: nil
+        case .altered: "there is a new entry of this account that says something else"
+        case .unprovable(let why): why
+        }
     }
 }

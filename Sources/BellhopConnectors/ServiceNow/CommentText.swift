@@ -1,12 +1,23 @@
+import BellhopCore
+
 /// A comment's text: as it is sent, and as it is known again in the journal.
 struct CommentText: Sendable, Hashable {
     /// What is sent. The platform shows what stands in `[code]…[/code]` as HTML, so those words are taken apart: `[ code]`.
     let sent: String
     private let normalized: String
+    private let likeness: TextLikeness
+    /// What it ends with, where the connection marks its comments: then that is the proof, and likeness is none.
+    private let marker: String?
+    /// How many of its lines look like headings of a history.
+    let headings: Int
 
-    init(_ text: String) {
-        sent = Self.neutralized(text)
+    init(_ text: String, marker: String? = nil) {
+        let text = Self.neutralized(text)
+        sent = marker.map { "\(text)\n\n\($0)" } ?? text
+        self.marker = marker
         normalized = Self.normalized(sent)
+        likeness = TextLikeness(text)
+        headings = JournalHistory.headings(in: text)
     }
 
     /// True when there is nothing to say.
@@ -14,6 +25,11 @@ struct CommentText: Sendable, Hashable {
 
     /// Whether a journal entry says the same: line ends and blanks at the ends of lines do not count, nor blank lines around.
     func matches(_ other: String) -> Bool { Self.normalized(other) == normalized }
+
+    /// Whether a journal entry may say the same as the instance wrote it down: without tags, with digits masked, with other quotes, cut.
+    func resembles(_ other: String) -> Bool {
+        marker.map { other.contains($0) } ?? likeness.covers(TextLikeness(other))
+    }
 
     private static func neutralized(_ text: String) -> String {
         var result = ""

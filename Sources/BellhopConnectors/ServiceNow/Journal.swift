@@ -1,15 +1,19 @@
 import BellhopCore
+import Synchronization
 
-/// Looks for a comment in a task's journal.
+/// Looks for a comment in a task's journal, or, where the account may not read that, in the history that the task shows.
 struct Journal: Sendable {
     /// What a look told.
     enum Finding: Sendable, Hashable {
-        /// It is there; the entry's sys_id, where the journal itself could be read.
-        case written(String?)
+        /// It is there, as this entry.
+        case written(String)
+        /// An entry of our account is new that no delivery is known to have written, and it says something else: perhaps it is ours as the
+        /// instance wrote it down.
+        case altered(String)
         /// The journal can be read, and it is not there.
         case absent
-        /// The account cannot see the journal: nothing is proved either way.
-        case unprovable
+        /// Nothing is proved either way, with the reason.
+        case unprovable(String)
     }
 
     /// What is looked for.
@@ -22,26 +26,49 @@ struct Journal: Sendable {
         var text: CommentText
         /// Not written before this moment, by the server's clock.
         var notBefore: Timestamp
+        /// Nor after this one.
+        var notAfter = Timestamp.distantFuture
+        /// The history as it was before it could first have been sent, where that was read.
+        var history: JournalHistory.Known?
         /// Entries that are known to be somebody else's deliveries.
         var claimed: Set<String>
+        /// The delivery's name, under which it takes the entry that proves it.
+        var delivery: String
+    }
+
+    /// Whether the journal's table can be read: learnt, so that it is not asked for in vain each time. A class over a lock, because all
+    /// comments of a connection learn it together.
+    final class Access: Sendable {
+        enum Kind: Sendable { case unknown, open, closed }
+        private let kind = Mutex(Kind.unknown)
+        var now: Kind { kind.withLock { $0 } }
+        func set(_ new: Kind) { kind.withLock { $0 = new } }
     }
 
     var session: ServiceNowSession
+    var access: Access
+    var claims: ClaimedEntries
     /// How many of our own newest entries are read.
     private static let depth = 50
 
     func look(for search: Search) async throws(Failure) -> Finding {
+        if access.now == .closed {
+            let finding = try await lookAtTask(for: search)
+            guard case .unprovable = finding else { return finding }
+        }
         let query =
             "element_id=\(search.task.text)^element=\(search.element)^sys_created_by=javascript:gs.getUserName()^ORDERBYDESCsys_created_on"
         let (rows, total) = try await entries(query, limit: Self.depth)
-        let fitting = rows.filter { row in
-            guard let id = row["sys_id"]?.asString, !search.claimed.contains(id), row["element"]?.asString == search.element,
-                row["element_id"]?.asString == search.task.text
-            else { return false }
-            let time = row["sys_created_on"]?.asString.flatMap { Timestamp(serviceNow: $0) }
-            return search.text.matches(row["value"]?.asString ?? "") && time.map { $0 >= search.notBefore } ?? false
+        if !rows.isEmpty { access.set(.open) }
+        let own = rows.reversed().compactMap { row -> (id: String, texts: [String])? in
+            guard let id = row["sys_id"]?.asString, row["element"]?.asString == search.element,
+                row["element_id"]?.asString == search.task.text,
+                let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(serviceNow: $0) }),
+                time >= search.notBefore, time <= search.notAfter
+            else { return nil }
+            return (id, [row["value"]?.asString ?? ""])
         }
-        if let oldest = fitting.last { return .written(oldest["sys_id"]?.asString) }
+        if let finding = finding(among: own, for: search) { return finding }
         // The total counts before the access rules: so many there are, seen or unseen.
         if let total {
             if total <= rows.count || rows.count == Self.depth { return .absent }
@@ -49,7 +76,20 @@ struct Journal: Sendable {
             return .absent
         }
         if total == nil, try await canRead(search.element) { return .absent }
+        access.set(.closed)
         return try await lookAtTask(for: search)
+    }
+
+    /// What entries of our own account prove, the oldest first; nil where all of them are others'. The one that says it just so comes
+    /// before one that may be it as the instance wrote it down.
+    private func finding(among entries: [(id: String, texts: [String])], for search: Search) -> Finding? {
+        let free = entries.filter { !search.claimed.contains($0.id) && claims.isFree($0.id, for: search.delivery) }
+        for isMeant in [search.text.matches, search.text.resembles] {
+            for entry in free where entry.texts.contains(where: isMeant) && claims.take(entry.id, for: search.delivery) {
+                return .written(entry.id)
+            }
+        }
+        return free.first.map { Finding.altered($0.id) }
     }
 
     /// The rows of a query and how many there are in all; no rows and no number where the account may not ask.
@@ -73,61 +113,55 @@ struct Journal: Sendable {
         try await !entries("element=\(element)^sys_created_by=javascript:gs.getUserName()", limit: 1).0.isEmpty
     }
 
-    /// The second way: the history that the task's own field shows, newest first. Its times are in the user's zone and format: one that can
-    /// be read only rules out what is older in every zone. An entry with the text that somebody else seems to have written proves nothing:
-    /// names are as people read them, and two may have one.
+    // MARK: The task's history
+
+    /// The second way: the history that the task's own field shows, of which what is new above the known one is read, or what is not older
+    /// than the first attempt.
     private func lookAtTask(for search: Search) async throws(Failure) -> Finding {
         let call = ServiceNowCall.table(
-            "\(search.table)/\(search.task.text)", [("sysparm_display_value", "all"), ("sysparm_fields", "comments,work_notes")],
-            expecting: .record)
-        let history: String
+            "\(search.table)/\(search.task.text)",
+            [
+                ("sysparm_display_value", "all"),
+                ("sysparm_fields", ([search.element] + TaskHistories.times).joined(separator: ",")),
+            ], expecting: .record)
+        let record: JSON
         do throws(Failure) {
-            history = FieldValue(try await session.send(call).record[search.element])?.label ?? ""
+            record = try await session.send(call).record
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
-            return .unprovable
+            return .unprovable("this account can read neither the journal nor the task")
         }
-        if history.isEmpty { return .unprovable }
-        let oldest = search.notBefore - .seconds(12 * 3600)  // the clocks furthest behind UTC
-        let fitting = Self.entries(of: history).filter { entry in
-            search.text.matches(entry.text) && entry.time.map { $0 >= oldest } ?? true
+        let history = FieldValue(record[search.element])?.label ?? ""
+        if history.isEmpty { return .unprovable("this account cannot read the journal") }
+        if search.history?.above(in: history)?.isEmpty == true { return .absent }
+        guard let read = TaskHistories.read(history, above: search.history, since: search.notBefore, record) else {
+            return .unprovable("the times in the task's history cannot be read")
         }
-        if fitting.isEmpty { return .absent }
-        let user = await session.user
-        return fitting.contains { Self.isBy(user, $0) } ? .written(nil) : .unprovable
+        return finding(in: read, by: await session.user, for: search)
     }
 
-    /// Whether a user may have written an entry: where either has no name, nothing says otherwise.
-    private static func isBy(_ user: ServiceNowUser?, _ entry: Entry) -> Bool {
-        guard let user, !user.name.isEmpty, !entry.author.isEmpty else { return true }
-        return [user.name, user.username].contains { ASCII.lowercased(ASCII.trimmed($0)) == ASCII.lowercased(entry.author) }
-    }
-
-    /// An entry of a history, under its heading.
-    struct Entry: Sendable, Hashable {
-        var heading: String
-        /// In the user's zone; nil in a format that is not the database's.
-        var time: Timestamp?
-        /// As people read the name.
-        var author: String
-        var text: String
-    }
-
-    /// The entries of a history: each follows a line such as `2022-11-21 22:50:34 - System Administrator (Additional comments)`.
-    static func entries(of history: String) -> [Entry] {
-        var entries: [(heading: Substring, lines: [Substring])] = []
-        for line in history.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
-            if line.last == ")", line.first?.isNumber == true, line.contains(" - "), line.contains("(") {
-                entries.append((line, []))
-            } else if !entries.isEmpty {
-                entries[entries.count - 1].lines.append(line)
+    private func finding(in history: JournalHistory, by user: ServiceNowUser?, for search: Search) -> Finding {
+        let isNamed = user?.name.isEmpty == false
+        let lines = search.text.headings
+        var own: [(id: String, texts: [String])] = []
+        var others: [String] = []
+        for (number, entry) in history.entries.enumerated().reversed() where entry.time <= search.notAfter {
+            let texts = history.texts(of: number, joining: lines)
+            if isNamed, user?.isShown(as: entry.author) != true {
+                others += texts
+            } else {
+                own.append((entry.id(on: search.task, in: search.element), texts))
             }
         }
-        return entries.map { heading, lines in
-            let named = heading.firstRange(of: " - ").map { heading[$0.upperBound...] } ?? ""
-            let author = named.lastIndex(of: "(").map { ASCII.trimmed(String(named[..<$0])) } ?? ""
-            return Entry(
-                heading: String(heading), time: Timestamp(serviceNow: heading.prefix(19)), author: String(author),
-                text: lines.reversed().drop { $0.isEmpty }.reversed().joined(separator: "\n"))
+        switch finding(among: own, for: search) {
+        case .altered? where !isNamed:
+            return .unprovable("the history does not say which entries are ours, and there are new ones")
+        case let found?: return found
+        case nil: break
         }
+        // Names are as people read them, and one may be shown in more than one way.
+        if others.contains(where: { search.text.matches($0) || search.text.resembles($0) }) {
+            return .unprovable("an entry that says it is shown under another name than ours")
+        }
+        return .absent
     }
 }

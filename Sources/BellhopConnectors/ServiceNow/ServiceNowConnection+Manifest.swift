@@ -34,6 +34,10 @@ extension ServiceNowConnection {
                 "sessions", .integer(1...8), default: "1",
                 "How many comments and other writes may be under way at once, each in a session of its own: an instance does one request of a session at a time, and few at once for all who use its interfaces."
             ),
+            Setting(
+                "marker", .boolean, default: "false",
+                "Whether each comment ends with a short reference to its delivery (`ref 3f2a9c`), by which it is found again for certain."
+            ),
         ] + HTTPConnection.Configuration.settings)
 
     /// How a connection logs in.

@@ -20,6 +20,10 @@ public struct ServiceNowConnection: Connection {
     let looks = TaskLooks()
     private let gates: SharedGates
     let notebook: any Notebook
+    /// Whether each comment ends with a reference to its delivery (`marker`).
+    let marksComments: Bool
+    let journalAccess = Journal.Access()
+    let claims: ClaimedEntries
     let clock: any AgentClock
     private let http: HTTPConnection
     private let tokens: HTTPConnection?
@@ -61,6 +65,8 @@ public struct ServiceNowConnection: Connection {
         self.tokens = tokens
         instance = base.origin
         gates = environment.gates
+        claims = environment.claims
+        marksComments = settings.boolean("marker") ?? false
         self.username = login.identity.text
         oauth = login.oauth
         notebook = environment.notebook

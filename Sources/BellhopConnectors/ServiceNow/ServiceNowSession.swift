@@ -26,6 +26,8 @@ actor ServiceNowSession {
     private var opens = false
     /// What the session was opened with.
     var token: OAuthToken?
+    /// What a session was opened with that ended under a write: the next login renews it.
+    private var stale: OAuthToken?
     /// Who is logged in; nil before the first login and after the session's end.
     var user: ServiceNowUser?
     /// How many logins were tried.
@@ -49,24 +51,40 @@ actor ServiceNowSession {
     /// Does what is asked, logging in before or in between where needed: one new login and one replay at most. What changes something
     /// is for ``ServiceNowSession/write(_:unless:)``.
     func send(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
-        let reply = try await send(call, .replaying)
-        guard let reply else { preconditionFailure("what may be replayed has a reply or fails") }
+        guard case .reply(let reply) = try await send(call, .replaying) else {
+            preconditionFailure("what may be replayed has a reply or fails")
+        }
         return reply
+    }
+
+    /// What came of a request.
+    enum Sent {
+        case reply(ServiceNowReply)
+        /// The server asked for a login instead: the session is over.
+        case loginWanted
+        /// The server asked for the session's token (CSRF), which goes along from now on.
+        case tokenWanted
     }
 
     /// What may become of a request where the session ends under it.
     enum Turn {
         /// After a new login it is sent again.
         case replaying
-        /// After a new login it is for the caller to say whether it is sent again: the reply is nil.
+        /// It is for the caller to say whether it is sent again after a new login.
         case first
         /// It was sent again; no more.
         case last
     }
 
-    func send(_ call: ServiceNowCall, _ turn: Turn) async throws(Failure) -> ServiceNowReply? {
+    func send(_ call: ServiceNowCall, _ turn: Turn) async throws(Failure) -> Sent {
         try await gate.inTurn { () async throws(Failure) in
-            if self.user == nil { try await self.logIn(force: false) } else { await self.renewToken() }
+            if self.user == nil {
+                let stale = self.stale
+                self.stale = nil
+                try await self.logIn(renewing: stale, force: false)
+            } else {
+                await self.renewToken()
+            }
             return try await self.ask(call, turn)
         }
     }
@@ -78,7 +96,7 @@ actor ServiceNowSession {
         }
     }
 
-    private func ask(_ call: ServiceNowCall, _ turn: Turn) async throws(Failure) -> ServiceNowReply? {
+    private func ask(_ call: ServiceNowCall, _ turn: Turn) async throws(Failure) -> Sent {
         let original = call
         var call = call
         var hops = 0
@@ -89,13 +107,13 @@ actor ServiceNowSession {
             if case .elsewhere(let host) = meaning, mayLogIn, try await isLost() { meaning = .loginRequired(host: host) }
             switch meaning {
             case .ok(let json):
-                return reply(response, json)
+                return .reply(reply(response, json))
             case .noRows:
-                return reply(response, ["result": []])
+                return .reply(reply(response, ["result": []]))
             case .csrf(let token) where mayAddToken:
                 mayAddToken = false
                 if let token { csrfToken = token } else { proof = try await login.pass().headers }
-                if turn == .first { return nil }
+                if turn == .first { return .tokenWanted }
             case .moved(let target) where turn == .replaying && hops < WebSession.mostRedirects:
                 hops += 1
                 call.target = target
@@ -103,8 +121,11 @@ actor ServiceNowSession {
                 mayLogIn = false
                 let stale = token
                 await end(because: meaning)
+                if turn == .first {
+                    self.stale = stale
+                    return .loginWanted
+                }
                 try await logIn(renewing: stale, force: false)
-                if turn == .first { return nil }
                 // What was asked for first, not where the session's end has led.
                 (call, hops) = (original, 0)
             case .unauthenticated:

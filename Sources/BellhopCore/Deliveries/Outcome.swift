@@ -32,10 +32,12 @@ public struct Attempt: Sendable, Hashable {
     public var claimed: Set<String>
     /// The subjects of the tasks that the receiver's next deliveries write to, so that one look can serve them all.
     public var upcoming: [String]
+    /// A time of which the store knows nothing, as after it was put back from a copy: the delivery may have been done in it.
+    public var mayRepeat: Range<Timestamp>?
 
     public init(
         number: Int, now: Timestamp, firstStarted: Timestamp? = nil, lastUncertain: Timestamp? = nil, claimed: Set<String> = [],
-        upcoming: [String] = []
+        upcoming: [String] = [], mayRepeat: Range<Timestamp>? = nil
     ) {
         self.number = number
         self.now = now
@@ -43,5 +45,6 @@ public struct Attempt: Sendable, Hashable {
         self.lastUncertain = lastUncertain
         self.claimed = claimed
         self.upcoming = upcoming
+        self.mayRepeat = mayRepeat
     }
 }

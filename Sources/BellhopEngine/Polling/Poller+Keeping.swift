@@ -129,7 +129,7 @@ extension Poller {
     /// The comments of our own that these may be.
     private func written(_ comments: [TaskComment]) async throws(Trouble) -> [String: [WrittenComment]] {
         let scope = source.scope
-        let ours = comments.filter(\.isByOurUser)
+        let ours = comments.filter { $0.authorship != .others }
         guard let first = ours.map(\.time).min() else { return [:] }
         let subjects = Set(ours.map { scope.subject(of: $0.task) }).sorted()
         // By the server's clock and by ours, which may differ.

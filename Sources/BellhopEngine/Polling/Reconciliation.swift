@@ -111,7 +111,9 @@ struct Reconciliation {
         for comment in evidence.comments {
             guard let task = read[comment.task]?.snapshot ?? evidence.remembered[comment.task]?.snapshot else { continue }
             let subject = evidence.scope.subject(of: comment.task)
-            let ours = evidence.written[subject]?.first { $0.isEntry(comment) }
+            let ours = evidence.written[subject, default: []]
+                .compactMap { written in written.match(comment).map { (match: $0, hop: written.hop) } }
+                .max { ($0.match, $0.hop) < ($1.match, $1.hop) }
             events.append(
                 Event(
                     id: Event.ID(

@@ -11,7 +11,7 @@ final class CommentObject: HostObject {
         "a comment",
         fields: [
             .init("text", .string), .init("author", .string), .init("kind", .string), .init("time", .nullable(.timestamp)),
-            .init("own", .bool),
+            .init("own", .bool), .init("proved", .bool),
         ])
 
     var celType: CELType { .object(Self.type) }
@@ -22,6 +22,7 @@ final class CommentObject: HostObject {
         case "text", "author", "kind": .string(comment[name]?.asString ?? "")
         case "time": Value(comment[name], as: .timestamp)
         case "own": .bool(comment[name] == .bool(true))
+        case "proved": .bool(comment[name] != .bool(false))
         default: nil
         }
     }

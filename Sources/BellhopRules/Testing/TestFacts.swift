@@ -134,6 +134,7 @@ struct TestFacts {
         return [
             "text": .string(settings.text("text") ?? ""), "author": .string(settings.text("author") ?? ""),
             "kind": .string(settings.text("kind") ?? "comments"), "time": time, "own": .bool(settings.boolean("own") ?? false),
+            "proved": .bool(settings.boolean("proved") ?? true),
         ]
     }
 

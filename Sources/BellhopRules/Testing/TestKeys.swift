@@ -28,6 +28,7 @@ enum TestKeys {
         Setting("kind", .oneOf(["comments", "work_notes"]), default: "comments", "The journal it is in."),
         Setting("time", .text, "When it was written."),
         Setting("own", .boolean, "Whether a rule's own comment is meant."),
+        Setting("proved", .boolean, default: "true", "Whether it is certain that it is an entry of its own."),
     ]
 
     /// A given login, or the end of a session.

@@ -69,7 +69,7 @@ extension SQL {
 
         /// The comments among them, with what they say. One that was refused for good without a doubt was never written.
         static let comments = """
-            SELECT reference, json_extract(body, '$.values.text'), hop FROM delivery
+            SELECT reference, json_extract(body, '$.values.text'), hop, name FROM delivery
             WHERE subject = :subject AND effect = 'writes' AND action = 'comment'
                 AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
             """

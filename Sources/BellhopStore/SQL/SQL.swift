@@ -17,6 +17,17 @@ enum SQL {
         static let set =
             "INSERT INTO note (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         static let forget = "DELETE FROM note WHERE key = :key"
+        /// When something was last written down, whatever it was.
+        static let latest = """
+            SELECT max(moment) FROM (
+                SELECT max(committed) AS moment FROM scope
+                UNION ALL
+                SELECT (SELECT time FROM event ORDER BY sequence DESC LIMIT 1)
+                UNION ALL
+                SELECT (
+                    SELECT max(created, coalesce(started, created), coalesce(finished, created))
+                    FROM delivery ORDER BY id DESC LIMIT 1))
+            """
         static let startingWith = "SELECT key FROM note WHERE key >= :first AND key < :end"
     }
 }

@@ -24,7 +24,9 @@ extension Session {
     /// T3.
     func claim(limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp) throws -> Claimed {
         var claimed = Claimed()
-        for due in try due(limit: limit, room: room, others: others, at: now, &claimed.waiting) {
+        let all = try due(limit: limit, room: room, others: others, at: now, &claimed.waiting)
+        let downtime = try all.isEmpty ? nil : self.downtime()
+        for due in all {
             guard let row = try claimable(due.id) else { continue }
             if let problem = row.delivery.problem {
                 let failure = DeliveryRow.failure(problem)
@@ -33,7 +35,7 @@ extension Session {
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: due.id, at: now)
             } else {
-                var claim = try start(row, until: until, at: now)
+                var claim = try start(row, until: until, at: now, after: downtime)
                 claim.attempt.upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(claim)
             }
@@ -90,7 +92,7 @@ extension Session {
             firstStarted: statement.optionalTime(next + 2), lastUncertain: statement.optionalTime(next + 3))
     }
 
-    private func start(_ row: Row, until: Timestamp, at now: Timestamp) throws -> Claim {
+    private func start(_ row: Row, until: Timestamp, at now: Timestamp, after downtime: Downtime?) throws -> Claim {
         let lease = Lease(token: row.lease + 1, until: until)
         var statement = try prepare(SQL.Deliveries.start)
         try statement.bind(":lease", lease.token)
@@ -102,7 +104,8 @@ extension Session {
             delivery: row.delivery.delivery, lease: lease,
             attempt: Attempt(
                 number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
-                claimed: try references(of: row)))
+                claimed: try references(of: row),
+                mayRepeat: row.lastUncertain == nil ? downtime?.span(before: row.delivery.delivery.createdAt) : nil))
     }
 
     /// What other deliveries made where this one's would be, for those who look there for what they made themselves.

@@ -40,7 +40,10 @@ extension Session {
     }
 
     func rescue(everything: Bool, at now: Timestamp) throws -> Int {
-        if everything { try bringForward(at: now) }
+        if everything {
+            try noteDowntime(until: now)
+            try bringForward(at: now)
+        }
         let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
         var statement = try prepare(SQL.Deliveries.rescue)
         try statement.bind(":now", now)
@@ -85,7 +88,8 @@ extension Session {
             while try statement.next() {
                 comments[subject, default: []].append(
                     WrittenComment(
-                        reference: statement.optionalText(0), text: statement.optionalText(1) ?? "", hop: Int(statement.int(2))))
+                        reference: statement.optionalText(0), text: statement.optionalText(1) ?? "", hop: Int(statement.int(2)),
+                        marker: Delivery.ID.marker(of: statement.key(3))))
             }
         }
         return comments

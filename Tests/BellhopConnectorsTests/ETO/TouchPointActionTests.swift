@@ -142,6 +142,39 @@ import Testing
         #expect(practice.eto.counts.added == 1)
     }
 
+    @Test func `a redirect in answer to what took effect leaves its outcome open, and is found out`() async throws {
+        try await practice.open { connection in
+            practice.simulation.faults.add(
+                FaultRule(
+                    .redirect(to: "https://elsewhere.example/"), method: "POST", path: "/API/TouchPoint.svc", takesEffect: true))
+            let receipt = try await add(connection, delivery(), attempt())
+            #expect(receipt.summary.hasPrefix("found written (refused)"))
+        }
+        #expect(practice.eto.responses.count == 1)
+    }
+
+    @Test func `a response that was added in a time that the store does not know is found before another is added`()
+        async throws
+    {
+        try await practice.open { connection in
+            let backup = practice.clock.now
+            await practice.clock.advance(by: .seconds(600))
+            let first = try await add(connection, delivery(), attempt())
+            await practice.clock.advance(by: .seconds(600))
+            let restart = practice.clock.now
+            await practice.clock.advance(by: .seconds(30))
+            var made = attempt()
+            made.mayRepeat = backup..<restart
+            let receipt = try await add(connection, delivery(), made)
+            #expect(receipt.reference == first.reference)
+            #expect(practice.eto.responses.count == 1)
+            // It proves one; the next is a new one.
+            made.claimed = Set([receipt.reference].compactMap(\.self))
+            _ = try await add(connection, delivery(occasion: "event/2"), made)
+            #expect(practice.eto.responses.count == 2)
+        }
+    }
+
     @Test func `one that is new and says something else is for a person to judge, who may let it be sent`() async throws {
         practice.eto.habits.rewritesValues = true
         practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))

@@ -101,15 +101,11 @@ import Testing
         practice.simulation.faults.add(fault, "POST", path: post, times: fault == .loginPage ? 2 : 1)
         let delivery = Delivery.comment("Thanks", on: task.id)
         let lost = await failing(delivery, attempt(1))
-        guard fault != .loginPage else {  // a login page is a certain no
-            #expect(lost?.remedy == .retry(after: nil))
-            return
-        }
         #expect(lost?.remedy == .unknownOutcome)
         await practice.clock.advance(by: .seconds(40))
         let early = await failing(delivery, attempt(2, uncertain: start))
         #expect(early?.remedy == .retry(after: .seconds(80)))
-        #expect(practice.simulation.requests.count("POST", path: post) == 1)
+        #expect(practice.simulation.requests.count("POST", path: post) == (fault == .loginPage ? 2 : 1))
         await practice.clock.advance(by: .seconds(80))
         let receipt = try await perform(delivery, attempt(3, uncertain: start))
         #expect(notes.count == 1)
@@ -186,16 +182,16 @@ import Testing
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         let receipt = try await perform(.comment("Two\n\nlines", on: task.id), attempt(1))
         #expect(receipt.summary == "found written (cut), work note")
-        #expect(receipt.reference == nil)
+        #expect(receipt.reference?.hasPrefix("history/") == true)
         #expect(notes.count == 1)
     }
 
     @Test func `the same text by somebody else in the history is not this comment, and proves nothing`() async throws {
         instance.changeUser("john.doe") { $0.journal = .forbidden }
-        instance.addNote("Thanks", .workNotes, on: task.id, by: "abel.tuter")
         practice.simulation.faults.add(.resetBefore, "POST", path: post, times: 2)
         let delivery = Delivery.comment("Thanks", on: task.id)
         #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(130))
         #expect(await failing(delivery, attempt(2, uncertain: start))?.remedy == .hold)
         #expect(notes.map(\.author) == ["abel.tuter"])
@@ -304,13 +300,5 @@ import Testing
         let receipt = try await perform(delivery, attempt(1))
         #expect(notes.map(\.text) == ["[ code]<b>x</b>[ /CODE] [codes] ["])
         #expect(receipt.reference == notes.first?.id)
-    }
-
-    @Test func `a history is cut at its headings`() {
-        let history =
-            "2022-11-21 22:50:34 - System Administrator (Additional comments)\nOne\nTwo\n\n21/11/2022 - J (Work notes)\nThree\n\n"
-        let entries = Journal.entries(of: history)
-        #expect(entries.map { CommentText("One\nTwo").matches($0.text) } == [true, false])
-        #expect(entries.map { $0.time?.serviceNow } == ["2022-11-21 22:50:34", nil])
     }
 }

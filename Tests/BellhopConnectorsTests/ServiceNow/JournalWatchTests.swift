@@ -13,7 +13,7 @@ import Testing
     init() { exchange = InProcess(practice.simulation) }
 
     /// Polls as a poller does, as far as comments go.
-    private struct Observer {
+    struct Observer {
         var standing = Standing()
         var source: any Source
         var notices: [String] = []
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    private func table(_ query: String = "active=true") throws -> Observer {
+    func table(_ query: String = "active=true") throws -> Observer {
         let settings = Settings(["table": "incident", "query": .string(query), "journal": ["comments", "work_notes"]])
         return Observer(source: try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange)))
     }
@@ -61,8 +61,8 @@ import Testing
         #expect(comment.id == first?.id)
         #expect(comment.author == "abel.tuter")
         #expect(comment.kind == "comments")
-        #expect(!comment.isByOurUser)
-        #expect(told.first { $0.text == "On my way." }?.isByOurUser == true)
+        #expect(comment.authorship == .others)
+        #expect(told.first { $0.text == "On my way." }?.authorship == .ours)
         for _ in 0..<3 {
             await practice.clock.advance(by: .seconds(60))
             #expect(try await observer.comments() == [])
@@ -90,9 +90,9 @@ import Testing
         await practice.clock.advance(by: .seconds(10))
         let told = try await observer.comments()
         #expect(told.count == 2)
-        #expect(told.first { $0.text == "ours" }?.isByOurUser == true)
+        #expect(told.first { $0.text == "ours" }?.authorship == (users == .hidden ? .unknown : .ours))
         // Where nobody says who we are, only what we wrote tells ours from others'.
-        #expect(told.first { $0.text == "another's" }?.isByOurUser == (users == .hidden))
+        #expect(told.first { $0.text == "another's" }?.authorship == (users == .hidden ? .unknown : .others))
     }
 
     @Test func `an entry that is committed late is told all the same`() async throws {

@@ -23,10 +23,10 @@ import Testing
         #expect(
             told == [
                 Sample.subject(1): [
-                    WrittenComment(reference: "entry 0", text: "number 1", hop: 1),
-                    WrittenComment(reference: nil, text: "number 1", hop: 2),
+                    WrittenComment(reference: "entry 0", text: "number 1", hop: 1, marker: comment(1).id.marker),
+                    WrittenComment(reference: nil, text: "number 1", hop: 2, marker: comment(1, "again").id.marker),
                 ],
-                Sample.subject(2): [WrittenComment(reference: "entry 2", text: "number 2", hop: 0)],
+                Sample.subject(2): [WrittenComment(reference: "entry 2", text: "number 2", hop: 0, marker: comment(2).id.marker)],
             ])
         #expect(try await bench.store.comments(on: [], since: bench.now) == [:])
     }

@@ -13,6 +13,12 @@ struct JournalCursor: Sendable, Hashable {
     var watermark: Timestamp
     /// The entries that were told and may be read again.
     var told: [Told]
+    /// The tasks' histories as they were read last; none while the journal itself is read.
+    var histories = KnownHistories()
+    /// When tasks came that came lately: what was written on them before is not told.
+    var arrivals: [TaskKey: Timestamp] = [:]
+    /// When the journal was last read again from further back, for what was committed very late.
+    var reread: Timestamp
 
     /// Where entries are read.
     enum Way: Sendable, Hashable {
@@ -53,6 +59,7 @@ struct JournalCursor: Sendable, Hashable {
     init(at now: Timestamp) {
         floor = now
         watermark = now
+        reread = now
         told = []
     }
 
@@ -60,13 +67,32 @@ struct JournalCursor: Sendable, Hashable {
         guard let floor = json["floor"]?.asInt, let watermark = json["watermark"]?.asInt else { return nil }
         self.floor = Timestamp(microseconds: floor)
         self.watermark = Timestamp(microseconds: watermark)
+        reread = json["reread"]?.asInt.map { Timestamp(microseconds: $0) } ?? self.watermark
         told = json["told"]?.asArray?.compactMap(Told.init(json:)) ?? []
+        histories = KnownHistories(json: json["histories"])
+        for arrival in json["arrivals"]?.asArray ?? [] {
+            guard let key = arrival[0]?.asString, let time = arrival[1]?.asInt else { continue }
+            arrivals[TaskKey(key)] = Timestamp(microseconds: time)
+        }
     }
 
     var json: JSON {
-        [
-            "floor": .int(floor.microseconds), "watermark": .int(watermark.microseconds), "told": .array(told.map(\.json)),
+        var members: JSON.Object = [
+            "floor": .int(floor.microseconds), "watermark": .int(watermark.microseconds), "reread": .int(reread.microseconds),
+            "told": .array(told.map(\.json)),
         ]
+        if !histories.isEmpty { members["histories"] = histories.json }
+        if !arrivals.isEmpty {
+            members["arrivals"] = .array(
+                arrivals.sorted { $0.key < $1.key }.map { .array([.string($0.key.text), .int($0.value.microseconds)]) })
+        }
+        return .object(members)
+    }
+
+    /// Forgets what cannot be read again.
+    mutating func forget(before still: Timestamp) {
+        told.removeAll { $0.time < still }
+        arrivals = arrivals.filter { $0.value >= still }
     }
 
     /// The entries that were not told yet, however they were read then: a row of the journal and a line in a history have nothing in common
@@ -78,7 +104,7 @@ struct JournalCursor: Sendable, Hashable {
             if let id = entry.ids[way] { places[id] = place } else { alike[entry.print, default: []].append(place) }
         }
         return entries.filter { entry in
-            if entry.time < floor || places[entry.id] != nil { return false }
+            if way == .journal && entry.time < floor || places[entry.id] != nil { return false }
             guard let place = alike[Told(entry, read: way).print]?.popLast() else { return true }
             told[place].meet(entry, read: way)
             return false

@@ -14,7 +14,7 @@ struct JournalWatch: Sendable {
     /// The table the tasks are read from.
     let table: String
     let connection: ServiceNowConnection
-    var times = TableTimes()
+    let times: TableTimes
     private let state = TableState(page: 1000)
     private let access = Access()
 
@@ -23,8 +23,9 @@ struct JournalWatch: Sendable {
     /// An idle watch moves on after so long, and not at each poll.
     private static let idle = Duration.seconds(600)
 
-    init(_ kinds: [String], table: String, connection: ServiceNowConnection) {
+    init(_ kinds: [String], table: String, connection: ServiceNowConnection, times: TableTimes = TableTimes()) {
         self.kinds = kinds
+        self.times = times
         self.table = table
         self.connection = connection
     }
@@ -50,11 +51,14 @@ struct JournalWatch: Sendable {
         guard let cursor else { return Entries(cursor: JournalCursor(at: now)) }
         let tasks = Set(listing.entries.lazy.map(\.key).filter { known[$0] == nil })
         let end = now - times.lag
+        // What was committed later than the overlap allows for is found when the journal is read again from further back.
+        let isDue = end >= cursor.reread + times.reconcile
+        let deep = min(cursor.reread, cursor.watermark) - times.reconcile - times.overlap
         var entries: [TaskComment]? = []
         if known.count + tasks.count > 0 {
             let keys = known.count + tasks.count <= Self.few ? known.map(\.key) + tasks.sorted() : nil
             let walk = Walk.window(
-                field: "sys_created_on", from: max(cursor.watermark - times.overlap, cursor.floor),
+                field: "sys_created_on", from: max(isDue ? deep : cursor.watermark - times.overlap, cursor.floor),
                 through: max(end, cursor.watermark))
             entries = access.now == .closed ? nil : try await journal(of: keys, walk)
         }
@@ -63,16 +67,28 @@ struct JournalWatch: Sendable {
         if entries == nil {
             let history = TaskHistories(kinds: kinds, table: table, connection: connection)
             let candidates = touched ?? known.map(\.key) + tasks.sorted()
-            (entries, result.notices) = try await history.entries(of: candidates, since: cursor.watermark - times.overlap)
+            let read = try await history.entries(
+                of: candidates, since: cursor.watermark - times.overlap, floor: cursor.floor, above: cursor.histories)
+            entries = read.comments
+            result.notices = read.notices
+            result.cursor.histories = read.known
+            result.cursor.histories.keep { known[$0] != nil || tasks.contains($0) }
+        } else {
+            // They grow meanwhile, and what was read of them says no more what is new.
+            result.cursor.histories = KnownHistories()
         }
+        if isDue { result.cursor.reread = end }
+        for task in tasks { result.cursor.arrivals[task] = now }
         let new = result.cursor.sift(entries ?? [], read: way)
-        result.comments = new.filter { known[$0.task] != nil || tasks.contains($0.task) }
-            .sorted { ($0.time, $0.id) < ($1.time, $1.id) }
-        if !result.comments.isEmpty || end > cursor.watermark + Self.idle {
+        result.comments = new.filter { entry in
+            // Nor is what was written on a task long before it came.
+            if let arrival = result.cursor.arrivals[entry.task], entry.time < arrival - times.overlap { return false }
+            return known[entry.task] != nil || tasks.contains(entry.task)
+        }.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
+        if !result.comments.isEmpty || isDue || end > cursor.watermark + Self.idle {
             result.cursor.watermark = max(cursor.watermark, end)
-            let still = result.cursor.watermark - times.overlap
             result.cursor.told += result.comments.map { JournalCursor.Told($0, read: way) }
-            result.cursor.told.removeAll { $0.time < still }
+            result.cursor.forget(before: min(result.cursor.reread, result.cursor.watermark) - times.reconcile - times.overlap)
         }
         return result
     }
@@ -131,6 +147,6 @@ struct JournalWatch: Sendable {
         return TaskComment(
             id: key.text, task: TaskKey(text("element_id")), text: text("value"), author: author, kind: text("element"),
             time: time,
-            isByOurUser: us.map { ASCII.equalIgnoringCase(author, $0) } ?? true)
+            authorship: us.map { ASCII.equalIgnoringCase(author, $0) ? .ours : .others } ?? .unknown)
     }
 }

@@ -2,68 +2,141 @@ import BellhopCore
 
 /// Reads the histories that tasks show of their journals, where the journals' own table cannot be read.
 ///
-/// A history has no ids and no time in UTC: an entry is known again by its heading and text, and its time is reckoned from a time of the
-/// same row that comes both ways.
+/// A history has no ids and no time in UTC: an entry is known again by its heading and text, and its time is reckoned from times of the
+/// same row that come both ways. What was read is remembered, so that the next time only what stands above it is read.
 struct TaskHistories: Sendable {
+    /// What was read of some tasks.
+    struct Entries: Sendable {
+        var comments: [TaskComment] = []
+        var known = KnownHistories()
+        var notices: [String] = []
+    }
+
     let kinds: [String]
     let table: String
     let connection: ServiceNowConnection
 
     private static let batch = 40
 
-    /// What was written since a moment on those of these tasks that were touched since.
-    func entries(of keys: [TaskKey], since: Timestamp) async throws(Failure) -> ([TaskComment], [String]) {
-        var comments: [TaskComment] = []
+    /// What was added to those of these tasks that were touched since a moment.
+    ///
+    /// - Parameter floor: entries from before it are not told.
+    func entries(
+        of keys: [TaskKey], since: Timestamp, floor: Timestamp, above known: KnownHistories
+    ) async throws(Failure) -> Entries {
+        var entries = Entries(known: known)
         var isUnreadable = false
+        let us = await connection.reading.user
         for start in stride(from: 0, to: keys.count, by: Self.batch) {
             let some = keys[start..<min(start + Self.batch, keys.count)]
             let query = EncodedQuery(
                 .init("sys_id", .isOneOf, some.map(\.text).joined(separator: ",")),
                 .init("sys_updated_on", .atLeast, since.serviceNow))
             let ask = TableAsk(
-                session: connection.reading, table: table, paths: ["sys_id", "sys_updated_on"] + kinds, display: .both)
+                session: connection.reading, table: table, paths: ["sys_id"] + Self.times + kinds, display: .both)
             for row in try await ask.page(query, limit: some.count).list {
                 guard let id = FieldValue(row["sys_id"])?.raw, some.contains(TaskKey(id)) else { continue }
-                guard let found = entries(of: TaskKey(id), row, since: since) else {
-                    isUnreadable = true
-                    continue
+                for kind in kinds {
+                    let history = FieldValue(row[kind])?.label ?? ""
+                    let place = KnownHistories.Place(task: TaskKey(id), kind: kind)
+                    let read = Self.read(history, above: known[place], since: max(since, floor), row)
+                    entries.known[place] = JournalHistory.Known(history)
+                    guard let read else {
+                        isUnreadable = true
+                        continue
+                    }
+                    entries.comments += read.entries.map { comment($0, at: place, us) }
                 }
-                comments += found
             }
         }
-        var notices = [
+        entries.notices.append(
             "The account \(connection.username) may not read the journal's table (sys_journal_field), so comments are read from the tasks' own histories: their authors are display names."
-        ]
+        )
         if isUnreadable {
-            notices.append(
+            entries.notices.append(
                 "The times in the histories of tasks cannot be read, so their comments are not told: set the date format of \(connection.username) to yyyy-MM-dd HH:mm:ss."
             )
         }
-        return (comments, notices)
+        return entries
     }
 
-    /// Nil when the times of the history cannot be reckoned.
-    private func entries(of task: TaskKey, _ row: JSON, since: Timestamp) -> [TaskComment]? {
-        var comments: [TaskComment] = []
-        let stamp = FieldValue(row["sys_updated_on"])
-        for kind in kinds {
-            let history = FieldValue(row[kind])?.label ?? ""
-            if history.isEmpty { continue }
-            guard let utc = stamp.flatMap({ Timestamp(serviceNow: $0.raw) }),
-                let local = stamp?.label.flatMap({ Timestamp(serviceNow: $0) })
-            else { return nil }
-            for entry in Journal.entries(of: history) {
-                guard let shown = entry.time else { return nil }
-                let time = shown - (local - utc)
-                guard time >= since else { break }
-                let id = Fingerprint.of("history", task.text, kind, entry.heading, entry.text).hex
-                // Who wrote it is a name that several may have: whether it is ours the text tells.
-                comments.append(
-                    TaskComment(
-                        id: id, task: task, text: entry.text, author: entry.author, kind: kind, time: time,
-                        isByOurUser: true))
+    /// The times that a row shows both ways, by which those of its histories are read.
+    static let times = ["sys_updated_on", "sys_created_on"]
+
+    /// Nil when the times of the history cannot be read.
+    static func read(
+        _ history: String, above known: JournalHistory.Known?, since: Timestamp, _ row: JSON
+    ) -> JournalHistory? {
+        let clock = UserClock(times.compactMap { FieldValue(row[$0]) })
+        // Without any entry there is nothing to read, whatever the clock.
+        guard let clock else { return history.isEmpty ? .empty : nil }
+        return JournalHistory(history, above: known, since: since, clock: clock)
+    }
+
+    private func comment(_ entry: JournalHistory.Entry, at place: KnownHistories.Place, _ us: ServiceNowUser?) -> TaskComment {
+        // A name proves who wrote it as little as another one: several may have one, and it may be shown in another way.
+        let isOurs = entry.isProved && us?.isShown(as: entry.author) == true
+        return TaskComment(
+            id: entry.id(on: place.task, in: place.kind), task: place.task, text: entry.text,
+            author: entry.isProved ? entry.author : "", kind: place.kind, time: entry.time,
+            authorship: isOurs ? .ours : .unknown, isProved: entry.isProved)
+    }
+}
+
+/// The histories that were read before, by task and journal; of so many tasks as a poll may remember.
+struct KnownHistories: Sendable, Hashable {
+    struct Place: Sendable, Hashable {
+        var task: TaskKey
+        var kind: String
+    }
+
+    private var histories: [Place: JournalHistory.Known] = [:]
+    /// The one that was read the longest ago first.
+    private var order: [Place] = []
+    /// They are written down with each poll that reads one.
+    private static let most = 500
+
+    init() {}
+
+    init(json: JSON?) {
+        for row in json?.asArray ?? [] {
+            guard let task = row[0]?.asString, let kind = row[1]?.asString, let known = JournalHistory.Known(json: row[2]) else {
+                continue
             }
+            self[Place(task: TaskKey(task), kind: kind)] = known
         }
-        return comments
+    }
+
+    var json: JSON {
+        .array(
+            order.compactMap { place -> JSON? in
+                histories[place].map { JSON.array([.string(place.task.text), .string(place.kind), $0.json]) }
+            })
+    }
+
+    var isEmpty: Bool { histories.isEmpty }
+
+    subscript(place: Place) -> JournalHistory.Known? {
+        get { histories[place] }
+        set {
+            if let newValue, histories[place] == newValue { return }
+            order.removeAll { $0 == place }
+            histories[place] = newValue
+            if newValue != nil { order.append(place) }
+            if order.count > Self.most { histories[order.removeFirst()] = nil }
+        }
+    }
+
+    /// Forgets tasks that are not watched any more.
+    mutating func keep(where isWatched: (TaskKey) -> Bool) {
+        order.removeAll { !isWatched($0.task) }
+        histories = histories.filter { isWatched($0.key.task) }
+    }
+}
+
+extension ServiceNowUser {
+    /// Whether a history may show this user by that name.
+    func isShown(as author: String) -> Bool {
+        [name, username].contains { !$0.isEmpty && ASCII.lowercased(ASCII.trimmed($0)) == ASCII.lowercased(author) }
     }
 }

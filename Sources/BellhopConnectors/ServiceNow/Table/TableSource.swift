@@ -29,7 +29,9 @@ public struct TableSource: Source {
         scope = Scope(instance: connection.instance, user: connection.username, kind: "table", query: settings.scope)
         state = TableState(page: settings.page)
         columns = try TableColumns(settings, source: name, connection: connection)
-        journal = settings.journal.isEmpty ? nil : JournalWatch(settings.journal, table: settings.table, connection: connection)
+        journal =
+            settings.journal.isEmpty
+            ? nil : JournalWatch(settings.journal, table: settings.table, connection: connection, times: settings.times)
     }
 
     public func prepare(offline: Bool) async { await columns.prepare(offline: offline) }

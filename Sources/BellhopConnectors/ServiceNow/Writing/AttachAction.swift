@@ -12,16 +12,16 @@ struct AttachAction: RecordAction {
         let notebook = note(of: delivery)
         var evidence = try await notebook.evidence(at: attempt)
         let record = try await TaskRecord.read(file.task, fields: [], session)
-        let look = try await look(file, record.table, since: evidence.since)
-        if let id = look.found {
+        switch try await look(file, record.table, since: evidence.since ?? attempt.mayRepeat?.lowerBound) {
+        case .written(let id):
             await notebook.forget()
             return Receipt("\(attempt.isFirst ? "there already" : "found attached by an earlier attempt"), \(id)", reference: id)
-        }
-        if !attempt.isFirst, !look.isReadable, !evidence.isDecided {
+        case .unprovable(let why) where !attempt.isFirst && !evidence.isDecided:
             throw Failure(
                 .notWritten, .hold,
-                "An earlier attempt may have attached '\(file.name)', and this account may not read the files of \(file.task.name): look there, then retry or drop the delivery."
+                "An earlier attempt may have attached '\(file.name)', and \(why): look there, then retry or drop the delivery."
             )
+        case .absent, .unprovable: break
         }
         try await waitOut(attempt, evidence, notebook)
         let start = evidence.since ?? (record.serverTime ?? connection.clock.now) - times.skew
@@ -39,14 +39,17 @@ struct AttachAction: RecordAction {
         let written: Written<String>
         do throws(Failure) {
             written = try await session.write(file.call(table: table, notAfter: notAfter)) { () async throws(Failure) in
-                try await look(file, table, since: since).found
+                try await look(file, table, since: since)
             }
         } catch {
-            // A refusal too is looked after: it may have come from what stands between.
-            guard error.remedy == .unknownOutcome || error.remedy == .giveUp else { throw error }
-            let id = try? await look(file, table, since: since).found
-            if id != nil || error.remedy == .giveUp { await notebook.forget() }
-            guard let id else { throw error }
+            let id: String
+            do throws(Failure) {
+                id = try await settle(error) { () async throws(Failure) in try await look(file, table, since: since) }
+            } catch {
+                if error.remedy == .giveUp { await notebook.forget() }
+                throw error
+            }
+            await notebook.forget()
             return Receipt("found attached (\(error.reason.rawValue)), \(id)", reference: id)
         }
         let reply: ServiceNowReply
@@ -72,14 +75,13 @@ struct AttachAction: RecordAction {
 
     private func look(
         _ file: Attachment, _ table: String, since: Timestamp?
-    ) async throws(Failure) -> (found: String?, isReadable: Bool) {
+    ) async throws(Failure) -> Look<String> {
         do throws(Failure) {
             let reply = try await session.send(file.lookup(table: table))
-            let found = file.match(reply.rows, by: await session.username, since: since)
+            if let found = file.match(reply.rows, by: await session.username, since: since) { return .written(found) }
             let total = reply.headers["X-Total-Count"].flatMap { Int($0) } ?? 0
-            return (found, total <= reply.rows.count || reply.rows.count >= 100)
-        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
-            return (nil, false)
-        }
+            if total <= reply.rows.count || reply.rows.count >= 100 { return .absent }
+        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {}
+        return .unprovable("this account may not read the files of \(file.task.name)")
     }
 }

@@ -39,10 +39,8 @@ struct CreateAction: RecordAction {
                 try await found(creation, "found made before a new login")
             }
         } catch {
-            // A refusal too is looked after: it may have come from what stands between.
-            guard error.remedy == .unknownOutcome || error.remedy == .giveUp,
-                let receipt = try? await found(creation, "found made (\(error.reason.rawValue))")
-            else { throw error }
+            let summary = "found made (\(error.reason.rawValue))"
+            let receipt = try await settle(error) { () async throws(Failure) in try await found(creation, summary) }
             await notebook.forget()
             return receipt
         }
@@ -53,9 +51,12 @@ struct CreateAction: RecordAction {
         }
     }
 
-    private func found(_ creation: Creation, _ summary: String) async throws(Failure) -> Receipt? {
-        guard case .there(let id, let number) = try await look(creation) else { return nil }
-        return receipt(summary, id, number)
+    private func found(_ creation: Creation, _ summary: String) async throws(Failure) -> Look<Receipt> {
+        switch try await look(creation) {
+        case .there(let id, let number): .written(receipt(summary, id, number))
+        case .absent: .absent
+        case .unprovable(let why): .unprovable(why)
+        }
     }
 
     private func look(_ creation: Creation) async throws(Failure) -> Creation.Finding {

@@ -32,14 +32,16 @@ struct UpdateAction: RecordAction {
         let written: Written<Void>
         do throws(Failure) {
             written = try await session.write(update.call(record, notAfter: notAfter)) { () async throws(Failure) in
-                await isWritten(update) ? () : nil
+                try await look(update)
             }
         } catch {
-            // A refusal too is looked after: it may have come from what stands between.
-            guard error.remedy == .unknownOutcome || error.remedy == .giveUp else { throw error }
-            let isWritten = await isWritten(update)
-            if isWritten || error.remedy == .giveUp { await notebook.forget() }
-            guard isWritten else { throw error }
+            do throws(Failure) {
+                try await settle(error) { () async throws(Failure) in try await look(update) }
+            } catch {
+                if error.remedy == .giveUp { await notebook.forget() }
+                throw error
+            }
+            await notebook.forget()
             return Receipt("found written (\(error.reason.rawValue))")
         }
         await notebook.forget()
@@ -57,13 +59,9 @@ struct UpdateAction: RecordAction {
 
     private func names(_ update: Update) -> String { "set " + update.writes.map(\.name).joined(separator: ", ") }
 
-    /// Looks at once after an outcome that nobody knows. A look that fails tells nothing; the next attempt looks again.
-    private func isWritten(_ update: Update) async -> Bool {
-        do throws(Failure) {
-            return update.isMet(by: try await TaskRecord.read(update.task, fields: update.writes.map(\.name), session))
-        } catch {
-            return false
-        }
+    private func look(_ update: Update) async throws(Failure) -> Look<Void> {
+        let record = try await TaskRecord.read(update.task, fields: update.writes.map(\.name), session)
+        return update.isMet(by: record) ? .written(()) : .absent
     }
 
     /// The task before the first attempt wrote to it.

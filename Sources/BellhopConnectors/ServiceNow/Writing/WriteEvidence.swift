@@ -6,18 +6,29 @@ struct WriteEvidence: Sendable, Hashable {
     var since: Timestamp?
     /// A person looked and said that it be sent again: good for one time.
     var isDecided = false
+    /// How often the server said that it is done, and it was not.
+    var refusals = 0
+    /// The history that the task showed before it was first sent, for what is looked for there.
+    var history: JournalHistory.Known?
+
+    /// Whether a request may have been sent before: what is known of it is on disk before that, unless the store was put back.
+    func mayBeSent(before attempt: Attempt) -> Bool { since != nil || attempt.lastUncertain != nil }
 
     init() {}
 
     init(json: JSON?) {
         since = json?["since"]?.asInt.map { Timestamp(microseconds: $0) }
         isDecided = json?["decided"] == .bool(true)
+        refusals = json?["refusals"]?.asInt.flatMap { Int(exactly: $0) } ?? 0
+        history = JournalHistory.Known(json: json?["history"])
     }
 
     var json: JSON {
         var members: JSON.Object = [:]
         members["since"] = since.map { .int($0.microseconds) }
         if isDecided { members["decided"] = .bool(true) }
+        if refusals > 0 { members["refusals"] = .int(Int64(refusals)) }
+        if let history { members["history"] = history.json }
         return .object(members)
     }
 }

@@ -1,0 +1,162 @@
+import BellhopCore
+
+/// The history that a task shows of one of its journals: its entries, the newest first, each under a heading such as
+/// `2022-11-21 22:50:34 - System Administrator (Additional comments)` and with an empty line behind it.
+///
+/// Only the first line is a heading for certain, for only the instance writes there. What looks like another may stand in somebody's
+/// text. So a history is read as what is new above the text that was known before, and what looks like an entry further down in that is
+/// told as such.
+struct JournalHistory: Sendable {
+    /// What stands like an entry.
+    struct Entry: Sendable, Hashable {
+        var heading: String
+        /// By its heading; never later than what stands above it.
+        var time: Timestamp
+        /// As people read the name.
+        var author: String
+        var text: String
+        /// False where it may be a part of the text above it.
+        var isProved: Bool
+
+        /// What tells it from all other entries of its instance.
+        func id(on task: TaskKey, in kind: String) -> String {
+            "history/" + Fingerprint.of("history", task.text, kind, heading, text).hex
+        }
+    }
+
+    /// A history that was read before: its length and what it is known again by.
+    struct Known: Sendable, Hashable {
+        var length: Int
+        var print: Fingerprint
+
+        init(_ history: String) {
+            length = history.utf8.count
+            print = Fingerprint(content: history)
+        }
+
+        init?(json: JSON?) {
+            guard let length = json?[0]?.asInt, let print = json?[1]?.asString.flatMap(Fingerprint.init(hex:)) else { return nil }
+            self.length = Int(length)
+            self.print = print
+        }
+
+        var json: JSON { [.int(Int64(length)), .string(print.hex)] }
+
+        /// What stands above it; nil where the history does not end with it any more, as after an entry was deleted.
+        func above(in history: String) -> String? {
+            let bytes = Array(history.utf8)
+            guard bytes.count >= length else { return nil }
+            let start = bytes.count - length
+            guard Fingerprint(content: Array(bytes[start...])) == print else { return nil }
+            return String(decoding: bytes[..<start], as: UTF8.self)
+        }
+    }
+
+    let entries: [Entry]
+    /// Whether they are all that is new since a history that was known, however old they say they are.
+    let isNew: Bool
+    /// The lines of each entry below its heading.
+    private let lines: [[Substring]]
+
+    /// Clocks are set back by an hour in autumn, and entries of that hour are in disorder.
+    private static let disorder = Duration.seconds(3600)
+
+    /// Nil where the first line is no heading by this clock.
+    ///
+    /// - Parameters:
+    ///   - known: the history as it was before; nil where it was not read before.
+    ///   - since: without a known history, what is older is not read.
+    init?(_ history: String, above known: Known?, since: Timestamp, clock: UserClock) {
+        let above = known.flatMap { $0.above(in: history) }
+        isNew = above != nil
+        let all = Self.lines(of: above ?? history)
+        guard all.contains(where: { !$0.isEmpty }) else {
+            (entries, lines) = ([], [])
+            return
+        }
+        guard let label = Self.label(all[0]) else { return nil }
+        let headings = Self.headings(among: all, label, clock)
+        guard let top = headings.first, top.place == 0 else { return nil }
+        // A time that somebody made up, though it be old, must not hide what stands below it.
+        let count = above != nil ? headings.count : (headings.lastIndex { $0.time >= since } ?? -1) + 1
+        var entries: [Entry] = []
+        var lines: [[Substring]] = []
+        for (number, heading) in headings.prefix(count).enumerated() {
+            let end = number + 1 < headings.count ? headings[number + 1].place : all.endIndex
+            let upper = entries.last?.time ?? heading.time
+            let isInOrder = heading.time <= upper && (heading.time >= since || number == 0)
+            lines.append(Array(all[(heading.place + 1)..<end]))
+            entries.append(
+                Entry(
+                    heading: String(all[heading.place]), time: isInOrder ? heading.time : upper, author: heading.author,
+                    text: Self.text(lines[number]), isProved: number == 0))
+        }
+        self.entries = entries
+        self.lines = lines
+    }
+
+    /// One without an entry.
+    static let empty = JournalHistory()
+
+    private init() { (entries, isNew, lines) = ([], true, []) }
+
+    /// What an entry says: by itself, and with each of the next `more` entries, which may be a part of its text.
+    func texts(of number: Int, joining more: Int) -> [String] {
+        var joined = lines[number]
+        var texts = [entries[number].text]
+        for next in entries.indices.dropFirst(number + 1).prefix(more) {
+            joined += [entries[next].heading[...]] + lines[next]
+            texts.append(Self.text(joined))
+        }
+        return texts
+    }
+
+    /// How many lines of a text look like headings of a history.
+    static func headings(in text: String) -> Int {
+        lines(of: text).count { line in line.last == ")" && line.contains(" - ") && line.contains(where: \.isNumber) }
+    }
+
+    // MARK: Headings
+
+    private struct Heading {
+        var place: Int
+        var time: Timestamp
+        var author: String
+    }
+
+    /// The first line, and each behind an empty one that has a time of the user's format, a name and this journal's label, and is not
+    /// from later than the first.
+    private static func headings(among lines: [Substring], _ label: String, _ clock: UserClock) -> [Heading] {
+        var headings: [Heading] = []
+        for place in lines.indices where place == 0 || (place > 1 && lines[place - 1].allSatisfy(\.isWhitespace)) {
+            let line = lines[place]
+            guard line.hasSuffix(label), let dash = line.firstRange(of: " - "), let time = clock.read(line[..<dash.lowerBound]),
+                dash.upperBound <= line.index(line.endIndex, offsetBy: -label.count)
+            else { continue }
+            if let top = headings.first, time > top.time + disorder { continue }
+            let author = ASCII.trimmed(String(line[dash.upperBound...].dropLast(label.count)))
+            headings.append(Heading(place: place, time: time, author: String(author)))
+        }
+        return headings
+    }
+
+    /// The journal's label with its parentheses, in the user's language, as the first heading ends: `(Additional comments)`.
+    private static func label(_ heading: Substring) -> String? {
+        guard heading.last == ")" else { return nil }
+        var depth = 0
+        for place in heading.indices.reversed() {
+            if heading[place] == ")" { depth += 1 }
+            if heading[place] == "(" { depth -= 1 }
+            if depth == 0 { return String(heading[place...]) }
+        }
+        return nil
+    }
+
+    private static func lines(of text: String) -> [Substring] {
+        text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+    }
+
+    private static func text(_ lines: [Substring]) -> String {
+        lines.reversed().drop { $0.isEmpty }.reversed().joined(separator: "\n")
+    }
+}

@@ -1,0 +1,93 @@
+import BellhopCore
+
+/// How an instance shows times to our user: in a format and a zone of the user's own, both learnt from times that a row shows both ways.
+struct UserClock: Sendable, Hashable {
+    /// East of UTC.
+    let offset: Duration
+    /// More than one where the times that were seen do not say whether the day or the month comes first.
+    private let formats: [Format]
+
+    /// - Parameter pairs: times as the database has them and as they are shown, the latest first. Nil where no format that users can
+    ///   choose fits all of them.
+    init?(_ pairs: [FieldValue]) {
+        let pairs = pairs.compactMap { field -> (utc: Timestamp, shown: String)? in
+            guard let utc = Timestamp(serviceNow: field.raw), let shown = field.label, !shown.isEmpty else { return nil }
+            return (utc, shown)
+        }
+        guard let first = pairs.first else { return nil }
+        let fitting = Format.all.filter { format in pairs.allSatisfy { format.offset($0.shown, of: $0.utc) != nil } }
+        guard let offset = fitting.first?.offset(first.shown, of: first.utc),
+            fitting.allSatisfy({ $0.offset(first.shown, of: first.utc) == offset })
+        else { return nil }
+        self.offset = offset
+        formats = fitting
+    }
+
+    /// The moment that a time shows; nil for what is no such time, and for what can be read in two ways.
+    func read(_ text: some StringProtocol) -> Timestamp? {
+        let text = String(text)
+        let times = formats.compactMap { $0.read(text) }
+        guard let time = times.first, times.allSatisfy({ $0 == time }) else { return nil }
+        return time - offset
+    }
+
+    /// A format that a user, or the instance, can choose for dates and times.
+    private struct Format: Sendable, Hashable {
+        /// The order of year, month and day, and what stands between.
+        var date: String
+        var time: Time
+
+        enum Time: CaseIterable, Sendable { case seconds, minutes, halfDaySeconds, halfDayMinutes }
+
+        static let all = ["y-m-d", "d-m-y", "m-d-y", "d/m/y", "m/d/y", "y/m/d", "d.m.y", "y.m.d"].flatMap { date in
+            Time.allCases.map { Format(date: date, time: $0) }
+        }
+
+        /// How far the shown time is ahead of UTC; nil where it is no zone's offset.
+        func offset(_ shown: String, of utc: Timestamp) -> Duration? {
+            guard let local = read(shown) else { return nil }
+            let seconds = utc.seconds
+            let least = time == .seconds || time == .halfDaySeconds ? seconds : seconds - (seconds % 60 + 60) % 60
+            let ahead = local.seconds - least
+            guard ahead % 900 == 0, (-12 * 3600...14 * 3600).contains(ahead) else { return nil }
+            return .seconds(ahead)
+        }
+
+        /// The time as if it were UTC.
+        func read(_ text: String) -> Timestamp? {
+            let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+            let isHalfDay = time == .halfDaySeconds || time == .halfDayMinutes
+            guard parts.count == (isHalfDay ? 3 : 2), let day = day(parts[0]) else { return nil }
+            var clock = parts[1].split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "." }.map { Self.number($0, 1...2) }
+            let hasSeconds = time == .seconds || time == .halfDaySeconds
+            guard clock.count == (hasSeconds ? 3 : 2), let hour = clock[0] else { return nil }
+            if isHalfDay {
+                let half = ASCII.lowercased(String(parts[2]))
+                guard half == "am" || half == "pm", (1...12).contains(hour) else { return nil }
+                clock[0] = hour % 12 + (half == "pm" ? 12 : 0)
+            }
+            if !hasSeconds { clock.append(0) }
+            let digits = clock.map { number in number.map { ($0 < 10 ? "0" : "") + String($0) } ?? "" }
+            return Timestamp(serviceNow: "\(day) \(digits.joined(separator: ":"))")
+        }
+
+        /// `2026-01-05`, whatever the order.
+        private func day(_ text: Substring) -> String? {
+            let order = date.filter { $0.isLetter }
+            guard let separator = date.first(where: { !$0.isLetter }) else { return nil }
+            let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+            guard parts.count == 3 else { return nil }
+            var named: [Character: Substring] = [:]
+            for (name, part) in zip(order, parts) {
+                guard Self.number(part, name == "y" ? 4...4 : 2...2) != nil else { return nil }
+                named[name] = part
+            }
+            return "\(named["y"] ?? "")-\(named["m"] ?? "")-\(named["d"] ?? "")"
+        }
+
+        private static func number(_ text: Substring, _ length: ClosedRange<Int>) -> Int? {
+            guard length.contains(text.utf8.count), text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+            return Int(text)
+        }
+    }
+}

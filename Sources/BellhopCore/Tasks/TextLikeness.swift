@@ -1,0 +1,130 @@
+/// What is left of a text when a system may have changed how it is written: its letters and its digits.
+///
+/// Instances strip tags, mask digits, replace quotes and dashes, fold blanks and cut what is too long. None of that changes the letters,
+/// except that a cut ends them sooner.
+public struct TextLikeness: Sendable, Hashable {
+    private let letters: [Character]
+    private let digits: [Character]
+    /// A text that was cut must have so many letters left, so that it is not like every text that begins as it does.
+    private static let leastOfCut = 40
+
+    public init(_ text: String) {
+        var letters: [Character] = []
+        var digits: [Character] = []
+        var word: [Character] = []
+        func end() {
+            letters += Self.unmasked(word)
+            word = []
+        }
+        for character in Self.untagged(Self.decoded(text)) {
+            if let letter = Self.symbols[character] {
+                word += letter
+            } else if character.isASCII ? character.isLetter : character.isLetter && !character.isNumber {
+                word += Array(character.lowercased())
+            } else {
+                if character.isNumber { digits.append(character) }
+                end()
+            }
+        }
+        end()
+        self.letters = letters
+        self.digits = digits
+    }
+
+    /// Whether the other text may be this one, as a system has written it down. Its digits may be masked, and are never others.
+    public func covers(_ other: TextLikeness) -> Bool {
+        guard !other.letters.isEmpty, other.digits.isPart(of: digits) else { return false }
+        if other.letters == letters { return true }
+        return other.letters.count >= Self.leastOfCut && letters.starts(with: other.letters)
+    }
+
+    /// Whether the other text is a part of this one.
+    public func includes(_ other: TextLikeness) -> Bool {
+        guard !other.letters.isEmpty, other.letters.count <= letters.count, other.digits.isPart(of: digits) else { return false }
+        return letters.indices.dropLast(other.letters.count - 1).contains { letters[$0...].starts(with: other.letters) }
+    }
+
+    private static let symbols: [Character: [Character]] = ["©": ["c"], "®": ["r"], "™": ["t", "m"]]
+
+    private static let entities: [String: String] = [
+        "lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'", "nbsp": " ", "copy": "©", "reg": "®", "trade": "™",
+    ]
+
+    /// Takes entities for what they stand for; those of marks, whatever they are, for a blank.
+    private static func decoded(_ text: String) -> String {
+        guard text.contains("&") else { return text }
+        var result = ""
+        var rest = Substring(text)
+        while let mark = rest.firstIndex(of: "&") {
+            result += rest[..<mark]
+            let after = rest[rest.index(after: mark)...]
+            guard let end = after.prefix(10).firstIndex(of: ";") else {
+                result += "&"
+                rest = after
+                continue
+            }
+            let name = after[..<end]
+            if let known = entities[String(name)] {
+                result += known
+            } else if name.first == "#", let scalar = Self.scalar(name.dropFirst()) {
+                result.unicodeScalars.append(scalar)
+            } else {
+                result += " "
+            }
+            rest = after[after.index(after: end)...]
+        }
+        return result + rest
+    }
+
+    private static func scalar(_ code: Substring) -> Unicode.Scalar? {
+        let number = code.first == "x" || code.first == "X" ? UInt32(code.dropFirst(), radix: 16) : UInt32(code)
+        return number.flatMap(Unicode.Scalar.init)
+    }
+
+    /// Takes out what looks like a tag: `<b>`, `</b>`, `<br/>`, `<a href=…>`.
+    private static func untagged(_ text: String) -> String {
+        guard text.contains("<") else { return text }
+        var result = ""
+        var rest = Substring(text)
+        while let start = rest.firstIndex(of: "<") {
+            result += rest[..<start]
+            let after = rest[rest.index(after: start)...]
+            guard let first = after.first, first.isASCII, first.isLetter || first == "/" || first == "!",
+                let end = after.firstIndex(of: ">")
+            else {
+                result += "<"
+                rest = after
+                continue
+            }
+            result += " "
+            rest = after[after.index(after: end)...]
+        }
+        return result + rest
+    }
+
+    /// A word without the letters that stand for masked digits: `incxxxxxxx` is `inc`.
+    private static func unmasked(_ word: [Character]) -> [Character] {
+        guard word.contains("x") else { return word }
+        var result: [Character] = []
+        var run = 0
+        for letter in word + [" "] {
+            if letter == "x" {
+                run += 1
+                continue
+            }
+            if run < 3, run < word.count { result += Array(repeating: "x", count: run) }
+            run = 0
+            if letter != " " { result.append(letter) }
+        }
+        return result
+    }
+}
+
+extension [Character] {
+    /// Whether these come in the other in their order, with others between.
+    fileprivate func isPart(of other: [Character]) -> Bool {
+        var rest = self[...]
+        for character in other where rest.first == character { rest = rest.dropFirst() }
+        return rest.isEmpty
+    }
+}

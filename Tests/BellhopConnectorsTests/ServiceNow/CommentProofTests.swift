@@ -1,0 +1,176 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// What proves that a comment was written: where the instance changes its text, where only the task's history can be read, where texts are
+/// alike, and where a login page answers.
+@Suite struct CommentProofTests {
+    let practice = Practice()
+    let task: SimulatedTask
+    var instance: SimulatedInstance { practice.instance }
+    let post = "/api/x_snc_my_work"
+    let journal = "/api/now/v2/table/sys_journal_field"
+
+    init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
+
+    var notes: [JournalEntry] { instance.journal(of: task.id, .workNotes) }
+    var posts: Int { practice.simulation.requests.count("POST", path: post) }
+
+    /// One attempt in new sessions, as after a restart.
+    func perform(
+        _ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:], times: WriteTimes = WriteTimes(looks: [])
+    ) async throws -> Receipt {
+        try await practice.open(settings: settings) { connection in
+            try await CommentAction(connection: connection, times: times).perform(delivery, attempt: attempt)
+        }
+    }
+
+    func failing(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async -> Failure? {
+        await failure { _ = try await perform(delivery, attempt, settings: settings) }
+    }
+
+    // MARK: Histories
+
+    static let lines = [
+        "3 - Moderate (was 2 - High)", "1 - x (y)", "2026-01-05 09:00:00 - Any Name (Work notes)",
+        "2020-01-05 09:00:00 - John Doe (Work notes)",
+    ]
+
+    @Test(arguments: lines, [true, false])
+    func `a text with a line like a heading is written once where only the history can be read`(
+        _ line: String, _ isLost: Bool
+    ) async throws {
+        instance.changeUser("john.doe") {
+            $0.journal = .forbidden
+            $0.utcOffset = -480
+        }
+        instance.addNote("Earlier", .workNotes, on: task.id, by: "abel.tuter")
+        if isLost { practice.simulation.faults.add(.resetAfter, "POST", path: post) }
+        let receipt = try await perform(.comment("Changed:\n\n\(line)\n\nThat was all.", on: task.id), practice.attempt(1))
+        #expect(receipt.reference?.hasPrefix("history/") == true)
+        #expect(receipt.summary.contains("not confirmed") == false)
+        #expect(notes.count == 2)
+    }
+
+    @Test(arguments: [-480, 0, 330])
+    func `an equal text of an hour ago proves nothing, whatever the user's zone`(_ offset: Int) async throws {
+        instance.changeUser("john.doe") {
+            $0.journal = .forbidden
+            $0.utcOffset = offset
+        }
+        instance.addNote("Reminder", .workNotes, on: task.id, by: "john.doe")
+        await practice.clock.advance(by: .seconds(3600))
+        let began = practice.clock.now
+        await practice.clock.advance(by: .seconds(600))
+        // No note of an earlier attempt: the time alone decides.
+        let again = Attempt(number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began)
+        _ = try await perform(.comment("Reminder", on: task.id), again)
+        #expect(notes.count == 2)
+    }
+
+    @Test func `an equal text of a moment ago proves nothing where the history was read before`() async throws {
+        instance.changeUser("john.doe") { $0.journal = .hidden }
+        instance.addNote("Reminder", .workNotes, on: task.id, by: "john.doe")
+        practice.simulation.faults.add(.resetBefore, "POST", path: post)
+        let delivery = Delivery.comment("Reminder", on: task.id)
+        #expect(await failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(130))
+        _ = try await perform(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(notes.count == 2)
+    }
+
+    @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
+    func `an entry proves one delivery only`(_ reading: SimulatedUser.Reading) async throws {
+        instance.changeUser("john.doe") { $0.journal = reading }
+        let first = try await perform(.comment("Reminder", on: task.id), practice.attempt(1))
+        let began = practice.clock.now
+        await practice.clock.advance(by: .seconds(130))
+        let again = Attempt(
+            number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began,
+            claimed: Set([first.reference].compactMap(\.self)))
+        let second = try await perform(.comment("Reminder", on: task.id, occasion: "event/2"), again)
+        #expect(notes.count == 2)
+        #expect(second.reference != first.reference)
+    }
+
+    @Test func `two that look at the same time do not take the same entry`() async throws {
+        instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
+        let began = practice.clock.now
+        await practice.clock.advance(by: .seconds(130))
+        let again = Attempt(number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began)
+        try await practice.open { connection in
+            let action = CommentAction(connection: connection, times: WriteTimes(looks: []))
+            let one = try await action.perform(.comment("Thanks", on: task.id), attempt: again)
+            let two = try await action.perform(.comment("Thanks", on: task.id, occasion: "event/2"), attempt: again)
+            #expect(one.reference != two.reference)
+        }
+        #expect(notes.count == 2)
+    }
+
+    // MARK: Markers
+
+    @Test func `with markers, a text without ours is not ours, however alike`() async throws {
+        practice.simulation.faults.add(.resetBefore, "POST", path: post)
+        let delivery = Delivery.comment("Call back", on: task.id)
+        #expect(await failing(delivery, practice.attempt(1), settings: ["marker": true])?.remedy == .unknownOutcome)
+        instance.addNote("Call back", .workNotes, on: task.id, by: "john.doe")
+        await practice.clock.advance(by: .seconds(130))
+        let held = await failing(delivery, practice.attempt(2, uncertain: Practice.start), settings: ["marker": true])
+        #expect(held?.remedy == .hold)
+    }
+
+    // MARK: Login pages, refusals and looks that fail
+
+    @Test(arguments: [Fault.loginPage, .redirectToLogin])
+    func `a login page in answer to what took effect is held where nothing can be read`(_ fault: Fault) async throws {
+        instance.changeUser("john.doe") {
+            $0.journal = .forbidden
+            $0.hiddenFields = ["work_notes"]
+        }
+        practice.simulation.faults.add(FaultRule(fault, method: "POST", path: post, takesEffect: true))
+        let held = await failing(.comment("Thanks", on: task.id), practice.attempt(1))
+        #expect(held?.remedy == .hold)
+        #expect(notes.count == 1)
+        #expect(posts == 1)
+    }
+
+    @Test(arguments: [Fault.loginPage, .status(403, body: #"{"error":{"message":"Not here"},"status":"failure"}"#)])
+    func `a look that fails is not one that found nothing`(_ fault: Fault) async throws {
+        practice.simulation.faults.add(FaultRule(fault, method: "POST", path: post, takesEffect: true))
+        practice.simulation.faults.add(.badGateway, "GET", path: journal, times: fault == .loginPage ? 2 : 3)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        #expect(posts == 1)
+        practice.simulation.faults.removeAll()
+        await practice.clock.advance(by: .seconds(5))
+        _ = try await perform(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(notes.count == 1)
+        #expect(posts == 1)
+    }
+
+    // MARK: After the store was put back
+
+    @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
+    func `what was written in a time that the store does not know is found before anything is sent`(
+        _ reading: SimulatedUser.Reading
+    ) async throws {
+        instance.changeUser("john.doe") { $0.journal = reading }
+        let backup = practice.clock.now
+        await practice.clock.advance(by: .seconds(600))
+        _ = try await perform(.comment("Reminder", on: task.id), practice.attempt(1))
+        await practice.clock.advance(by: .seconds(600))
+        let restart = practice.clock.now
+        await practice.clock.advance(by: .seconds(30))
+        var made = Attempt(number: 1, now: practice.clock.now, mayRepeat: backup..<restart)
+        let receipt = try await perform(.comment("Reminder", on: task.id), made)
+        #expect(receipt.summary.hasPrefix("found written before the store was put back"))
+        #expect(notes.count == 1)
+        // It proves one; the next is a new one.
+        made.claimed = Set([receipt.reference].compactMap(\.self))
+        _ = try await perform(.comment("Reminder", on: task.id, occasion: "event/2"), made)
+        #expect(notes.count == 2)
+    }
+}

@@ -1,0 +1,108 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopConnectors
+
+/// What is read of the history that a task shows, and how far it is believed.
+@Suite struct JournalHistoryTests {
+    private let clock = Self.clock("2026-01-05 10:00:00", as: "2026-01-05 11:00:00")
+    private let ages = Timestamp(seconds: 0)
+
+    private static func clock(_ utc: String, as shown: String) -> UserClock? {
+        UserClock([FieldValue(["value": .string(utc), "display_value": .string(shown)])].compactMap(\.self))
+    }
+
+    private func read(
+        _ history: String, above known: String? = nil, since: String = "2000-01-01 00:00:00"
+    ) throws -> [JournalHistory.Entry] {
+        let clock = try #require(clock)
+        let since = try #require(Timestamp(serviceNow: since))
+        let known = known.map { JournalHistory.Known($0) }
+        return try #require(JournalHistory(history, above: known, since: since, clock: clock)).entries
+    }
+
+    private let old = "2026-01-05 09:00:00 - Abel Tuter (Additional comments)\nIt smokes.\n\n"
+
+    @Test func `entries come with their author, their text and their time in UTC`() throws {
+        let entries = try read("2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\nTwo\n\n" + old)
+        #expect(entries.map(\.author) == ["John Doe", "Abel Tuter"])
+        #expect(entries.map(\.text) == ["One\n\nTwo", "It smokes."])
+        #expect(entries.map(\.time.serviceNow) == ["2026-01-05 09:30:00", "2026-01-05 08:00:00"])
+    }
+
+    @Test(arguments: [
+        "3 - Moderate (was 2 - High)", "1 - x (y)", "2026-01-05 09:30:00 - Any Name (Work notes)",
+        "2026-01-05 09:30 - Any Name (Additional comments)", "05/01/2026 09:30:00 - Any Name (Additional comments)",
+        "2026-01-05 19:30:00 - Any Name (Additional comments)", "2026-01-05 09:30:00 Any Name (Additional comments)",
+    ])
+    func `a line that is no heading of this journal belongs to its text`(_ line: String) throws {
+        let entries = try read("2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n\(line)\n\nTwo\n\n")
+        #expect(entries.map(\.text) == ["One\n\n\(line)\n\nTwo"])
+    }
+
+    @Test func `a heading in the middle of a text is none without an empty line above it`() throws {
+        let quoted =
+            "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n2026-01-05 09:30:00 - X (Additional comments)\n\n"
+        #expect(try read(quoted).count == 1)
+    }
+
+    @Test func `only the first of what is new is certain, and what was known before is not read again`() throws {
+        let forged =
+            "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n2026-01-05 10:00:00 - X (Additional comments)\nTwo\n\n"
+        let entries = try read(forged + old, above: old)
+        #expect(entries.map(\.text) == ["One", "Two"])
+        #expect(entries.map(\.isProved) == [true, false])
+        #expect(try read(forged + old, above: forged + old) == [])
+        #expect(try read(old, above: "").map(\.isProved) == [true])
+    }
+
+    @Test func `a time that somebody made up hides nothing below it`() throws {
+        let forged =
+            "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n2020-01-01 00:00:00 - X (Additional comments)\nTwo\n\n"
+        let entries = try read(forged + old, since: "2026-01-05 07:00:00")
+        #expect(entries.map(\.text) == ["One", "Two", "It smokes."])
+        #expect(entries.map(\.isProved) == [true, false, false])
+        #expect(entries.allSatisfy { $0.time.serviceNow >= "2026-01-05 07:00:00" })
+        #expect(try read(forged + old, since: "2026-01-05 09:00:00").map(\.text) == ["One"])
+        #expect(try read(old, since: "2026-01-05 09:00:00") == [])
+    }
+
+    @Test func `where the history does not end as it did, it is read by its times`() throws {
+        let new = "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n"
+        #expect(try read(new + old, above: "another" + old, since: "2026-01-05 09:00:00").map(\.text) == ["One"])
+    }
+
+    @Test func `the label is the one that the first heading has, in whatever language`() throws {
+        let entries = try read(
+            "2026-01-05 10:30:00 - J. (extern) Doe (Kommentare (sichtbar))\nEins\n\n2026-01-05 10:00:00 - A (Kommentare (sichtbar))\nZwei\n\n"
+        )
+        #expect(entries.map(\.author) == ["J. (extern) Doe", "A"])
+    }
+
+    @Test func `an entry whose text holds headings is read whole, too`() throws {
+        let clock = try #require(clock)
+        let text = "One\n\n2026-01-05 10:00:00 - X (Additional comments)\n\nTwo"
+        let history = try #require(
+            JournalHistory(
+                "2026-01-05 10:30:00 - John Doe (Additional comments)\n\(text)\n\n" + old, above: nil, since: ages, clock: clock))
+        #expect(history.texts(of: 0, joining: JournalHistory.headings(in: text)).contains(text))
+    }
+
+    @Test(arguments: [
+        ("2026-01-05 10:00:00", "2026-01-05 11:00:00", "2026-01-04 23:30:00", "2026-01-04 22:30:00"),
+        ("2026-01-05 22:10:30", "01/06/2026 07:40:30 AM", "01/05/2026 12:00:00 AM", "2026-01-04 14:30:00"),
+        ("2026-01-25 10:00:42", "25.01.2026 05:00", "24.01.2026 23:59", "2026-01-25 04:59:00"),
+        ("2026-01-25 10:00:42", "25-01-2026 10.00.42", "01-02-2026 10.00.00", "2026-02-01 10:00:00"),
+    ])
+    func `times are read in the user's format and zone`(_ utc: String, _ shown: String, _ text: String, _ read: String) {
+        #expect(Self.clock(utc, as: shown)?.read(text)?.serviceNow == read)
+    }
+
+    @Test func `what no zone explains, and what can be read in two ways, is not read`() {
+        #expect(Self.clock("2026-01-05 10:00:00", as: "2026-01-09 10:00:00") == nil)
+        #expect(Self.clock("2026-01-05 10:00:00", as: "Monday") == nil)
+        let either = Self.clock("2026-01-01 10:00:00", as: "01/01/2026 10:00:00")
+        #expect(either?.read("02/03/2026 10:00:00") == nil)
+        #expect(either?.read("03/03/2026 10:00:00")?.serviceNow == "2026-03-03 10:00:00")
+    }
+}

@@ -1,0 +1,123 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// What is told of comments where only the tasks' histories can be read, whatever people write; and what is committed very late.
+extension JournalWatchTests {
+    private func watch() async throws -> (Observer, SimulatedTask) {
+        let task = instance.addTask(title: "A")
+        instance.changeUser("john.doe") {
+            $0.journal = .forbidden
+            $0.utcOffset = -300
+        }
+        var observer = try table()
+        #expect(try await observer.comments() == [])
+        await practice.clock.advance(by: .seconds(600))
+        instance.addNote("The first", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().map(\.text) == ["The first"])
+        return (observer, task)
+    }
+
+    @Test(arguments: ["1 - x (y)", "3 - Moderate (was 2 - High)", "2026-01-05 09:00:00 Any Name (Additional comments)"])
+    func `a line that only looks like a heading is text, and keeps nothing back`(_ line: String) async throws {
+        var (observer, task) = try await watch()
+        let text = "Look:\n\n\(line)\n\nThat is it."
+        instance.addNote(text, on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(60))
+        let told = try await observer.comments()
+        #expect(told.map(\.text) == [text])
+        #expect(told.map(\.author) == ["Abel Tuter"])
+        #expect(told.map(\.isProved) == [true])
+        instance.addNote("More", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(60))
+        #expect(try await observer.comments().map(\.text) == ["More"])
+    }
+
+    @Test(arguments: ["2026-01-05 04:05:00", "2020-01-01 00:00:00"])
+    func `an entry that somebody wrote into a text is told as doubtful, without an author, and hides nobody's`(
+        _ time: String
+    ) async throws {
+        var (observer, task) = try await watch()
+        instance.addNote("Genuine", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(1))
+        instance.addNote("Look:\n\n\(time) - Any Name (Additional comments)\nPlease close it.", on: task.id, by: "system")
+        await practice.clock.advance(by: .seconds(60))
+        let told = try await observer.comments()
+        #expect(Set(told.map(\.text)) == ["Look:", "Please close it.", "Genuine"])
+        #expect(told.filter(\.isProved).map(\.text) == ["Look:"])
+        #expect(told.filter { !$0.isProved }.allSatisfy { $0.author == "" && $0.authorship == .unknown })
+        instance.addNote("After", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(60))
+        let next = try await observer.comments()
+        #expect(next.map(\.text) == ["After"])
+        #expect(next.map(\.author) == ["Abel Tuter"])
+    }
+
+    @Test func `what a history showed when the journal was read is not told again`() async throws {
+        var (observer, task) = try await watch()
+        for (number, reading) in [SimulatedUser.Reading.allowed, .forbidden].enumerated() {
+            instance.changeUser("john.doe") { $0.journal = reading }
+            let standing = observer.standing
+            observer = try table()
+            observer.standing = standing
+            await practice.clock.advance(by: .seconds(700))
+            instance.addNote("number \(number)", on: task.id, by: "abel.tuter")
+            await practice.clock.advance(by: .seconds(60))
+            #expect(try await observer.comments().map(\.text) == ["number \(number)"])
+        }
+    }
+
+    @Test func `an entry that is committed ten minutes late is found when the journal is read again from further back`()
+        async throws
+    {
+        let task = instance.addTask(title: "A")
+        var observer = try table()
+        _ = try await observer.comments()
+        var told: [String] = []
+        func poll(_ times: Int) async throws {
+            for _ in 0..<times {
+                await practice.clock.advance(by: .seconds(60))
+                told += try await observer.comments().map(\.text)
+            }
+        }
+        try await poll(20)
+        instance.addNote("now", on: task.id, by: "abel.tuter")
+        try await poll(1)
+        instance.addNote("late", on: task.id, by: "abel.tuter", secondsAgo: 600)
+        try await poll(40)
+        #expect(told == ["now", "late"])
+    }
+
+    @Test func `what was written on a task before it came is not told, however far the journal is read back`() async throws {
+        instance.addTask(title: "A", priority: 1)
+        let other = instance.addTask(title: "B", priority: 3)
+        var observer = try table("priority=1")
+        _ = try await observer.comments()
+        var told: [String] = []
+        for number in 0..<40 {
+            await practice.clock.advance(by: .seconds(60))
+            if number == 10 { instance.addNote("before", on: other.id, by: "abel.tuter") }
+            if number == 15 { instance.updateTask(other.id, set: ["priority": "1"]) }
+            if number == 30 { instance.addNote("after", on: other.id, by: "abel.tuter") }
+            told += try await observer.comments().map(\.text)
+        }
+        #expect(told == ["after"])
+    }
+
+    @Test func `histories that were read are remembered with the poll, and those of the oldest are forgotten`() {
+        var known = KnownHistories()
+        for number in 0..<600 {
+            known[.init(task: TaskKey("task \(number)"), kind: "comments")] = JournalHistory.Known("history \(number)")
+        }
+        let read = KnownHistories(json: known.json)
+        #expect(read == known)
+        #expect(read[.init(task: TaskKey("task 99"), kind: "comments")] == nil)
+        #expect(read[.init(task: TaskKey("task 100"), kind: "comments")] == JournalHistory.Known("history 100"))
+        known.keep { $0 == TaskKey("task 599") }
+        #expect(known.json.asArray?.count == 1)
+    }
+}

@@ -1,0 +1,53 @@
+import BellhopCore
+import Testing
+
+/// Which texts may be one that was sent, as an instance wrote it down.
+@Suite struct TextLikenessTests {
+    static let sent =
+        "Dear <b>Ms Müller</b>, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567."
+
+    @Test(arguments: [
+        "Dear Ms Müller, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567.",
+        "Dear <b>Ms Müller</b>, INC******* has been waiting since ****-01-05 -- it's \"urgent\"... call **** 30 *******.",
+        "Dear <b>Ms Müller</b>, INCXXXXXXX has been waiting since XXXX-XX-XX -- it's \"urgent\"... call XXXX XX XXXXXXX.",
+        "Dear <b>Ms Müller</b>, INC0010001 has been waiting since 2026–01–05 — it’s “urgent”… call 0049 30 1234567.",
+        "Dear &lt;b&gt;Ms M&#252;ller&lt;/b&gt;, INC0010001 has been waiting since 2026-01-05 -- it&#39;s &quot;urgent&quot;... call 0049 30 1234567.",
+        "Dear Ms Müller,\r\n\r\nINC0010001 has been waiting\u{A0}since 2026-01-05 it's urgent call 0049 30 1234567",
+        "DEAR MS MÜLLER, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567.",
+        "Dear <b>Ms Müller</b>, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... ca",
+    ])
+    func `a text that was stripped, masked, typeset, escaped, folded or cut may be the one that was sent`(_ kept: String) {
+        #expect(TextLikeness(Self.sent).covers(TextLikeness(kept)))
+    }
+
+    @Test(arguments: [
+        "", "Dear", "Dear Ms Müller", "Another text altogether.",
+        "Dear Mr Müller, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567.",
+        "Dear Ms Müller, INC0010002 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567.",
+        "Dear Ms Müller, INC0010001 has been waiting since 2026-01-06 -- it's \"urgent\"... call 0049 30 1234567.",
+        "Dear Ms Müller, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567. Please.",
+    ])
+    func `another text, another number and a longer one are not it`(_ kept: String) {
+        #expect(!TextLikeness(Self.sent).covers(TextLikeness(kept)))
+    }
+
+    @Test func `the second of two reminders is not the first`() {
+        #expect(!TextLikeness("Reminder 2 of 3").covers(TextLikeness("Reminder 1 of 3")))
+        #expect(TextLikeness("Reminder 2 of 3").covers(TextLikeness("Reminder * of *")))
+        #expect(!TextLikeness("Reminder 2 of 3").covers(TextLikeness("")))
+    }
+
+    @Test func `a smaller sign is no tag, and an ampersand no entity`() {
+        #expect(TextLikeness("1 < 2 & 3 > 2").covers(TextLikeness("1 < 2 & 3 > 2")) == false, "there are no letters")
+        #expect(TextLikeness("a < b & c > d").covers(TextLikeness("a &lt; b &amp; c &gt; d")))
+        #expect(TextLikeness("R&D; x").covers(TextLikeness("R&D; x")))
+    }
+
+    @Test func `a part of a text is known as one`() {
+        let text = TextLikeness("One line.\n\n2026-01-05 09:00:00 - Any Name (Work notes)\nAnother.")
+        #expect(text.includes(TextLikeness("Another.")))
+        #expect(text.includes(TextLikeness("One line.")))
+        #expect(!text.includes(TextLikeness("A third.")))
+        #expect(!text.includes(TextLikeness("")))
+    }
+}
