@@ -19,6 +19,8 @@ public struct ConnectorEnvironment: Sendable {
     /// Gets the lines of `log` actions that have no file.
     public var output: LogSink
     public var logRotation: LogRotation
+    /// Where log files may lie.
+    public var logPlaces: LogPlaces
     /// What connections of this program do one at a time.
     let gates = SharedGates()
     /// What deliveries of this program found to be theirs.
@@ -32,7 +34,7 @@ public struct ConnectorEnvironment: Sendable {
         loginMark: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         loginPlace: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         tokens: any TokenKeeper = NoTokenKeeper(), baseFolder: String, output: @escaping LogSink,
-        logRotation: LogRotation = LogRotation(),
+        logRotation: LogRotation = LogRotation(), logPlaces: LogPlaces? = nil,
         random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     ) {
         self.clock = clock
@@ -45,6 +47,7 @@ public struct ConnectorEnvironment: Sendable {
         self.baseFolder = baseFolder
         self.output = output
         self.logRotation = logRotation
+        self.logPlaces = logPlaces ?? LogPlaces(folders: [baseFolder])
         self.random = random
     }
 

@@ -8,6 +8,8 @@ public struct Connectors: Sendable {
     private let log: LogAction
     /// The way to addresses that rules name themselves.
     private let direct: HTTPConnection
+    /// The same to hosts that values decide: only on the public internet.
+    private let guarded: HTTPConnection
 
     /// Makes everything, or says all that is wrong; asks nobody outside but the keychain.
     ///
@@ -41,19 +43,26 @@ public struct Connectors: Sendable {
         }
         if problems.isEmpty { Self.tellApart(&sources, sourceEntries, connections) }
         var direct: HTTPConnection?
+        var guarded: HTTPConnection?
         do throws(ConnectorError) {
-            direct = try HTTPConnection(.init(name: "webhook"), clock: environment.clock)
+            var configuration = HTTPConnection.Configuration(name: "webhook")
+            direct = try HTTPConnection(configuration, clock: environment.clock)
+            configuration.refusesPrivate = true
+            guarded = try HTTPConnection(configuration, clock: environment.clock)
         } catch {
             problems.append(error)
         }
-        guard problems.isEmpty, let direct else {
-            await Self.close(connections, direct)
+        guard problems.isEmpty, let direct, let guarded else {
+            await Self.close(connections, [direct, guarded])
             throw ConnectorErrors(problems)
         }
         self.sources = sources
         self.connections = connections
         self.direct = direct
-        log = LogAction(baseFolder: environment.baseFolder, rotation: environment.logRotation, sink: environment.output)
+        self.guarded = guarded
+        log = LogAction(
+            baseFolder: environment.baseFolder, places: environment.logPlaces, rotation: environment.logRotation,
+            sink: environment.output)
     }
 
     /// Lets all sources learn their schemas, at the same time; see ``BellhopCore/Source/prepare(offline:)``.
@@ -74,7 +83,7 @@ public struct Connectors: Sendable {
         if delivery.action == WebhookAction.manifest.kind, case .values(let arguments) = delivery.arguments,
             arguments["url"] != nil
         {
-            return WebhookAction(.direct(direct))
+            return WebhookAction(.direct(direct, guarded: guarded))
         }
         return nil
     }
@@ -108,13 +117,15 @@ public struct Connectors: Sendable {
     }
 
     /// Closes what is open; requests under way fail.
-    public func shutdown() async { await Self.close(connections, direct) }
+    public func shutdown() async { await Self.close(connections, [direct, guarded]) }
 
-    private static func close(_ connections: [String: any Connection], _ direct: HTTPConnection?) async {
+    private static func close(_ connections: [String: any Connection], _ direct: [HTTPConnection?]) async {
         for connection in connections.values {
             do { try await connection.shutdown() } catch { continue }  // it is closed already, which is what was wanted
         }
-        do { try await direct?.shutdown() } catch { return }
+        for way in direct {
+            do { try await way?.shutdown() } catch { continue }
+        }
     }
 
     private static func connection(

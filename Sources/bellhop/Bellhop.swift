@@ -38,6 +38,7 @@ struct Bellhop: AsyncParsableCommand {
     }
 
     static func main() async {
+        CoreDumps.forbid()
         do {
             if let name = CommandLine.arguments.dropFirst().first, later.contains(name) {
                 throw Trouble(.usage, "The command `\(name)` is not built yet; `bellhop --help` lists those that are.")

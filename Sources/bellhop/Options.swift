@@ -27,7 +27,7 @@ struct ConfigOptions: ParsableArguments {
         do throws(ConfigurationError) {
             let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(config)
             return StoreLink(
-                store: place.store, socket: ControlSocket.path(store: place.store, environment: environment), zone: place.zone)
+                store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone)
         } catch {
             throw Trouble(error)
         }
@@ -47,14 +47,14 @@ struct ConfigOptions: ParsableArguments {
 /// The way to what an agent knows: the agent itself, or its store.
 struct StoreLink {
     let store: String
-    let socket: String
+    let socket: ControlSocket.Place
     /// The zone of the times that people read.
     let zone: TimeZoneTable
 
     /// Hands out the rows of the answer as they are read, and returns its end.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(Trouble) -> JSON {
         do throws(InquiryError) {
-            if let end = try ControlClient(path: socket).ask(inquiry, row: row) { return end }
+            if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
             var answer = Inquirer(store: try open(inquiry), clock: SystemClock()).answer(inquiry)
             while true {
                 switch try await answer.next() {
@@ -82,7 +82,7 @@ extension Inquiry {
     /// True when it writes to the store.
     var changes: Bool {
         switch self {
-        case .decide: true
+        case .decide, .keepRefusal: true
         case .status, .events, .deliveries, .tasks: false
         }
     }

@@ -42,7 +42,7 @@ private final class Rows: Sendable {
             try await store.append((start..<min(events, start + 1000)).map { Self.event($0, bytes: bytes) })
         }
         let path = folder.path + "/agent.sock"
-        let server = ControlServer(path: path, inquirer: Inquirer(store: store, clock: TestClock()))
+        let server = ControlServer(at: ControlSocket.Place(path: path), inquirer: Inquirer(store: store, clock: TestClock()))
         let service = Task { try await server.run() }
         while access(path, F_OK) != 0 {
             try Task.checkCancellation()
@@ -61,7 +61,7 @@ private final class Rows: Sendable {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 do throws(InquiryError) {
-                    continuation.resume(returning: .success(try ControlClient(path: path).ask(inquiry, row: row)))
+                    continuation.resume(returning: .success(try ControlClient(ControlSocket.Place(path: path)).ask(inquiry, row: row)))
                 } catch {
                     continuation.resume(returning: .failure(error))
                 }

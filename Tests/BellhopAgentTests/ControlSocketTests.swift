@@ -1,19 +1,75 @@
-import BellhopAgent
+import BellhopTesting
+import Foundation
 import Testing
 
+@testable import BellhopAgent
+
 @Suite struct ControlSocketTests {
-    @Test func `the socket lies beside the store`() {
-        #expect(ControlSocket.path(store: "/var/lib/bellhop/bellhop.db", environment: [:]) == "/var/lib/bellhop/bellhop.db.sock")
+    private static let deep = "/" + String(repeating: "deeper/", count: 20)
+
+    private static func place(_ name: String, _ environment: [String: String]) -> ControlSocket.Place {
+        ControlSocket.place(store: deep + name, environment: environment)
     }
 
-    @Test func `a store whose path is too long for a socket has it in the run-time folder, each its own`() {
-        let deep = "/" + String(repeating: "deeper/", count: 20)
-        let one = ControlSocket.path(store: deep + "one.db", environment: ["XDG_RUNTIME_DIR": "/run/user/1000"])
-        let two = ControlSocket.path(store: deep + "two.db", environment: ["XDG_RUNTIME_DIR": "/run/user/1000"])
-        #expect(one.hasPrefix("/run/user/1000/bellhop-") && one.hasSuffix(".sock"))
-        #expect(one.utf8.count < 108)
-        #expect(one != two)
-        #expect(one == ControlSocket.path(store: deep + "one.db", environment: ["XDG_RUNTIME_DIR": "/run/user/1000"]))
-        #expect(ControlSocket.path(store: deep + "one.db", environment: [:]).hasPrefix("/tmp/bellhop-"))
+    @Test func `the socket lies beside the store`() {
+        let place = ControlSocket.place(store: "/var/lib/bellhop/bellhop.db", environment: [:])
+        #expect(place == ControlSocket.Place(path: "/var/lib/bellhop/bellhop.db.sock"))
+    }
+
+    @Test func `a store whose path is too long for a socket has it in a folder of this user's alone, each its own`() {
+        let environment = ["XDG_RUNTIME_DIR": "/run/user/1000"]
+        let one = Self.place("one.db", environment)
+        #expect(one.privateFolder == "/run/user/1000/bellhop")
+        #expect(one.path.hasPrefix("/run/user/1000/bellhop/") && one.path.hasSuffix(".sock"))
+        #expect(one.path.utf8.count < 108)
+        #expect(one != Self.place("two.db", environment))
+        #expect(one == Self.place("one.db", environment))
+        let other = Self.place("one.db", [:])
+        #expect(other.privateFolder == "/tmp/bellhop-\(geteuid())")
+        #expect(other.path.hasPrefix("/tmp/bellhop-\(geteuid())/"))
+    }
+
+    @Test func `a run-time folder that is relative or too long is not used`() {
+        for folder in ["run", "/" + String(repeating: "x", count: 90)] {
+            #expect(Self.place("one.db", ["XDG_RUNTIME_DIR": folder]).privateFolder == "/tmp/bellhop-\(geteuid())")
+        }
+    }
+
+    @Test func `a folder that is open to others, a link or a file is refused, on both sides`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/bellhop"
+        #expect(try !PrivateFolder.isOurs(path))
+        try PrivateFolder.make(path)
+        #expect(try folder.mode("bellhop") == 0o700)
+        #expect(try PrivateFolder.isOurs(path))
+        let place = ControlSocket.Place(path: path + "/a.sock", privateFolder: path)
+        #expect(try ControlClient(place).ask(.status) == nil)
+        #expect(chmod(path, 0o770) == 0)
+        #expect(throws: PrivateFolder.Trouble.self) { try PrivateFolder.make(path) }
+        let error = #expect(throws: InquiryError.self) { try ControlClient(place).ask(.status) }
+        #expect(error?.message.contains("chmod 700 \(path)") == true)
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: path)
+        #expect(throws: PrivateFolder.Trouble.self) { try PrivateFolder.make(folder.path + "/link") }
+        let file = try folder.write("file", "")
+        #expect(throws: PrivateFolder.Trouble.self) { try PrivateFolder.make(file) }
+    }
+
+    @Test func `an agent answers its own user and root, and a command asks an agent of its own user or of root`() throws {
+        let folder = try TemporaryFolder()
+        let (ada, bob, root) = (PeerUser(.init(user: 1000)), PeerUser(.init(user: 1001)), PeerUser(.init(user: 0)))
+        #expect(ada.mayAsk(agentOf: 1000) && root.mayAsk(agentOf: 1000) && !bob.mayAsk(agentOf: 1000))
+        let path = folder.path + "/a.sock"
+        #expect(ada.mayAnswer(at: path, for: 1000) && root.mayAnswer(at: path, for: 1000) && !bob.mayAnswer(at: path, for: 1000))
+        // Root asks the agent of whoever owns the folder, and nobody else's.
+        let owner = UInt32(try #require(try FileManager.default.attributesOfItem(atPath: folder.path)[.ownerAccountID] as? Int))
+        #expect(PeerUser(.init(user: owner)).mayAnswer(at: path, for: 0))
+        #expect(!PeerUser(.init(user: owner + 1)).mayAnswer(at: path, for: 0))
+    }
+
+    @Test func `the kernel says who is at the other end`() {
+        var pair: [Int32] = [-1, -1]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        defer { pair.forEach { close($0) } }
+        #expect(PeerUser(of: pair[0])?.id == geteuid())
     }
 }

@@ -67,6 +67,30 @@ import Testing
         }
     }
 
+    @Test func `a draft that lies there already is never written to`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/keychain.json"
+        // Another name for a file that others can read, left where the draft will be, and held open.
+        let elsewhere = try folder.write("elsewhere", "before", mode: 0o644)
+        try FileManager.default.linkItem(atPath: elsewhere, toPath: path + ".new")
+        let held = open(path + ".new", O_RDONLY)
+        defer { close(held) }
+        try Keychain(path: path).setSecret("a", to: "hunter2")
+        #expect(try String(contentsOfFile: elsewhere, encoding: .utf8) == "before")
+        var bytes = [UInt8](repeating: 0, count: 100)
+        #expect(read(held, &bytes, 100) == 6)
+        #expect(try Keychain(path: path).secret("a") == "hunter2")
+        #expect(try folder.mode("keychain.json") == 0o600)
+    }
+
+    @Test func `a lock that is a link is refused`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/keychain.json"
+        try FileManager.default.createSymbolicLink(atPath: path + ".lock", withDestinationPath: folder.path + "/elsewhere")
+        #expect(throws: SecretError.self) { try Keychain(path: path).setSecret("a", to: "1") }
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/elsewhere"))
+    }
+
     @Test func `a damaged keychain is told, and left as it is`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("keychain.json", "{\"version\":1,")

@@ -29,6 +29,7 @@ import Testing
         "\u{1B}[31mred\u{1B}]0;owned\u{7} \u{9B}2J \u{202E}dne",
         "@here <@U123> <https://evil.example|click> *bold* `code` [a](javascript:alert(1))",
         "two\nlines\r\nX-Injected: yes",
+        "a\u{85}b\u{9D}0;owned\u{9C} \u{2028}c\u{2029} \u{2067}d\u{2066}e\u{200F}f\u{61C}",
         #"\u0000 \\ ' '' " %00 %n ${{ env.PASSWORD }} $${{ x }} {{ y }}"#,
     ]
 
@@ -106,13 +107,24 @@ import Testing
     private func checkCommands(_ title: String, _ run: Program.Ended, _ stage: Stage) async throws {
         #expect(Self.isHarmless(run.errors))
         #expect(Self.isHarmless(run.output))
-        for command in [["events"], ["events", "--json"], ["deliveries"], ["deliveries", "--json"], ["status"]] {
+        for command in [
+            ["events"], ["events", "--json"], ["deliveries"], ["deliveries", "--json"], ["status"], ["query", "my-work"],
+            ["query", "my-work", "--json"],
+        ] {
             let ended = await (try stage.start(command)).end()
             #expect(ended.code == 0, "\(command): \(ended.errors)")
             #expect(Self.isHarmless(ended.output), "\(command): \(ended.output.debugDescription)")
         }
         let events = try await stage.events().filter { $0["type"] == "task_created" }
         #expect(events.map { $0.at("data", "task", "title") } == [.string(title)])
+        let event = try #require(events.first?["id"]?.asString)
+        for command in [
+            ["events", event], ["eval", "--event", event, "task.title"], ["eval", "--json", "--event", event, "task.title"],
+        ] {
+            let ended = await (try stage.start(command)).end()
+            #expect(ended.code == 0, "\(command): \(ended.errors)")
+            #expect(Self.isHarmless(ended.output), "\(command): \(ended.output.debugDescription)")
+        }
         let id = try #require(try await stage.deliveries().first?["id"]?.asString)
         let whole = try await stage.bellhop("deliveries", "list", id)
         #expect(whole.code == 0)
@@ -122,7 +134,9 @@ import Testing
     /// True when nothing in it moves a terminal's cursor, colours it or turns its text around.
     private static func isHarmless(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in
-            scalar == "\n" || !(scalar.value < 0x20 || 0x7f...0x9f ~= scalar.value || 0x202a...0x202e ~= scalar.value)
+            scalar == "\n"
+                || !(scalar.value < 0x20 || scalar.properties.isBidiControl || 0x7f...0x9f ~= scalar.value
+                    || scalar == "\u{2028}" || scalar == "\u{2029}")
         }
     }
 

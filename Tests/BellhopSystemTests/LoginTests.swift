@@ -55,6 +55,36 @@ import Testing
         }
     }
 
+    @Test func `query and doctor try a wrong password once together with the agent, before it runs, beside it and after it`()
+        async throws
+    {
+        try await Stage.set(rules: Self.rules) { stage in
+            func ask() async throws {
+                for command in [["doctor"], ["query", "my-work"], ["doctor"], ["query", "my-work"]] {
+                    let refused = await (try stage.start(command, password: Secrets.wrongPassword)).end()
+                    #expect(refused.code == 77, "\(command): \(refused.output) \(refused.errors)")
+                }
+            }
+            try await ask()
+            #expect(stage.instance.counts.failedLogins == 1)
+            let agent = try stage.start(["run"], password: Secrets.wrongPassword)
+            try await eventually("the refusal is told") { agent.errorsSoFar.contains("refuses the password of john.doe") }
+            try await ask()
+            #expect(stage.instance.counts.failedLogins == 1)
+
+            // Another wrong password, which the agent does not have: it keeps for the commands that it was refused.
+            for _ in 1...2 {
+                let other = await (try stage.start(["doctor"], password: Secrets.wrongPassword + "-2")).end()
+                #expect(other.code == 77)
+            }
+            #expect(stage.instance.counts.failedLogins == 2)
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+            let right = try await stage.bellhop("query", "my-work")
+            #expect(right.code == 0, "\(right.errors)")
+        }
+    }
+
     @Test func `an agent with a wrong password tries it once, goes on running, and so does the next`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             for _ in 1...2 {

@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import Foundation
 import Glibc
 import Simulator
 import Testing
@@ -23,6 +24,43 @@ import Testing
             let agent = try #require(status["agent"]?["pid"]?.asInt, "the agent is gone: \(pipeline.errorsSoFar)")
             kill(pid_t(agent), SIGTERM)
             #expect(await pipeline.end().code == 0)
+        }
+    }
+
+    @Test func `a reader that has stopped holds up nothing but the lines for it`() async throws {
+        let rules = """
+            rules:
+              - rule: print
+                on: task_created
+                do: [{log: "${{ task.title }} and much more ${{ task.title }}"}]
+              - rule: write
+                on: task_created
+                do: [{log: {text: "${{ task.number }}", file: all.log}}]
+
+            """
+        try await Stage.set(rules: rules) { stage in
+            // The pipe takes 64 KB, and nobody ever reads it.
+            let pipe = stage.folder.path + "/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+            defer { close(reader) }
+            let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "exec \"$@\" > pipe", "sh"])
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            for number in 1...100 {
+                stage.instance.addTask(
+                    title: String(repeating: "x", count: 600) + " \(number)", assignedTo: Stage.user)
+            }
+            try await eventually("all lines are in the file") {
+                let text = (try? String(contentsOfFile: stage.folder.path + "/all.log", encoding: .utf8)) ?? ""
+                return text.split(separator: "\n").count == 100
+            }
+            try await eventually("the others wait") {
+                try await stage.deliveries("available").contains {
+                    $0["error"]?["message"]?.asString?.contains("whoever reads it has stopped") == true
+                }
+            }
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
         }
     }
 }

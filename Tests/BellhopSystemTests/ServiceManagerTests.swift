@@ -1,6 +1,7 @@
 import BellhopTesting
 import Glibc
 import Synchronization
+import Simulator
 import Testing
 
 /// What systemd hears of an agent that it runs with `Type=notify` (sd_notify(3)).

@@ -20,12 +20,13 @@ public struct Agent: Sendable {
 
     /// Runs until SIGTERM or SIGINT, then finishes what is in flight.
     /// - Parameter further: services that live as long as the agent.
+    ///
+    /// - Throws: ``ControlSocketError`` when the socket has no place that is this user's alone.
     public func run(with further: [any Service] = [], signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         try await assembly.engine.recover()
         let reloader = Reloader(assembly)
         let server = ControlServer(
-            path: ControlSocket.path(store: assembly.configuration.store, environment: environment),
-            inquirer: inquirer)
+            at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer)
         var services: [any Service] = further + [assembly.engine, assembly.storeWatch, reloader, server]
         services.append(ServiceManager(environment: environment))
         var group = ServiceGroupConfiguration(

@@ -28,7 +28,7 @@ public struct Assembly: Sendable {
         public var logger: Logger
         public var keychain: Keychain
         /// Gets the lines of `log` actions that have no file.
-        public var output: @Sendable (String) throws -> Void
+        public var output: LogSink
         /// Hears every signal.
         public var observer: (@Sendable (Signal) -> Void)?
         public var checkpoint: @Sendable (Checkpoint) -> Void
@@ -36,7 +36,7 @@ public struct Assembly: Sendable {
 
         public init(
             clock: any AgentClock = SystemClock(), logger: Logger, keychain: Keychain,
-            output: @escaping @Sendable (String) throws -> Void,
+            output: @escaping LogSink,
             observer: (@Sendable (Signal) -> Void)? = nil, checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in },
             limits: Dispatcher.Limits = .init()
         ) {
@@ -74,7 +74,8 @@ public struct Assembly: Sendable {
             checkpoint: options.checkpoint)
         let connectors = try await Self.connectors(
             configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
-            login: { connection in try options.keychain.login(connection) }, tokens: options.keychain)
+            login: { connection in try options.keychain.login(connection) }, tokens: options.keychain,
+            keychain: options.keychain.path)
         self.connectors = connectors
         let shelf = RuleShelf()
         self.shelf = shelf
@@ -95,11 +96,13 @@ public struct Assembly: Sendable {
 
     /// The connectors of a configuration, for those who need them without an agent.
     ///
-    /// - Parameter hasPlaceholders: true where addresses may stand for others, so that two may be alike that are not.
+    /// - Parameters:
+    ///   - hasPlaceholders: true where addresses may stand for others, so that two may be alike that are not.
+    ///   - keychain: the path of the keychain, to which no rule writes.
     public static func connectors(
         _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
-        output: @escaping @Sendable (String) throws -> Void, login: @escaping @Sendable (String) throws -> Keychain.Login?,
-        tokens: any TokenKeeper, hasPlaceholders: Bool = false
+        output: @escaping LogSink, login: @escaping @Sendable (String) throws -> Keychain.Login?,
+        tokens: any TokenKeeper, hasPlaceholders: Bool = false, keychain: String? = nil
     ) async throws(AssemblyError) -> Connectors {
         let connectors: Connectors
         let environment = ConnectorEnvironment(
@@ -108,7 +111,7 @@ public struct Assembly: Sendable {
             loginMark: { connection in try login(connection)?.nonce },
             loginPlace: { connection in hasPlaceholders ? nil : try login(connection)?.place }, tokens: tokens,
             baseFolder: configuration.folder,
-            output: output)
+            output: output, logPlaces: LogPlaces(configuration, keychain: keychain))
         do throws(ConnectorErrors) {
             connectors = try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },

@@ -48,6 +48,9 @@ public enum RuleLoading {
         return RuleSurroundings(
             sources: facts, connections: connections, actions: Catalogue.actions, timeZone: configuration.timeZone,
             timeZoneName: configuration.timeZoneName, zone: { ZoneFiles.zone($0) },
+            fileRefusal: { [places = LogPlaces(configuration, keychain: nil), folder = configuration.folder] path in
+                places.refusal(of: path.hasPrefix("/") ? path : folder + path)
+            },
             largestDelivery: configuration.largestDelivery)
     }
 

@@ -11,6 +11,8 @@ public struct Configuration: Sendable {
     public var store: String
     /// Files, folders and globs of rules, relative to nothing any more.
     public var rules: [String]
+    /// Further folders below which log files may lie, relative to nothing any more.
+    public var logFolders: [String]
     public var timeZoneName: String
     public var timeZone: TimeZoneTable
     public var secretStores: [SecretStore]

@@ -11,6 +11,9 @@ public enum ConfigurationManifest {
             "max_delivery", .size, default: "256KB", least: "1KB",
             "How large what one delivery sends may be; a larger one is not made."),
         Setting(
+            "log_folders", .list(.text),
+            "Further folders below which the action `log` may write files, besides the folder of bellhop.yaml."),
+        Setting(
             "retention", .record(retention), "How long events, deliveries and removed tasks are kept."),
     ]
 

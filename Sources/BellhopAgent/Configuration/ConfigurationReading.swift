@@ -62,6 +62,7 @@ struct ConfigurationReading {
         }
         return Configuration(
             file: file, folder: folder, store: store(settings, root), rules: settings.texts("rules").map(path),
+            logFolders: settings.texts("log_folders").map(path),
             timeZoneName: zoneName, timeZone: zone(zoneName, root["timezone"]), secretStores: secretStores,
             connections: connections, sources: sources,
             retention: Retention(

@@ -124,7 +124,8 @@ extension SettingType {
         case .list(let element), .map(let element): element.holdsSecret
         case .record(let settings): settings.contains { $0.type.holdsSecret }
         case .either(let types): types.contains(where: \.holdsSecret)
-        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json, .markdown,
+        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .json,
+            .markdown,
             .expression:
             false
         }
@@ -136,7 +137,8 @@ extension SettingType {
         case .secret: true
         case .list(let element): element.isSecret
         case .either(let types): types.allSatisfy(\.isSecret)
-        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .map, .record, .json,
+        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .map, .record,
+            .json,
             .markdown, .expression:
             false
         }
@@ -148,7 +150,7 @@ extension SettingType {
         case .record(let settings): settings
         case .list(let element), .map(let element): element.settings
         case .either(let types): types.flatMap(\.settings)
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json,
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .json,
             .markdown,
             .expression:
             []
@@ -160,7 +162,8 @@ extension SettingType {
         switch self {
         case .oneOf(let words): words.contains(text)
         case .either(let types): types.contains { $0.names(text) }
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .address, .path, .list, .map, .record,
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .address, .target, .path, .list, .map,
+            .record,
             .json, .markdown, .expression:
             false
         }
@@ -172,7 +175,8 @@ extension SettingType {
         case .list(let element): [element]
         case .either(let types): types.flatMap(\.elements)
         case .json: [.json]
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .map, .record,
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .map,
+            .record,
             .markdown, .expression:
             []
         }
@@ -192,7 +196,8 @@ extension SettingType {
         case .json: return Redaction.isTelling(name) ? [] : [.json]
         case .list(let element): return element.types(of: name)
         case .either(let types): return types.flatMap { $0.types(of: name) }
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown,
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
+            .markdown,
             .expression:
             return []
         }

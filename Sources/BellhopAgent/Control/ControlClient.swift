@@ -3,20 +3,33 @@ import Glibc
 
 /// Asks a running agent.
 public struct ControlClient: Sendable {
-    private let path: String
+    private let place: ControlSocket.Place
+    private var path: String { place.path }
 
-    public init(path: String) { self.path = path }
+    public init(_ place: ControlSocket.Place) { self.place = place }
 
-    /// Asks, hands out the rows as they come, and returns the end of the answer; nil when no agent listens.
+    /// Asks, hands out the rows as they come, and returns the end of the answer; nil when no agent listens. Asks nobody but an agent of
+    /// this user's or root's.
     ///
     /// Whoever takes the rows slowly makes the agent wait: nothing piles up.
-    public func ask(_ inquiry: Inquiry, row: (JSON) -> Void) throws(InquiryError) -> JSON? {
+    public func ask(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) throws(InquiryError) -> JSON? {
+        if let folder = place.privateFolder {
+            do throws(PrivateFolder.Trouble) {
+                guard try PrivateFolder.isOurs(folder) else { return nil }
+            } catch {
+                throw InquiryError(.badRequest, error.message)
+            }
+        }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
             throw InquiryError(.badRequest, "No socket could be made: \(String(cString: strerror(errno))).")
         }
         defer { close(socket) }
         guard connect(socket) else { return nil }
+        guard let peer = PeerUser(of: socket), peer.mayAnswer(at: path) else {
+            throw InquiryError(
+                .badRequest, "Another user's program listens at \(path), so it is not asked: remove it, or ask as its user.")
+        }
         var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         guard send(inquiry.json.encoded() + [UInt8(ascii: "\n")], on: socket) else { throw cutOff(after: 0) }

@@ -6,7 +6,8 @@ public import ServiceLifecycle
 
 /// Answers the other commands while the agent runs.
 public struct ControlServer: Service {
-    private let path: String
+    private let place: ControlSocket.Place
+    private var path: String { place.path }
     private let inquirer: Inquirer
 
     /// The longest line that is read.
@@ -14,12 +15,17 @@ public struct ControlServer: Service {
     /// Rows are written in pieces of about so many bytes.
     private static let pieceBytes = 1 << 16
 
-    public init(path: String, inquirer: Inquirer) {
-        self.path = path
+    public init(at place: ControlSocket.Place, inquirer: Inquirer) {
+        self.place = place
         self.inquirer = inquirer
     }
 
     public func run() async throws {
+        if let folder = place.privateFolder {
+            do throws(PrivateFolder.Trouble) { try PrivateFolder.make(folder) } catch {
+                throw ControlSocketError(message: error.message)
+            }
+        }
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -47,6 +53,7 @@ public struct ControlServer: Service {
     private func converse(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>) async {
         do {
             try await client.executeThenClose { incoming, outgoing in
+                guard await Self.user(of: client.channel)?.mayAsk() == true else { return }
                 var input = incoming.makeAsyncIterator()
                 var line: [UInt8] = []
                 while line.last != UInt8(ascii: "\n"), let buffer = try await input.next() {
@@ -60,6 +67,13 @@ public struct ControlServer: Service {
         } catch {
             // The client went away before it had its answer, or the agent stops: the client sees an answer without an end.
         }
+    }
+
+    private static func user(of client: any Channel) async -> PeerUser? {
+        guard let socket = client as? any SocketOptionProvider else { return nil }
+        let credentials: EventLoopFuture<PeerUser.Credentials> = socket.unsafeGetSocketOption(
+            level: SocketOptionLevel(SOL_SOCKET), name: SocketOptionName(SO_PEERCRED))
+        return try? await PeerUser(credentials.get())
     }
 
     /// Writes the answer as the client takes it: a write returns when there is room for the next.

@@ -28,6 +28,16 @@ public struct Inquirer: Sendable {
     /// Begins to answer; nothing is read before the first piece is asked for.
     public func answer(_ inquiry: Inquiry) -> InquiryAnswer { InquiryAnswer(to: inquiry, by: self) }
 
+    /// Keeps that another command's login was refused.
+    func keepRefusal(_ key: String, _ value: JSON?) async throws(StoreError) -> JSON {
+        do {
+            try await store.setNote(key, to: value)
+        } catch {
+            throw (error as? StoreError) ?? StoreError(.other, "\(error)")
+        }
+        return [:]
+    }
+
     func status() async throws(StoreError) -> JSON {
         var status = try await store.status().json
         var facts = agent?.facts()

@@ -1,3 +1,4 @@
+import BellhopConnectors
 import BellhopCore
 
 extension Inquiry {
@@ -8,6 +9,7 @@ extension Inquiry {
         case .tasks(let task): ["inquiry": "tasks", "task": task.map(JSON.string) ?? .null]
         case .decide(let decision, let ids):
             ["inquiry": "decide", "decision": .string(decision.rawValue), "deliveries": .array(ids.map(JSON.string))]
+        case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .events(let query):
             [
                 "inquiry": "events", "after": query.after.map(JSON.int) ?? .null,
@@ -35,6 +37,9 @@ extension Inquiry {
         case "decide":
             guard let decision = json["decision"]?.asString.flatMap(Decision.init(rawValue:)) else { return nil }
             self = .decide(decision, deliveries: texts("deliveries"))
+        case "refusal":
+            guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
+            self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })
         case "events":
             self = .events(
                 EventQuery(

@@ -9,6 +9,8 @@ public enum Inquiry: Sendable, Hashable {
     case tasks(String?)
     /// A person's word on deliveries, by id or the start of one; empty for all that are dead or held.
     case decide(Decision, deliveries: [String])
+    /// Notes that a command's login was refused; nil forgets it. See ``CommandNotes``.
+    case keepRefusal(String, JSON?)
 }
 
 /// Why an inquiry has no answer.

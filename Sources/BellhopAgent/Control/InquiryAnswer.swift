@@ -29,6 +29,7 @@ public struct InquiryAnswer: Sendable {
             switch inquiry {
             case .status: return .end(try await inquirer.status())
             case .decide(let decision, let ids): return .end(try await inquirer.decide(decision, ids))
+            case .keepRefusal(let key, let value): return .end(try await inquirer.keepRefusal(key, value))
             case .events(let query): return try await events(query)
             case .deliveries(let query): return try await deliveries(query)
             case .tasks(let task): return try await tasks(task)

@@ -20,6 +20,7 @@ extension DeliveryRecord {
             "attempts": .int(Int64(attempts)), "created": .string(delivery.createdAt.rfc3339), "next": .string(runAt.rfc3339),
             "finished": finishedAt.map { .string($0.rfc3339) } ?? .null,
         ]
+        if let name = delivery.name { object["name"] = .string(name) }
         if let task = delivery.task {
             object["task"] = [
                 "id": .string(task.key.text), "number": .string(task.number), "title": .string(task.title),

@@ -23,22 +23,26 @@ public struct HistoryFile: Sendable {
 
     /// The lines; empty when there is no file yet.
     public func lines() throws(Trouble) -> [String] {
-        let bytes: [UInt8]
-        do throws(PrivateFile.Trouble) { bytes = try PrivateFile.read(path) ?? [] } catch {
-            throw Trouble(message: error.message)
-        }
+        do throws(PrivateFile.Trouble) { return try readLines() } catch { throw Trouble(message: error.message) }
+    }
+
+    private func readLines() throws(PrivateFile.Trouble) -> [String] {
+        let bytes = try PrivateFile.read(path) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(limit).map(String.init)
     }
 
     /// Adds a line to those that are there, also to those of another prompt in the meantime. An empty line, and the last one again, are
     /// left out.
     public func add(_ line: String) throws(Trouble) {
-        var lines = try lines()
-        guard !line.isEmpty, !line.contains("\n"), lines.last != line else { return }
-        lines.append(line)
+        guard !line.isEmpty, !line.contains("\n") else { return }
         do throws(PrivateFile.Trouble) {
             try PrivateFile.makeFolder(above: path)
-            try PrivateFile.write(Array((lines.suffix(limit).joined(separator: "\n") + "\n").utf8), to: path)
+            try PrivateFile.exclusively(path) { () throws(PrivateFile.Trouble) in
+                var lines = try readLines()
+                guard lines.last != line else { return }
+                lines.append(line)
+                try PrivateFile.write(Array((lines.suffix(limit).joined(separator: "\n") + "\n").utf8), to: path)
+            }
         } catch {
             throw Trouble(message: error.message)
         }

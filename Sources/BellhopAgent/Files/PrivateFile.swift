@@ -41,10 +41,14 @@ enum PrivateFile {
         return try bytes(of: file, path: path, limit: limit)
     }
 
-    /// Replaces the file at once: whoever reads it sees the old or the new one, also after a crash.
+    /// Replaces the file at once: whoever reads it sees the old or the new one, also after a crash. One writer at a time (``exclusively(_:_:)``).
+    ///
+    /// The draft is always a new file. One that lies there already is unlinked and never written to: another name may lead to it,
+    /// another program may hold it open, or its mode may let others read it.
     static func write(_ bytes: [UInt8], to path: String) throws(Trouble) {
         let draft = path + ".new"
-        let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        unlink(draft)
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw writingTrouble("cannot write \(draft)") }
         var written = 0
         while written < bytes.count {
@@ -89,7 +93,7 @@ enum PrivateFile {
 
     /// Runs `work` while no other process of ours does the same for this path.
     static func exclusively<Value>(_ path: String, _ work: () throws(Trouble) -> Value) throws(Trouble) -> Value {
-        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0 else { throw writingTrouble("cannot lock \(path)") }
         defer { close(lock) }
         while flock(lock, LOCK_EX) != 0 {

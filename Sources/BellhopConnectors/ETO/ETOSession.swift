@@ -110,13 +110,14 @@ actor ETOSession {
         }
     }
 
-    /// Logs in anew, and says how each step of that went. The login then serves whoever asks next.
+    /// Logs in anew, unless just that was refused before, and says how each step of that went. The login then serves whoever asks next.
     func examine() async -> [Finding] {
         do throws(Failure) {
             return try await gate.inTurn { () async throws(Failure) in
                 self.pauses.endAll()
                 do throws(Failure) {
-                    try await self.logIn(force: true)
+                    self.steps = []
+                    try await self.logIn(force: false)
                     try await self.checkProgram()
                     return self.steps
                 } catch {

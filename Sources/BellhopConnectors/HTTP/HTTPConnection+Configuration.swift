@@ -32,6 +32,8 @@ extension HTTPConnection {
         public var plainHTTP: Bool
         /// No answer may be larger, in bytes, after decompression.
         public var maxBody: Int
+        /// Whether addresses of this machine and of the networks around it are refused: for hosts that a value decides.
+        public var refusesPrivate = false
 
         public init(
             name: String, ca: String? = nil, timeout: Duration = .seconds(30), proxy: HTTPAddress? = nil, rate: Rate? = nil,
@@ -86,7 +88,12 @@ extension HTTPConnection {
 
         /// Refuses an address to which all would go in the clear over the network; nil when it may be asked.
         public func refusal(of address: HTTPAddress) -> String? {
-            if address.isSecure || address.isLoopback || plainHTTP { return nil }
+            if address.isSecure || plainHTTP { return nil }
+            if let proxy {
+                return
+                    "Plain http:// to \(address.place) would be readable on the way to the proxy \(proxy.place) and beyond: use https://, or set plain_http: true."
+            }
+            if address.isLoopback { return nil }
             return "Plain http:// to \(address.place) would be readable on the way: use https://, or set plain_http: true."
         }
 
@@ -98,7 +105,8 @@ extension HTTPConnection {
             Setting("rate", .rate, "How many requests may go in how long, such as 60/m."),
             Setting("headers", .map(.secret), "Header fields that every request carries."),
             Setting(
-                "plain_http", .boolean, default: "false", "Allow http:// to other machines; anybody on the way can read along."),
+                "plain_http", .boolean, default: "false",
+                "Allow http:// to other machines, or through a `proxy`; anybody on the way can read along."),
             Setting("max_body", .size, default: "64MB", least: "1KB", "The largest answer that is read."),
         ]
     }

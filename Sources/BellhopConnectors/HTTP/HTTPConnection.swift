@@ -17,9 +17,22 @@ public final class HTTPConnection: HTTPExchange {
     let certificateFingerprint: String?
     let clock: any AgentClock
     private let limiter: RateLimiter?
+    /// Refuses a host by its name, where the configuration wants it.
+    private let lookUp: @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
 
     /// - Throws: when the `ca` file cannot be used.
-    public init(_ configuration: Configuration, clock: any AgentClock) throws(ConnectorError) {
+    public convenience init(_ configuration: Configuration, clock: any AgentClock) throws(ConnectorError) {
+        try self.init(configuration, clock: clock) { (host, port) async throws(PrivateAddress.Refused) in
+            try await PrivateAddress.check(host, port: port)
+        }
+    }
+
+    /// - Parameter lookUp: throws where a host leads to a private address.
+    init(
+        _ configuration: Configuration, clock: any AgentClock,
+        lookUp: @escaping @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
+    ) throws(ConnectorError) {
+        self.lookUp = lookUp
         self.configuration = configuration
         var settings = HTTPClient.Configuration()
         let tls = try Self.tls(configuration)
@@ -32,6 +45,12 @@ public final class HTTPConnection: HTTPExchange {
         settings.httpVersion = .http1Only
         settings.connectionPool.retryConnectionEstablishment = false
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+        if configuration.refusesPrivate {
+            // A name may lead elsewhere by the time of the connection than it did when it was looked up.
+            settings.http1_1ConnectionDebugInitializer = { channel in
+                channel.eventLoop.makeCompletedFuture { try PrivateAddress.check(channel.remoteAddress) }
+            }
+        }
         settings.timeout.connect = .nanoseconds(min(configuration.timeout, .seconds(10)).nanoseconds)
         settings.decompression = .enabled(limit: .size(configuration.maxBody))
         if let proxy = configuration.proxy {
@@ -65,6 +84,13 @@ public final class HTTPConnection: HTTPExchange {
                 .badRequest, mayHaveArrived: false,
                 "The request to \(request.address.place) would have an address and header fields of \(head) bytes, more than \(Self.largestHead): no server takes that, so it was not sent."
             )
+        }
+        if configuration.refusesPrivate {
+            do throws(PrivateAddress.Refused) {
+                try await lookUp(request.address.host, request.address.port)
+            } catch {
+                throw TransportError(error, at: request.address)
+            }
         }
         do {
             try await limiter?.wait()
@@ -156,6 +182,7 @@ public final class HTTPConnection: HTTPExchange {
     /// How TLS is spoken: always verified.
     static func tls(_ configuration: Configuration) throws(ConnectorError) -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
         if let files = configuration.certificate { try show(files, in: &tls, of: configuration.name) }
         guard let ca = configuration.ca else { return tls }
         do {

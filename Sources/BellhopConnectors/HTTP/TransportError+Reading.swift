@@ -18,6 +18,8 @@ extension TransportError {
         switch error {
         case let error as TransportError:
             self = error
+        case let error as PrivateAddress.Refused:
+            self.init(error, at: address)
         case is CancellationError:
             self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was called off.")
         case is BodyTooLarge, is NIOHTTPDecompression.DecompressionError:
@@ -43,6 +45,13 @@ extension TransportError {
         default:
             self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) broke off before the answer was complete.")
         }
+    }
+
+    init(_ error: PrivateAddress.Refused, at address: HTTPAddress) {
+        self.init(
+            .badRequest, mayHaveArrived: false,
+            "\(address.place) leads to \(error.address), which is private, and a value decided on this host: write the host in the rule, or say `allow_private: true` in the step."
+        )
     }
 
     private init(_ error: HTTPClientError, place: String, called: String, timeout: Duration, _ progress: Progress) {

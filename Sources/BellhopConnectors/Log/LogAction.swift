@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// Writes a line to standard output or to a file.
 ///
-/// A delivery is done once its line is written. Lines carry the delivery's name in JSON, so that a line that an ended process left behind
+/// A delivery is done once its line is on disk, or taken by standard output. Lines carry the delivery's name in JSON, so that a line that an ended process left behind
 /// can be told from its repetition.
 public struct LogAction: Action {
     /// What a rule may say of a step of kind `log`.
@@ -23,10 +23,13 @@ public struct LogAction: Action {
 
     /// - Parameters:
     ///   - baseFolder: what the names of files are relative to; empty for the current folder.
+    ///   - places: where files may lie; by default below the base folder.
     ///   - sink: takes the lines for standard output.
-    public init(baseFolder: String, rotation: LogRotation = LogRotation(), sink: @escaping LogSink) {
+    public init(
+        baseFolder: String, places: LogPlaces? = nil, rotation: LogRotation = LogRotation(), sink: @escaping LogSink
+    ) {
         self.sink = sink
-        files = LogFiles(baseFolder: baseFolder, rotation: rotation)
+        files = LogFiles(baseFolder: baseFolder, places: places ?? LogPlaces(folders: [baseFolder]), rotation: rotation)
     }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
@@ -37,14 +40,15 @@ public struct LogAction: Action {
         let line = LogEntry(arguments, delivery: delivery, at: attempt.now).line(format)
         guard let name = arguments["file"]?.asString else {
             do {
-                try sink(line)
+                try await sink(line)
+            } catch let failure as Failure {
+                throw failure
             } catch {
                 throw Failure(.fileSystem, .retry(after: nil), "Standard output cannot be written: \(error).")
             }
             return Receipt("printed")
         }
-        let file = try files.file(name)
-        try file.append(Array((line + "\n").utf8))
+        try await files.append(Array((line + "\n").utf8), to: name)
         return Receipt("appended to \(DisplayText.line(name))")
     }
 }

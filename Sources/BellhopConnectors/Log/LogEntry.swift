@@ -55,7 +55,7 @@ struct LogEntry: Sendable, Hashable {
         entry["text"] = .string(text)
         if !fields.isEmpty { entry["fields"] = .object(fields) }
         // Control characters below U+0020 are escaped by the encoder; the others stand inside of strings only.
-        return Self.escaping(JSON.object(entry).text) { scalar in
+        return TerminalText.escaping(JSON.object(entry).text) { scalar in
             let digits = String(scalar.value, radix: 16)
             return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
         }
@@ -76,7 +76,7 @@ struct LogEntry: Sendable, Hashable {
 
     /// The text on one line, each control character as one would write it in a string: `\n`, `\u{1b}`.
     static func visible(_ text: String) -> String {
-        escaping(text) { scalar in
+        TerminalText.escaping(text) { scalar in
             switch scalar {
             case "\n": "\\n"
             case "\r": "\\r"
@@ -84,14 +84,5 @@ struct LogEntry: Sendable, Hashable {
             default: "\\u{\(String(scalar.value, radix: 16))}"
             }
         }
-    }
-
-    private static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
-        guard text.unicodeScalars.contains(where: DisplayText.isHidden) else { return text }
-        var shown = ""
-        for scalar in text.unicodeScalars {
-            if DisplayText.isHidden(scalar) { shown += escape(scalar) } else { shown.unicodeScalars.append(scalar) }
-        }
-        return shown
     }
 }

@@ -9,17 +9,24 @@ final class LogFiles: Sendable {
     private static let capacity = 32
 
     private let baseFolder: String
+    private let places: LogPlaces
     private let rotation: LogRotation
+    private let writer = LogWriter()
     /// Those used last at the end.
     private let open = Mutex<[LogFile]>([])
 
-    init(baseFolder: String, rotation: LogRotation) {
+    init(baseFolder: String, places: LogPlaces, rotation: LogRotation) {
         self.baseFolder = baseFolder
+        self.places = places
         self.rotation = rotation
     }
 
-    /// The file of that name, relative to the base folder.
-    func file(_ name: String) throws(Failure) -> LogFile {
+    /// Returns once the line is on disk in the file of that name, relative to the base folder.
+    func append(_ line: [UInt8], to name: String) async throws(Failure) {
+        try await writer.append(line, to: try file(name))
+    }
+
+    private func file(_ name: String) throws(Failure) -> LogFile {
         guard !name.isEmpty, !name.hasSuffix("/"), !name.utf8.contains(0) else {
             throw Failure(.badArguments, .giveUp, "`\(DisplayText.line(name))` names no file.")
         }
@@ -28,14 +35,19 @@ final class LogFiles: Sendable {
                 .badArguments, .giveUp,
                 "The path of a log file has no `..`, so that no inserted value can lead elsewhere: `\(DisplayText.line(name))`.")
         }
-        // One spelling for one file: two that rotate it at once would lose what the first put aside.
-        let plain = name.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
-        let isWhole = name.hasPrefix("/")
-        let path =
-            isWhole ? "/" + plain : baseFolder.isEmpty ? plain : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + plain
+        let isWhole = name.hasPrefix("/") || baseFolder.isEmpty
+        let path: String
+        do throws(LogPlaces.Refusal) {
+            // One spelling for one file: two that rotate it at once would lose what the first put aside.
+            path = try places.place(of: isWhole ? name : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + name)
+        } catch {
+            throw Failure(
+                error.mayPass ? .fileSystem : .badArguments, error.mayPass ? .retry(after: nil) : .giveUp,
+                "`\(DisplayText.line(name))` is no place for a log: \(error.reason).")
+        }
         return open.withLock { open in
             let place = open.firstIndex { $0.path == path }
-            let file = place.map { open.remove(at: $0) } ?? LogFile(path: path, rotation: rotation)
+            let file = place.map { open.remove(at: $0) } ?? LogFile(path: path, rotation: rotation, places: places)
             open.append(file)
             if open.count > Self.capacity { open.removeFirst() }
             return file

@@ -35,6 +35,7 @@ public struct LogRotation: Sendable, Hashable {
         case EACCES, EPERM: reason = "this user may not write there"
         case EROFS: reason = "the disk is mounted to be read only"
         case EISDIR: reason = "it is a folder"
+        case ELOOP: reason = "it is a link that leads nowhere"
         case ENXIO: reason = "nobody reads this pipe"
         default: reason = String(cString: strerror(code))
         }

@@ -1,2 +1,2 @@
-/// Takes one line, without its newline, for standard output. Throws when it could not be written.
-public typealias LogSink = @Sendable (_ line: String) throws -> Void
+/// Takes one line, without its newline, for standard output. Returns once it is written, and throws when it could not be.
+public typealias LogSink = @Sendable (_ line: String) async throws -> Void

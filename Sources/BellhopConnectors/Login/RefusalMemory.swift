@@ -2,6 +2,14 @@ import BellhopCore
 import Crypto
 import Synchronization
 
+/// The notes in which refused logins are kept.
+public enum RefusedLogins {
+    static let prefix = "refused-login/"
+
+    /// Whether a note of this name says that a login was refused.
+    public static func isKey(_ key: String) -> Bool { key.hasPrefix(prefix) }
+}
+
 /// Remembers that credentials were refused, so that nobody tries them again until they are others, or stored again. Outlives a restart.
 ///
 /// The sessions of a connection share one, and log in one after the other through its gate: a wrong password is tried once, not once
@@ -38,7 +46,7 @@ final class RefusalMemory: Sendable {
     private let salt: @Sendable () -> UInt64
 
     init(connection: String, instance: String, notebook: any Notebook, salt: @escaping @Sendable () -> UInt64) {
-        key = "refused-login/\(instance)/\(connection)"
+        key = RefusedLogins.prefix + "\(instance)/\(connection)"
         self.notebook = notebook
         self.salt = salt
     }

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Texts made fit to be shown: without what would act on the place that shows them.
 enum DisplayText {
     static let ellipsis = "…"
@@ -13,7 +15,7 @@ enum DisplayText {
             case "\r", "\u{2028}", "\u{2029}", "\u{85}": clean.append("\n")
             case "\n": if last != "\r" { clean.append("\n") }
             case "\t": clean.append(scalar)
-            default: if !isHidden(scalar) { clean.append(scalar) }
+            default: if !scalar.turnsText { clean.append(scalar) }
             }
             last = scalar
         }
@@ -40,13 +42,5 @@ enum DisplayText {
             end = text.index(after: end)
         }
         return text[..<end] + ellipsis
-    }
-
-    /// True for what shows nothing by itself and acts on its surroundings.
-    static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true
-        default: false
-        }
     }
 }

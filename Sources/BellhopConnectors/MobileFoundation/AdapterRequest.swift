@@ -119,7 +119,7 @@ struct AdapterRequest: Sendable, Hashable {
         [
             Setting("adapter", .name, "The adapter's name."),
             Setting(
-                "path", .either([.text, .list(.text)]),
+                "path", .either([.target, .list(.text)]),
                 "The path below a Java adapter or a service; each part of a list is one step."
             ),
             Setting("procedure", .name, "The procedure of a JavaScript adapter."),

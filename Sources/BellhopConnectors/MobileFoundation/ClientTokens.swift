@@ -56,10 +56,12 @@ actor ClientTokens {
     /// The texts of the tokens that were got last, whether they still work or not: what nobody should read in a message.
     private(set) var texts: [String] = []
 
-    /// Gets a new token, also with a secret that was refused before: somebody asked for it.
-    func verify(_ scopes: Set<String>) async throws(Failure) {
+    /// Gets a new token.
+    ///
+    /// - Parameter force: also with a secret that was refused before: somebody asked for it.
+    func verify(_ scopes: Set<String>, force: Bool) async throws(Failure) {
         let key = Self.key(scopes)
-        try await gate(of: key).inTurn { () async throws(Failure) in _ = try await self.get(key, force: true) }
+        try await gate(of: key).inTurn { () async throws(Failure) in _ = try await self.get(key, force: force) }
     }
 
     /// The server does not accept a token any more. What came in its place meanwhile stays.

@@ -84,13 +84,13 @@ public struct MobileFoundationConnection: Connection {
     }
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
-        try await tokens.verify(defaultScopes)
+        try await tokens.verify(defaultScopes, force: true)
         return LoginTrial(user: clientID)
     }
 
-    /// The scopes of a first token, which is got anew.
+    /// The scopes of a first token, which is got anew unless just that was refused before.
     func verifyToken() async throws(Failure) -> String {
-        try await tokens.verify(defaultScopes)
+        try await tokens.verify(defaultScopes, force: false)
         return defaultScopes.sorted().joined(separator: ", ")
     }
 

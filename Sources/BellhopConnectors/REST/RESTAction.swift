@@ -12,7 +12,7 @@ public struct RESTAction: Action {
             Setting("to", .list(.name), required: true, "The connections of kind http that get it."),
             Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
             Setting(
-                "path", .either([.text, .list(.text)]), required: true,
+                "path", .either([.target, .list(.text)]), required: true,
                 "Where it goes, below the connection's address; of a list each element is one part, whatever is in it."),
         ] + RequestArguments.settings(headers: .text) + ExpectedAnswer.settings + [Repetition.setting],
         exclusive: [RequestArguments.bodies])

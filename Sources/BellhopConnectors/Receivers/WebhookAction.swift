@@ -11,6 +11,9 @@ public struct WebhookAction: Action {
         arguments: [
             Setting("url", .address, "Where it goes; or else `to`."),
             Setting("to", .list(.name), "The connections of kind webhook that get it."),
+            Setting(
+                "allow_private", .boolean,
+                "Whether a `url` whose host is computed may lead to this machine and to private networks."),
             Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
         ] + RequestArguments.settings(headers: .text) + [
             Setting("sign", .boolean, "Whether it is signed with the connection's `secret`; by default where there is one."),
@@ -22,8 +25,8 @@ public struct WebhookAction: Action {
     /// Where requests go.
     public enum Target: Sendable {
         case connection(WebhookConnection)
-        /// To the rule's own `url`, by this way.
-        case direct(HTTPConnection)
+        /// To the rule's own `url`: by the first way where the rule says the host, and by the second where a value does.
+        case direct(HTTPConnection, guarded: HTTPConnection)
     }
 
     private let target: Target
@@ -55,7 +58,9 @@ public struct WebhookAction: Action {
         case .connection(let connection):
             guard url == nil else { throw Failure(.badArguments, .giveUp, "Give either `url` or `to`, not both.") }
             return (connection.hook, connection.signer)
-        case .direct(let http):
+        case .direct(let open, let guarded):
+            let isComputed = arguments[ActionManifest.computedHost] == true
+            let http = isComputed && arguments["allow_private"] != true ? guarded : open
             do throws(HTTPAddress.Problem) {
                 return (Hook(name: nil, address: try HTTPAddress(ASCII.trimmed(url ?? "")), exchange: http), nil)
             } catch {

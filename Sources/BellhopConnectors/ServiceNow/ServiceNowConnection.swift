@@ -105,8 +105,10 @@ public struct ServiceNowConnection: Connection {
         return try HTTPConnection(own, clock: environment.clock)
     }
 
-    /// Tries to log in, also with a password that was refused before, and says who the instance takes us for.
-    public func verifyUser() async throws(Failure) -> ServiceNowUser { try await reading.verify() }
+    /// Tries to log in, and says who the instance takes us for.
+    ///
+    /// - Parameter force: also with a password that was refused before.
+    public func verifyUser(force: Bool = true) async throws(Failure) -> ServiceNowUser { try await reading.verify(force: force) }
 
     public var origin: String? { instance }
 

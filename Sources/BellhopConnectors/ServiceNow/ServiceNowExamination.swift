@@ -19,7 +19,7 @@ struct ServiceNowExamination {
     mutating func run() async -> [Finding] {
         let user: ServiceNowUser
         do throws(Failure) {
-            user = try await connection.verifyUser()
+            user = try await connection.verifyUser(force: false)
         } catch {
             return [Finding("login", error)]
         }

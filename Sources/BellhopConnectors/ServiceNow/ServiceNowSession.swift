@@ -89,10 +89,12 @@ actor ServiceNowSession {
         }
     }
 
-    /// Logs in anew, even with credentials that were refused before: somebody asked for it.
-    func verify() async throws(Failure) -> ServiceNowUser {
+    /// Logs in anew.
+    ///
+    /// - Parameter force: also with credentials that were refused before: somebody asked for it.
+    func verify(force: Bool) async throws(Failure) -> ServiceNowUser {
         try await gate.inTurn { () async throws(Failure) in
-            try await self.logIn(force: true)
+            try await self.logIn(force: force)
         }
     }
 

@@ -17,7 +17,7 @@ struct WebExamination {
         var findings: [Finding] = []
         if let oauth = connection.oauth {
             do throws(Failure) {
-                _ = try await oauth.authorization(force: true)
+                _ = try await oauth.authorization()
                 findings.append(Finding("token", .ok, "\(oauth.settings.tokenAddress.place) gives one"))
             } catch {
                 return [Finding("token", error)]

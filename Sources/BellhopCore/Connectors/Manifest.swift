@@ -53,6 +53,9 @@ public struct ActionManifest: Sendable, Hashable {
         case local(String)
     }
 
+    /// The argument, which no rule writes, that says that a value decided on the host of `url`.
+    public static let computedHost = "computed_host"
+
     public var kind: String
     public var summary: String
     public var receiver: Receiver

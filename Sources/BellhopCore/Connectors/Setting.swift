@@ -48,7 +48,9 @@ public indirect enum SettingType: Sendable, Hashable {
     case oneOf([String])
     /// An absolute http or https address.
     case address
-    /// A path, relative to bellhop.yaml.
+    /// A path below an address, perhaps with its query: what is inserted is encoded for its place.
+    case target
+    /// A path, relative to bellhop.yaml; what is inserted is a part of the file's name.
     case path
     /// One of them, or a list.
     case list(SettingType)

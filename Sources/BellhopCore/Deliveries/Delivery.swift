@@ -23,6 +23,8 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var revision: String
     /// The kind of action: `comment`, `webhook`, …
     public var action: String
+    /// What the rule calls the step, for people; nil where it does not.
+    public var name: String?
     /// What the action does to tasks; nil when nothing.
     public var effect: Effect?
     public var arguments: Arguments
@@ -61,13 +63,15 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     }
 
     public init(
-        id: ID, revision: String, action: String, effect: Effect? = nil, arguments: Arguments, task: TaskReference?, lane: String,
+        id: ID, revision: String, action: String, name: String? = nil, effect: Effect? = nil, arguments: Arguments,
+        task: TaskReference?, lane: String,
         createdAt: Timestamp, runAt: Timestamp? = nil, expires: Timestamp? = nil, retry: RetryPolicy = .standard, hop: Int = 0,
         after: [ID] = [], initial: InitialState = .available
     ) {
         self.id = id
         self.revision = revision
         self.action = action
+        self.name = name
         self.effect = effect
         self.arguments = arguments
         self.task = task

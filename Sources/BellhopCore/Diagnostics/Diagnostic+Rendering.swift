@@ -59,27 +59,3 @@ extension Diagnostic {
         return .object(object)
     }
 }
-
-extension String {
-    /// The text with control characters made visible, so that hostile text cannot drive a terminal. Tabs stay.
-    public var visible: String {
-        guard unicodeScalars.contains(where: { $0.isControl && $0 != "\t" }) else { return self }
-        var out = String.UnicodeScalarView()
-        for scalar in unicodeScalars {
-            out.append(scalar.isControl && scalar != "\t" ? "\u{FFFD}" : scalar)
-        }
-        return String(out)
-    }
-
-    /// The text on one line, control characters made visible.
-    public var singleLine: String {
-        String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\n" || $0 == "\t" ? " " : $0 })).visible
-    }
-}
-
-extension Unicode.Scalar {
-    /// C0, DEL, C1, and the marks that turn the direction of text around.
-    var isControl: Bool {
-        value < 0x20 || (0x7F...0x9F).contains(value) || (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
-    }
-}

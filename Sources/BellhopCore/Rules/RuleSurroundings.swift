@@ -57,6 +57,8 @@ public struct RuleSurroundings: Sendable {
     public var timeZoneName: String
     /// Other zones by name (`Europe/Berlin`); nil when there is no such zone.
     public var zone: @Sendable (String) -> TimeZoneTable?
+    /// Why a rule may not write to a file of this path, as the end of a sentence; nil where it may.
+    public var fileRefusal: @Sendable (String) -> String?
     /// True when there is no configuration: rules may name any source and any receiver, and tasks have the built-in fields.
     public var isOpen: Bool
     /// How many bytes what one delivery sends may have.
@@ -67,7 +69,8 @@ public struct RuleSurroundings: Sendable {
 
     public init(
         sources: [SourceFacts], connections: [ConnectionFacts], actions: [ActionManifest], timeZone: TimeZoneTable,
-        timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?, isOpen: Bool = false,
+        timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?,
+        fileRefusal: @escaping @Sendable (String) -> String? = { _ in nil }, isOpen: Bool = false,
         largestDelivery: Int = RuleSurroundings.largestDelivery
     ) {
         self.sources = sources
@@ -76,6 +79,7 @@ public struct RuleSurroundings: Sendable {
         self.timeZone = timeZone
         self.timeZoneName = timeZoneName
         self.zone = zone
+        self.fileRefusal = fileRefusal
         self.isOpen = isOpen
         self.largestDelivery = largestDelivery
     }

@@ -188,6 +188,7 @@ extension Delivery {
         var metadata: Logger.Metadata = [
             "delivery": "\(shortID)", "rule": "\(id.rule)", "action": "\(action)", "receiver": "\(id.receiver)",
         ]
+        if let name { metadata["step"] = "\(name)" }
         if let task { metadata["task"] = "\(task.number.isEmpty ? task.key.text : task.number)" }
         return metadata
     }

@@ -27,7 +27,8 @@ struct ArgumentCompiler {
                 // A text can stand for a whole list or mapping only where it keeps its type.
                 let isWhole = (try? TemplateText(text))?.whole != nil
                 return isWhole ? .deferred(raw) : .text(text)
-            case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json,
+            case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
+                .json,
                 .either, .markdown, .expression:
                 return .deferred(raw)
             }

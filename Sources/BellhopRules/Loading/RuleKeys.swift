@@ -26,7 +26,7 @@ enum RuleKeys {
 
     static let step: [Setting] = [
         Setting("if", .expression, "A condition: the step is left out where it is not true."),
-        Setting("name", .name, "A name for the step."),
+        Setting("name", .name, "A name for the step, in lists of deliveries and in logs; each step of a rule its own."),
         Setting(
             "retry", .either([.integer(1...1000), .record(retry)]),
             "How often it is tried in all, or `{attempts, wait, max_wait}`."),

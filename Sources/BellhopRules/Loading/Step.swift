@@ -35,6 +35,12 @@ struct Step: Sendable {
         return names.contains { connections.contains($0) }
     }
 
+    /// Whether a value decides which host is asked.
+    var hasComputedHost: Bool {
+        guard case .values(let values) = content else { return false }
+        return values.contains { $0.value.hasComputedHost }
+    }
+
     var needs: RuleExpression.Needs {
         var needs = condition?.needs ?? []
         switch content {

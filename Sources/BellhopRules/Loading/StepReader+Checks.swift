@@ -30,18 +30,74 @@ extension StepReader {
         }
     }
 
-    /// Looks at the path of a file to be written that stands in the rule as it is; one made from values is looked at when it is written.
+    /// Tells of an address whose host comes from a value, such as a ticket's text.
+    mutating func warnOfComputedHost(at place: YAML.Node) {
+        compiler.report(
+            Diagnostics([
+                Diagnostic(
+                    .warning, code: "computed-host", "a value decides which host is asked, so private addresses are refused",
+                    at: Diagnostic.Place(place, file: compiler.file),
+                    help: "write the host in the rule; where it must be computed and is your own, say `allow_private: true`")
+            ]))
+    }
+
+    /// Deliveries and logs name steps: one name, one step.
+    mutating func checkNames(of steps: [YAML.Node]) {
+        var seen: Set<String> = []
+        for place in steps.compactMap({ $0.mapping?["name"]?.value }) {
+            guard let name = place.scalarText, !seen.insert(name).inserted else { continue }
+            compiler.report(
+                code: "duplicate-step", "two steps of this rule have the name `\(name)`", at: place, help: "give each its own")
+        }
+    }
+
+    /// The names in a mapping are read as they are written: a template there would be sent as it stands.
+    mutating func refuseTemplatesAsKeys(in node: YAML.Node) {
+        for pair in node.mapping?.pairs ?? [] {
+            if TemplateText.isTemplate(pair.name) {
+                compiler.report(
+                    code: "template-as-key", "a template cannot be a name in a mapping: `\(pair.name)`", at: pair.key,
+                    help: "compute the whole mapping: `${{ {name: value} }}`")
+            }
+            refuseTemplatesAsKeys(in: pair.value)
+        }
+        for item in node.items ?? [] { refuseTemplatesAsKeys(in: item) }
+    }
+
+    /// Looks at the path of a file to be written: at all of one that stands in the rule as it is, at the folder of one made from values.
     func checkFile(
-        _ path: String, _ place: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
+        _ tree: ArgumentCompiler.Tree, _ place: YAML.Node, of action: ActionManifest,
+        _ reader: inout SettingsReader<RawArgument>
     ) {
+        let path: String
+        if case .deferred(let raw) = tree {
+            guard let template = try? TemplateText(raw.text) else { return }  // told where it is compiled
+            if let range = FileName.inFolder(template) {
+                reader.report(
+                    Diagnostic(
+                        code: "computed-folder",
+                        "the folder of a file is written in the rule, and a value is part of the file's name",
+                        at: Diagnostic.Place(raw.node, utf8: range, file: compiler.file),
+                        help: "such as `logs/${{ task.number }}.log`"))
+                return
+            }
+            path = FileName.sample(template)
+        } else {
+            guard let text = tree.json?.asString else { return }
+            path = text
+        }
         if path.split(separator: "/").contains("..") {
             reader.report(
                 code: "wrong-value", "the path of a file that `\(action.kind)` writes has no `..`", at: place,
-                help: "it starts from the folder of bellhop.yaml; write a path from `/` to have it elsewhere")
+                help: "it starts from the folder of bellhop.yaml; `log_folders` there names others")
         } else if path.hasSuffix("/") || path.utf8.contains(0) {
             reader.report(
                 code: "wrong-value", "this path names no file", at: place,
                 help: "write `\(path.filter { $0 != "\0" })bellhop.log`, say")
+        } else if let reason = surroundings.fileRefusal(path) {
+            reader.report(
+                code: "wrong-file", "`\(path)` is no place for a log: \(reason)", at: place,
+                help: "write a path below the folder of bellhop.yaml, such as `logs/bellhop.log`")
         }
     }
 

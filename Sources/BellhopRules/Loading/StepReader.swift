@@ -28,6 +28,7 @@ struct StepReader {
             return []
         }
         if items.isEmpty { compiler.report(code: "wrong-type", "`do` holds no action", at: node) }
+        checkNames(of: items)
         return items.enumerated().compactMap { read($1, StepPath(index: $0)) }
     }
 
@@ -83,6 +84,7 @@ struct StepReader {
         let settings = reader.settings(node, as: RuleKeys.step, of: "a step", besides: others)
         compiler.report(reader.diagnostics)
         let tree = arguments(pair.value, of: action)
+        refuseTemplatesAsKeys(in: pair.value)
         checkFields(pair.value, of: action)
         checkSources(of: action, pair)
         let receivers = receivers(of: action, tree, pair)
@@ -99,10 +101,14 @@ struct StepReader {
                 help: "name one: `task: …`")
         }
         guard let content = content(action, tree, pair), let receivers, condition.map({ $0 != nil }) ?? true else { return nil }
-        return Step(
+        let step = Step(
             path: path, name: settings.text("name"), action: action, condition: condition ?? nil, receivers: receivers,
             content: content, task: task, retry: Self.retry(settings), expires: settings.duration("expires") ?? action.expires,
             stopsOnError: settings.text("on_error") == "stop")
+        if step.hasComputedHost, tree["allow_private"]?.json != true, let place = pair.value["url"] {
+            warnOfComputedHost(at: place)
+        }
+        return step
     }
 
     private mutating func arguments(_ node: YAML.Node, of action: ActionManifest) -> ArgumentCompiler.Tree {
@@ -173,7 +179,7 @@ struct StepReader {
                     code: "duplicate-receiver", "`\(name.scalarText ?? "")` is named twice", at: name, help: "delete one")
             }
         }
-        if case .local(let argument) = action.receiver, let place = node[argument], let path = tree[argument]?.json?.asString {
+        if case .local(let argument) = action.receiver, let place = node[argument], let path = tree[argument] {
             checkFile(path, place, of: action, &reader)
         }
         if case .namedOrAddress = action.receiver, let place = node["url"], let text = tree["url"]?.json?.asString,

@@ -13,7 +13,7 @@ extension SettingType {
     /// What the type wants, as words that complete "this is not …".
     var wanted: String {
         switch self {
-        case .text, .secret, .markdown: "a text"
+        case .text, .target, .secret, .markdown: "a text"
         case .scalar: "a text, a number, `true`, `false` or `null`"
         case .name: "a name"
         case .integer(let range):
@@ -42,7 +42,7 @@ extension SettingType {
     /// The value that a scalar's text stands for, as ``Settings`` holds it.
     func value(of text: String) throws(SettingProblem) -> JSON {
         switch self {
-        case .text, .scalar, .secret, .markdown, .expression: return .string(text)
+        case .text, .target, .scalar, .secret, .markdown, .expression: return .string(text)
         case .name, .path:
             if text.isEmpty { throw SettingProblem("this is empty") }
             return .string(text)

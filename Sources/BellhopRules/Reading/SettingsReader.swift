@@ -124,7 +124,8 @@ public struct SettingsReader<Deferred: Sendable> {
             return json(node, setting)
         case .scalar:
             return scalar(node, setting)
-        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown, .expression:
+        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .markdown,
+            .expression:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
             if scalar.isAbsent { return mismatch(node, type, setting, "`\(setting.name)` has no value") }
             return read(scalar, node, type, setting)

@@ -134,7 +134,7 @@ struct Decision {
                 isFine = try make(step, rule, owner)
             } catch {
                 isFine = false
-                count(error: "step \(step.path.text) (\(step.action.kind)): \(error.message)", of: number)
+                count(error: "step \(step.name ?? step.path.text) (\(step.action.kind)): \(error.message)", of: number)
                 fail(step, rule, owner, error)
             }
             for place in deliveries.indices[first...] { deliveries[place].after = after }
@@ -168,6 +168,7 @@ struct Decision {
             var values = JSON.Object()
             for template in templates { values[template.name] = try renderer.value(template.value) }
             if let target, values["unless_changed"] == true { values["seen"] = .object(try frame.seen(of: target)) }
+            if step.hasComputedHost { values[ActionManifest.computedHost] = true }
             arguments = .values(values)
         }
         var isFine = true
@@ -229,7 +230,8 @@ struct Decision {
             target.map { "task/\($0.connection)/\($0.key.text)" } ?? "\(rule.name)/\(receiver)/\(task?.subject ?? event.subject)"
         return Delivery(
             id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: rule.name, step: step.path, receiver: receiver),
-            revision: rule.summary.revision, action: step.action.kind, effect: step.action.effect, arguments: arguments,
+            revision: rule.summary.revision, action: step.action.kind, name: step.name, effect: step.action.effect,
+            arguments: arguments,
             task: task,
             lane: lane, createdAt: now,
             expires: step.expires.map { now + $0 }, retry: step.retry, hop: event.hop, initial: state)

@@ -74,6 +74,16 @@ struct Renderer {
             if case .string(let text) = value { room.take(text.utf8.count) }
             try room.check()
             return value
+        case .text(let text, let type) where type.isAddress || type.isTarget:
+            let address = try AddressText.text(of: text, isPath: type.isTarget, evaluate: rendered)
+            return try read(address, as: type)
+        case .whole(let expression, let type) where type.isTarget:
+            let value = try evaluate(expression)
+            if case .list = value { return try read(value, as: .list(.text)) }
+            return .string(AddressText.path(try rendered(value)))
+        case .text(let text, .path): return .string(try FileName(text, evaluate: rendered).path)
+        case .whole(let expression, .path):
+            return .string(try FileName(TextTemplate(pieces: [.value(expression)]), evaluate: rendered).path)
         case .text(let text, let type): return try read(try self.text(text), as: type)
         case .whole(let expression, let type): return try read(try evaluate(expression), as: type)
         case .list(let items):
@@ -111,7 +121,8 @@ struct Renderer {
         case .either(let types):
             if types.contains(.json) { return try json(value) }
             return try read(rendered(value), as: type)
-        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .markdown, .expression:
+        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .markdown,
+            .expression:
             if case .duration(let duration) = value, type == .duration { return .int(duration.wholeMicroseconds) }
             return try read(rendered(value), as: type)
         }

@@ -21,7 +21,8 @@ public enum SettingSchema {
             // What is held in other units than it is written in is shown as it is written.
             switch setting.type {
             case .boolean, .integer: schema["default"] = value
-            case .text, .scalar, .secret, .name, .duration, .size, .rate, .oneOf, .address, .path, .list, .map, .record, .json,
+            case .text, .scalar, .secret, .name, .duration, .size, .rate, .oneOf, .address, .target, .path, .list, .map, .record,
+                .json,
                 .either, .markdown, .expression:
                 schema["default"] = .string(fallback)
             }
@@ -34,7 +35,7 @@ public enum SettingSchema {
     private static func type(_ type: SettingType, isTemplated: Bool) -> JSON {
         func orTemplate(_ schema: JSON) -> JSON { isTemplated ? ["anyOf": [schema, template]] : schema }
         switch type {
-        case .text, .secret, .markdown: return ["type": ["string", "number", "boolean"]]
+        case .text, .target, .secret, .markdown: return ["type": ["string", "number", "boolean"]]
         case .scalar: return ["type": ["string", "number", "boolean", "null"]]
         case .name, .path: return ["type": "string", "minLength": 1]
         case .expression: return ["$ref": "#/$defs/expression"]

@@ -10,6 +10,15 @@ indirect enum ArgumentTemplate: Sendable {
     case list([ArgumentTemplate])
     case members([(name: String, value: ArgumentTemplate)])
 
+    /// Whether a value decides which host an address leads to.
+    var hasComputedHost: Bool {
+        switch self {
+        case .text(let text, .address): AddressText.hasComputedHost(text)
+        case .whole(_, .address): true
+        case .constant, .text, .whole, .list, .members: false
+        }
+    }
+
     /// What its expressions need that is known only when the event is routed.
     var needs: RuleExpression.Needs {
         switch self {
@@ -19,6 +28,17 @@ indirect enum ArgumentTemplate: Sendable {
         case .list(let items): items.reduce(into: []) { $0.formUnion($1.needs) }
         case .members(let members): members.reduce(into: []) { $0.formUnion($1.value.needs) }
         }
+    }
+}
+
+extension SettingType {
+    /// Whether what is inserted is encoded as in an address.
+    var isAddress: Bool { self == .address }
+
+    /// Whether what is inserted is encoded as in a path below an address.
+    var isTarget: Bool {
+        if case .either(let types) = self { return types.contains(.target) }
+        return self == .target
     }
 }
 

@@ -72,7 +72,8 @@ enum TestKeys {
     private static func expected(_ type: SettingType) -> SettingType {
         switch type {
         case .markdown, .expression: .text
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .list, .map,
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .list,
+            .map,
             .record, .json, .either:
             type
         }

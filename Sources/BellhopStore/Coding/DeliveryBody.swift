@@ -3,6 +3,7 @@ import BellhopCore
 /// The part of a delivery that nobody searches by, as one JSON text with a version.
 struct DeliveryBody: Hashable {
     var revision: String
+    var name: String?
     var arguments: Arguments
     var task: TaskReference?
     var retry: RetryPolicy
@@ -14,6 +15,7 @@ struct DeliveryBody: Hashable {
 
     init(_ delivery: Delivery) {
         revision = delivery.revision
+        name = delivery.name
         arguments = delivery.arguments
         task = delivery.task
         retry = delivery.retry
@@ -30,6 +32,7 @@ struct DeliveryBody: Hashable {
         case .values(let values): object["values"] = .object(values)
         case .message(let message): object["message"] = message.stored
         }
+        if let name { object["name"] = .string(name) }
         if let task { object["task"] = task.stored }
         if !after.isEmpty { object["after"] = .array(after.map(\.stored)) }
         switch initial {
@@ -47,6 +50,7 @@ struct DeliveryBody: Hashable {
             throw DamagedValue("it was written in form \(version), and this version of Bellhop reads form \(Self.version)")
         }
         revision = try object.text("revision")
+        name = object.members["name"]?.asString
         let retry = try object.array("retry").compactMap(\.asInt)
         guard retry.count == 3 else { throw object.missing("retry") }
         self.retry = RetryPolicy(attempts: Int(retry[0]), base: .microseconds(retry[1]), cap: .microseconds(retry[2]))

@@ -32,6 +32,7 @@ struct DeliveryRow {
         do {
             let body = try DeliveryBody(stored: JSON.parse(row.bytes(Self.body)))
             delivery.revision = body.revision
+            delivery.name = body.name
             delivery.arguments = body.arguments
             delivery.task = body.task
             delivery.retry = body.retry

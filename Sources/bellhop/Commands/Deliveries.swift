@@ -66,7 +66,7 @@ struct Deliveries: AsyncParsableCommand {
             _ = try await link.answer(.deliveries(query)) { delivery in
                 table.add(
                     String((delivery["id"]?.asString ?? "").prefix(12)), Self.state(delivery), delivery["rule"].words(in: zone),
-                    delivery["action"].words(in: zone), delivery["receiver"].words(in: zone),
+                    (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
                     delivery["task"]?["number"].words(in: zone) ?? "-", delivery["attempts"].words(in: zone),
                     delivery["created"].words(in: zone),
                     delivery["state"]?.asString == DeliveryState.available.rawValue ? delivery["next"].words(in: zone) : "-",

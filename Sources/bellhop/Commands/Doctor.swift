@@ -9,7 +9,7 @@ struct Doctor: AsyncParsableCommand {
         abstract: "Look whether everything that is needed is there: names, certificates, logins, rights.",
         discussion: """
             Each line is `ok`, a `note`, `unknown` (it shows only when it is done) or `missing`, with what mends it. Every connection is asked, and logged in to once;
-            nothing is written and no message is sent.
+            no message is sent, and nothing is written but that a login was refused, so that it is not tried again and again.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -32,7 +32,8 @@ struct Doctor: AsyncParsableCommand {
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: Deaf(), notebook: Deaf(), output: { _ in },
+                configuration, clock: SystemClock(), events: Deaf(),
+                notebook: CommandNotes(store: configuration.store, environment: config.environment), output: { _ in },
                 login: { connection in
                     // For one that has none yet: it is said, and nothing is asked there.
                     let none = withoutLogin.contains(connection) ? Keychain.Login(username: "nobody", password: "none") : nil

@@ -2,12 +2,13 @@ import ArgumentParser
 import BellhopAgent
 import BellhopConnectors
 import BellhopCore
-import BellhopStore
 
 struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "What a source asks for, how much there is, and a page of it.",
-        discussion: "Asks the remote system once, with the source's connection. Nothing is remembered, and no rule runs.")
+        discussion:
+            "Asks the remote system once, with the source's connection. Nothing is remembered but that the login was refused, and no rule runs."
+    )
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
@@ -32,16 +33,7 @@ struct Query: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try await only(source)
-        var store: SQLiteStore?
-        if Files.exist(configuration.store) { store = try? SQLiteStore.open(path: configuration.store) }
-        let sample: SourceSample
-        do {
-            sample = try await ask(configuration, notebook: store ?? Deaf())
-        } catch {
-            try await close(store)
-            throw error
-        }
-        try await close(store)
+        let sample = try await ask(configuration)
         let shown = try columns(of: sample)
         if output.json { return Console.json(json(sample, shown)) }
         show(sample, shown, in: configuration.timeZone)
@@ -65,12 +57,13 @@ struct Query: AsyncParsableCommand {
         return configuration
     }
 
-    private func ask(_ configuration: Configuration, notebook: any Notebook) async throws(Trouble) -> SourceSample {
+    private func ask(_ configuration: Configuration) async throws(Trouble) -> SourceSample {
         let connectors: Connectors
         let keychain = config.keychain
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: Deaf(), notebook: notebook, output: { _ in },
+                configuration, clock: SystemClock(), events: Deaf(),
+                notebook: CommandNotes(store: configuration.store, environment: config.environment), output: { _ in },
                 login: { connection in try keychain.login(connection) }, tokens: keychain)
         } catch {
             throw Trouble(error)
@@ -82,14 +75,6 @@ struct Query: AsyncParsableCommand {
             return sample
         } catch {
             await connectors.shutdown()
-            throw Trouble(error)
-        }
-    }
-
-    private func close(_ store: SQLiteStore?) async throws(Trouble) {
-        do throws(StoreError) {
-            try await store?.close()
-        } catch {
             throw Trouble(error)
         }
     }

@@ -39,7 +39,7 @@ struct Run: AsyncParsableCommand {
         var observer: (@Sendable (Signal) -> Void)?
         if let story { observer = { story.tell($0) } }
         let options = Assembly.Options(
-            clock: clock, logger: logger, keychain: config.keychain, output: { try Console.agentData($0) },
+            clock: clock, logger: logger, keychain: config.keychain, output: { try await Console.agentData($0) },
             observer: observer,
             checkpoint: CrashPoint(environment: config.environment).callAsFunction)
         let assembly: Assembly
@@ -59,6 +59,8 @@ struct Run: AsyncParsableCommand {
                 story?.say("Stopped.")
             } catch let error as StoreError {
                 throw Trouble(error)
+            } catch let error as ControlSocketError {
+                throw Trouble(.cannotCreate, error.message)
             } catch let error as IOError {
                 throw Trouble(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
             }

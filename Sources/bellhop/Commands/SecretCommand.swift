@@ -25,7 +25,7 @@ struct SecretCommand: AsyncParsableCommand {
                     "`\(name.visible)` cannot be the name of a secret: letters, digits, `_`, `-` and inner dots can, as in `ops_url`."
                 )
             }
-            guard let value = Console.askSecret("Value of \(name): "), !value.isEmpty else {
+            guard let value = Console.askSecretLine("Value of \(name): "), !value.isEmpty else {
                 throw Trouble(.usage, "Nothing was given, so nothing was stored.")
             }
             let isThere = try SecretCommand.change { () throws(SecretError) in

@@ -2,18 +2,25 @@ import BellhopCore
 import Glibc
 
 /// The terminal, or whatever stands in its place: data on standard output, everything else on standard error.
+///
+/// All that is printed goes through ``BellhopCore/TerminalText`` here, whoever wrote it and whatever it was made of.
 enum Console {
     /// Prints a line of data.
-    static func data(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+    static func data(_ line: String) {
+        write(TerminalText.lines(line, keepsColours: dataHasColour) + "\n", to: STDOUT_FILENO)
+    }
 
     /// Prints a line of data for programs; a terminal that shows it comes to no harm.
     static func json(_ json: JSON) { data(json.printable) }
 
     /// Prints a line for people.
-    static func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+    static func note(_ line: String) { prompt(line + "\n") }
 
     /// Prints without ending the line, for people.
-    static func prompt(_ text: String) { write(text, to: STDERR_FILENO) }
+    static func prompt(_ text: String) { control(TerminalText.lines(text, keepsColours: noteHasColour)) }
+
+    /// Moves the cursor and the like: texts in it must be fit for a terminal already.
+    static func control(_ text: String) { write(text, to: STDERR_FILENO) }
 
     /// Colour only where somebody sees it and has not said no (no-color.org).
     static let dataHasColour = isatty(STDOUT_FILENO) == 1 && wantsColour
@@ -24,11 +31,8 @@ enum Console {
     }
 
     /// Prints a line of a running agent's own, which goes on when nobody reads it any more.
-    static func agentData(_ line: String) throws(Failure) {
-        guard put(line + "\n", to: STDOUT_FILENO) else {
-            throw Failure(
-                .fileSystem, .retry(after: nil), "Standard output cannot be written: \(String(cString: strerror(errno))).")
-        }
+    static func agentData(_ line: String) async throws(Failure) {
+        try await LineWriter.standardOutput.write(TerminalText.lines(line))
     }
 
     private static func write(_ text: String, to file: Int32) {
@@ -48,9 +52,10 @@ enum Console {
         return true
     }
 
-    /// Asks without showing what is typed; nil at the end of input. Reads a line plainly where there is no terminal.
-    static func askSecret(_ question: String) -> String? {
-        guard isatty(STDIN_FILENO) == 1 else { return allInput() }
+    /// Asks for one line without showing what is typed; nil at the end of input. Where there is no terminal it takes the next line of the
+    /// input, so that answers can follow it.
+    static func askSecretLine(_ question: String) -> String? {
+        guard isAsked else { return readLine() }
         prompt(question)
         let silence = TerminalMode(flushing: true) { $0.c_lflag &= ~tcflag_t(ECHO) }
         defer {
@@ -60,18 +65,8 @@ enum Console {
         return readLine()
     }
 
-    /// The same for what is one line: of other input it takes the next, so that answers can follow it.
-    static func askSecretLine(_ question: String) -> String? { isAsked ? askSecret(question) : readLine() }
-
     /// Whether somebody sits there who can be asked again.
     static var isAsked: Bool { isatty(STDIN_FILENO) == 1 }
-
-    /// All that standard input holds, without the newline at its end; nil when it holds nothing.
-    private static func allInput() -> String? {
-        var lines: [String] = []
-        while let line = readLine() { lines.append(line) }
-        return lines.isEmpty ? nil : lines.joined(separator: "\n")
-    }
 
     static func ask(_ question: String) -> String? {
         if isatty(STDIN_FILENO) == 1 { prompt(question) }
@@ -98,11 +93,6 @@ extension JSON {
     /// The value on one line, with everything escaped that would move a terminal's cursor or turn its text around. Such characters are
     /// only ever inside of strings, and those below U+0020 are escaped already.
     var printable: String {
-        let plain = text
-        guard plain.visible != plain else { return plain }
-        return plain.unicodeScalars.reduce(into: "") { out, scalar in
-            let isControl = String(scalar).visible != String(scalar)
-            out += isControl ? "\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst() : String(scalar)
-        }
+        TerminalText.escaping(text) { "\\u" + String(0x10000 + $0.value, radix: 16).dropFirst() }
     }
 }

@@ -87,7 +87,8 @@ final class Story: Sendable {
             case .values(let values): values["text"]?.asString ?? ""
             case .message(let message): message.title.plainText
             }
-        return "\(delivery.action)\(task) to \(delivery.id.receiver)" + (what.isEmpty ? "" : " “\(what.cut(to: 60))”")
+        return "\(delivery.name ?? delivery.action)\(task) to \(delivery.id.receiver)"
+            + (what.isEmpty ? "" : " “\(what.cut(to: 60))”")
     }
 
     private func time(_ moment: Timestamp) -> String { zone.clock(moment) }

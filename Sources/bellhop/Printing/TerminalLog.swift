@@ -55,7 +55,8 @@ struct TerminalLog: LogHandler {
 
     /// What it is about first.
     private static let first = [
-        "signal", "source", "type", "task", "title", "changes", "rule", "action", "receiver", "place", "code", "problem", "error",
+        "signal", "source", "type", "task", "title", "changes", "rule", "step", "action", "receiver", "place", "code", "problem",
+        "error",
     ]
 
     private static func order(_ a: String, _ b: String) -> Bool {

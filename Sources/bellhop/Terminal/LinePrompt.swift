@@ -37,7 +37,7 @@ struct LinePrompt {
             case .end:
                 Console.prompt("\n")
                 return nil
-            case .clearScreen: Console.prompt("\u{1B}[H\u{1B}[2J")
+            case .clearScreen: Console.control("\u{1B}[H\u{1B}[2J")
             case .complete(let before): offer(complete(before))
             }
             draw()
@@ -49,7 +49,7 @@ struct LinePrompt {
     private mutating func offer(_ found: (stem: String, common: String, names: [String])) {
         let rest = String(found.common.dropFirst(found.stem.count))
         if !rest.isEmpty { return editor.insert(rest) }
-        guard found.names.count > 1 else { return Console.prompt(found.names.isEmpty ? "\u{07}" : "") }
+        guard found.names.count > 1 else { return Console.control(found.names.isEmpty ? "\u{07}" : "") }
         Console.prompt("\n" + Self.columns(found.names, width: Self.width) + "\n")
     }
 
@@ -57,7 +57,7 @@ struct LinePrompt {
         let (text, cursor) = editor.window(columns: Self.width - prompt.count)
         let column = prompt.count + cursor
         let shown = Paint.bold(prompt, if: Console.noteHasColour) + text.visible
-        Console.prompt("\r\(shown)\u{1B}[K\r" + (column > 0 ? "\u{1B}[\(column)C" : ""))
+        Console.control("\r\(shown)\u{1B}[K\r" + (column > 0 ? "\u{1B}[\(column)C" : ""))
     }
 
     /// Names side by side, read downwards.

@@ -109,7 +109,7 @@ enum ReferenceText {
         case .record(let members): members
         case .either(let types): types.flatMap(members)
         case .list(let element), .map(let element): members(element)
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .path, .json,
+        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .json,
             .markdown,
             .expression:
             []
@@ -118,7 +118,7 @@ enum ReferenceText {
 
     private static func words(_ type: SettingType) -> String {
         switch type {
-        case .text: "text"
+        case .text, .target: "text"
         case .scalar: "text, number, `true`, `false` or `null`"
         case .secret: "text, never shown"
         case .name: "name"

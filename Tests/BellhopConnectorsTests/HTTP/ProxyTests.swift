@@ -34,10 +34,25 @@ import Testing
         return result
     }
 
-    @Test func `a plain target is reached through a tunnel`() async throws {
+    @Test func `a plain target is asked through a proxy only where plain http is allowed, whatever machine it is on`()
+        async throws
+    {
         try await ConnectProxy.serve { proxy in
             try await simulation.serve { address in
-                let answer = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
+                let told = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
+                #expect(told.hasPrefix("badRequest: Plain http:// to "), "\(told)")
+                #expect(told.contains("would be readable on the way to the proxy 127.0.0.1:\(proxy.port) and beyond"))
+                #expect(proxy.heads.all.isEmpty)
+                #expect(simulation.requests.total == 0)
+            }
+        }
+    }
+
+    @Test func `a plain target is reached through a tunnel where that is allowed`() async throws {
+        try await ConnectProxy.serve { proxy in
+            try await simulation.serve { address in
+                let answer = try await send(
+                    ["proxy": .string("http://127.0.0.1:\(proxy.port)"), "plain_http": true], to: address + "/webhook/x")
                 #expect(answer.hasPrefix("405"))
                 #expect(simulation.requests.total == 1)
                 #expect(proxy.heads.all.count == 1)
@@ -68,11 +83,12 @@ import Testing
         try await ConnectProxy.serve(credentials: Self.credentials) { proxy in
             try await simulation.serve { address in
                 let right = try await send(
-                    ["proxy": .string("http://jane:hunter2@127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
+                    ["proxy": .string("http://jane:hunter2@127.0.0.1:\(proxy.port)"), "plain_http": true],
+                    to: address + "/webhook/x")
                 #expect(right.hasPrefix("405"))
                 #expect(simulation.requests.all.first?.header("Proxy-Authorization") == nil)
                 for way in ["http://127.0.0.1:\(proxy.port)", "http://jane:hunter3@127.0.0.1:\(proxy.port)"] {
-                    let wrong = try await send(["proxy": .string(way)], to: address + "/webhook/x")
+                    let wrong = try await send(["proxy": .string(way), "plain_http": true], to: address + "/webhook/x")
                     #expect(
                         wrong.hasPrefix(
                             "unreachable: The proxy 127.0.0.1:\(proxy.port) wants a name and a password, or others than it got"),

@@ -1,5 +1,6 @@
 import BellhopConnectors
 import BellhopCore
+import BellhopTesting
 import Foundation
 import Synchronization
 import Testing
@@ -15,10 +16,14 @@ struct LogActionTests {
     private let lines = Lines()
     private let folder = NSTemporaryDirectory() + "bellhop-log-\(UUID().uuidString)"
 
-    private func withAction(rotation: LogRotation = LogRotation(), _ body: (LogAction) async throws -> Void) async throws {
+    private func withAction(
+        rotation: LogRotation = LogRotation(), below others: [String] = [], own: [LogPlaces.Own] = [],
+        _ body: (LogAction) async throws -> Void
+    ) async throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await body(LogAction(baseFolder: folder, rotation: rotation, sink: { [lines] in lines.add($0) }))
+        let places = LogPlaces(folders: [folder] + others, own: own)
+        try await body(LogAction(baseFolder: folder, places: places, rotation: rotation, sink: { [lines] in lines.add($0) }))
     }
 
     private func perform(_ arguments: JSON.Object, _ action: LogAction) async throws(Failure) -> Receipt {
@@ -125,7 +130,7 @@ struct LogActionTests {
     }
 
     @Test func `a full disk is told clearly and tried again`() async throws {
-        try await withAction { action in
+        try await withAction(below: ["/dev"]) { action in
             let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": "/dev/full"], action) }
             #expect(failure?.reason == .fileSystem)
             #expect(failure?.remedy == .retry(after: nil))
@@ -140,6 +145,65 @@ struct LogActionTests {
         try await withAction { action in
             let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": .string(name)], action) }
             #expect(failure?.remedy == .giveUp)
+        }
+    }
+
+    @Test func `a file lies below the folder of the configuration or one that it names, wherever links lead`() async throws {
+        let outside = try TemporaryFolder()
+        try await withAction(below: [outside.path + "/logs"]) { action in
+            try FileManager.default.createSymbolicLink(atPath: folder + "/out", withDestinationPath: outside.path)
+            try FileManager.default.createSymbolicLink(
+                atPath: folder + "/direct.log", withDestinationPath: outside.path + "/x.log")
+            try outside.write("x.log", "")
+            for name in ["/etc/bellhop.log", outside.path + "/a.log", "out/a.log", "out/deep/a.log", "direct.log"] {
+                let failure = await #expect(throws: Failure.self) {
+                    try await perform(["text": "x", "file": .string(name)], action)
+                }
+                #expect(failure?.remedy == .giveUp, "\(name)")
+                #expect(
+                    failure?.message.contains("it lies outside of the folder of bellhop.yaml") == true,
+                    "\(failure?.message ?? "")")
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path) == ["x.log"])
+            for name in ["a.log", "deep/er/a.log", "./b.log", outside.path + "/logs/a.log", "out/logs/b.log"] {
+                _ = try await perform(["text": "x", "file": .string(name)], action)
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path + "/logs").sorted() == ["a.log", "b.log"])
+        }
+    }
+
+    @Test func `no file of Bellhop's own is written to, by whatever name`() async throws {
+        let own: [LogPlaces.Own] = [
+            .file(folder + "/bellhop.yaml"), .file(folder + "/keychain.json"), .store(folder + "/bellhop.db"),
+            .rules(folder + "/rules"), .rules(folder + "/more/*.rules"), .folder(folder + "/secrets"),
+        ]
+        try await withAction(own: own) { action in
+            try FileManager.default.createDirectory(atPath: folder + "/rules", withIntermediateDirectories: false)
+            for name in ["bellhop.yaml", "keychain.json", "bellhop.db"] {
+                try Data("mine".utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+            }
+            try FileManager.default.createSymbolicLink(
+                atPath: folder + "/link.log", withDestinationPath: folder + "/bellhop.yaml")
+            try FileManager.default.createSymbolicLink(atPath: folder + "/away", withDestinationPath: folder + "/rules")
+            try FileManager.default.linkItem(atPath: folder + "/keychain.json", toPath: folder + "/hard.log")
+            let names = [
+                "bellhop.yaml", "./bellhop.yaml", "bellhop.yaml.new", "keychain.json", "keychain.json.lock", "bellhop.db",
+                "bellhop.db-wal", "bellhop.db-shm", "bellhop.db-journal", "bellhop.db.lock", "bellhop.db.sock",
+                "bellhop.db.schema-1", "rules/evil.yaml", "rules/deep/evil.yml", "away/evil.yaml", "more/evil.rules", "secrets/x",
+                "link.log", "hard.log",
+            ]
+            for name in names {
+                let failure = await #expect(throws: Failure.self, "\(name)") {
+                    try await perform(["text": "x", "file": .string(name)], action)
+                }
+                #expect(failure?.remedy == .giveUp, "\(name)")
+                #expect(failure?.message.contains("this file is Bellhop's own") == true, "\(failure?.message ?? "")")
+            }
+            for name in ["bellhop.yaml", "keychain.json", "bellhop.db"] { #expect(try contents(name) == "mine") }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/rules").isEmpty)
+            for name in ["rules/notes.log", "bellhop.log", "more/notes.log"] {
+                _ = try await perform(["text": "x", "file": .string(name)], action)
+            }
         }
     }
 

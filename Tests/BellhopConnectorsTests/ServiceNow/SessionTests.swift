@@ -216,7 +216,7 @@ import Testing
             users: UserMemory(connection: "snow", instance: "x", notebook: practice.notebook),
             events: LoginEvents(connection: "snow", instance: "x", user: "a^b&c+d", usesKeychain: false, sink: practice.events),
             clock: practice.clock)
-        _ = try await session.verify()
+        _ = try await session.verify(force: true)
         #expect(exchange.requests.first?.address.target.contains("sysparm_query=user_name%3Da%5E%5Eb%26c%2Bd&") == true)
     }
 }

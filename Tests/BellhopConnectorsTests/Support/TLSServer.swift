@@ -9,7 +9,7 @@ struct TLSServer {
     let port: Int
 
     static func serve<Value: Sendable>(
-        wantsCertificate: Bool = false, _ body: (TLSServer) async throws -> Value
+        wantsCertificate: Bool = false, newest: TLSVersion? = nil, _ body: (TLSServer) async throws -> Value
     ) async throws -> Value {
         let certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
         let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
@@ -18,6 +18,10 @@ struct TLSServer {
         if wantsCertificate {
             tls.certificateVerification = .noHostnameVerification
             tls.trustRoots = .certificates(certificates)
+        }
+        if let newest {
+            tls.minimumTLSVersion = .tlsv1
+            tls.maximumTLSVersion = newest
         }
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

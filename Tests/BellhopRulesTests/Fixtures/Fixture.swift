@@ -64,6 +64,7 @@ enum Fixture {
             kind: "webhook", summary: "Calls an address.", receiver: .namedOrAddress,
             arguments: [
                 Setting("url", .address, "The address."), Setting("to", .name, "A connection."),
+                Setting("allow_private", .boolean, "Whether it may be private."),
                 Setting("method", .oneOf(["GET", "POST", "PUT"]), default: "POST", "The method."),
                 Setting("headers", .map(.text), "Headers."), Setting("query", .map(.text), "Query."),
                 Setting("json", .json, "The body."), Setting("text", .text, "The body as text."),

@@ -55,6 +55,102 @@ import Testing
         #expect(json == expected)
     }
 
+    private static func rendered(_ step: String, _ argument: String, title: String) throws -> String {
+        shown(argument, of: try #require(try route(step, title: title).first))
+    }
+
+    private static func shown(_ argument: String, of delivery: Delivery) -> String {
+        if case .dead(let failure) = delivery.initial { return "dead: \(failure.message)" }
+        guard case .values(let values) = delivery.arguments else { return "" }
+        return values[argument].map { $0.asString ?? $0.text } ?? ""
+    }
+
+    @Test func `a value in an address is one step of the path or one value of the query`() throws {
+        let step = #"- webhook: {url: "https://x.example/a/${{ task.title }}/b?q=${{ task.title }}&r=1#${{ task.title }}"}"#
+        func url(_ title: String) throws -> String { try Self.rendered(step, "url", title: title) }
+        #expect(try url("INC1") == "https://x.example/a/INC1/b?q=INC1&r=1#INC1")
+        #expect(
+            try url("../x?y=1&z=é +#@:")
+                == "https://x.example/a/..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A/b"
+                + "?q=..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A&r=1#..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A")
+        #expect(try url("..").hasPrefix("dead: a value makes a step `.` or `..` in the path of an address"))
+        #expect(try url(".").hasPrefix("dead: "))
+    }
+
+    @Test func `a value in the path of an API is one step, and a whole path keeps its steps`() throws {
+        var surroundings = Fixture.surroundings()
+        surroundings.connections.append(.init(name: "api", kind: "http", actions: ["rest"]))
+        surroundings.actions.append(
+            ActionManifest(
+                kind: "rest", summary: "Sends a request.", receiver: .named,
+                arguments: [
+                    Setting("to", .list(.name), required: true, "Connections."),
+                    Setting("path", .either([.target, .list(.text)]), "Where."),
+                ]))
+        func path(_ path: String, _ title: String) throws -> String {
+            let rule = "rule: r\non: task_created\nfrom: my-work\ndo: [{rest: {to: api, path: \(path)}}]"
+            let book = try RuleBook.load(
+                [RuleFile(path: "rules/test.yaml", bytes: Array(rule.utf8))], surroundings: surroundings)
+            let event = Fixture.event(.taskCreated, Fixture.task(title: title))
+            return Self.shown("path", of: try #require(book.route([event]).deliveries.first))
+        }
+        #expect(
+            try path(#""tasks/${{ task.title }}?a=${{ task.title }}""#, "x/../?y&z")
+                == "tasks/x%2F..%2F%3Fy%26z?a=x%2F..%2F%3Fy%26z")
+        #expect(try path(#""${{ task.title }}""#, "tasks/a b?c=1") == "tasks/a%20b%3Fc%3D1")
+        #expect(try path(#""tasks/${{ task.title }}""#, "..").hasPrefix("dead: "))
+        #expect(try path(#"["tasks", "${{ task.title }}"]"#, "a/b") == #"["tasks","a/b"]"#)
+    }
+
+    @Test(arguments: ["evil.example/", "x@evil.example", "h:22", "a?b", "[::1]", "a\\b", "a#"])
+    func `a value in a host is a part of a name and nothing more`(_ title: String) throws {
+        let told = try Self.rendered(#"- webhook: {url: "https://${{ task.title }}.example.com/"}"#, "url", title: title)
+        #expect(told.hasPrefix("dead: a value inserted into the host of an address"), "\(told)")
+    }
+
+    @Test func `a delivery to a host that a value decides says so, and no other does`() throws {
+        func isComputed(_ url: String) throws -> Bool {
+            try Self.values("- webhook: {url: \(url)}", title: "https://x.example")["computed_host"] == true
+        }
+        #expect(try isComputed(#""${{ task.title }}""#))
+        #expect(try isComputed(#""${{ task.title }}/hook""#))
+        #expect(try isComputed(#""https://${{ task.number }}.example.com/""#))
+        #expect(try isComputed(#""https://example.com${{ task.number }}""#))
+        #expect(try isComputed(#""https://example.com:${{ 443 }}/""#))
+        #expect(try !isComputed(#""https://example.com/${{ task.number }}""#))
+        #expect(try !isComputed(#""https://example.com?x=${{ task.number }}""#))
+        #expect(try !isComputed("https://example.com/"))
+    }
+
+    @Test func `a value in the path of a file is a part of its name`() throws {
+        func file(_ path: String, _ title: String) throws -> String {
+            try Self.rendered("- log: {text: x, file: \(path)}", "file", title: title)
+        }
+        #expect(try file(#""logs/${{ task.title }}.log""#, "INC1") == "logs/INC1.log")
+        #expect(try file(#""logs/a${{ task.title }}""#, "..") == "logs/a..")
+        #expect(try file(#""logs/.${{ task.title }}""#, "x") == "logs/.x")
+        #expect(try file(#""${{ task.title }}""#, "x.log") == "x.log")
+        for title in ["/etc/passwd", "a/b", "../x", "a\nb"] {
+            for path in [#""logs/${{ task.title }}.log""#, #""${{ task.title }}""#] {
+                let told = try file(path, title)
+                #expect(told.hasPrefix("dead: a value inserted into the name of a file has a"), "\(told)")
+            }
+        }
+        for title in ["..", ".", ".hidden"] {
+            let told = try file(#""logs/${{ task.title }}""#, title)
+            #expect(told.hasPrefix("dead: a value must not make the name of a file begin with a dot"), "\(told)")
+        }
+        #expect(try file(#""logs/${{ task.title }}.log""#, "").hasPrefix("dead: a value must not make"))
+        #expect(try file(#""logs/${{ task.title }}""#, "").hasPrefix("dead: the value inserted into"))
+        #expect(
+            try file(#""logs/${{ task.title }}""#, String(repeating: "x", count: 256)).hasPrefix("dead: the name of the file"))
+    }
+
+    @Test func `a step's name goes with its deliveries`() throws {
+        let deliveries = try Self.route("- {name: tell-ops, log: x}\n- log: y")
+        #expect(deliveries.map(\.name) == ["tell-ops", nil])
+    }
+
     @Test func `times are rendered in the rule's zone`() throws {
         let book = try Fixture.book(
             "rule: r\non: {schedule: \"30 8 * * *\", timezone: Europe/Berlin}\ndo:\n  - log: ${{ timestamp(\"2026-07-01T10:00:00Z\") }}"

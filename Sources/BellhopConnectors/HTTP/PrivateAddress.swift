@@ -1,0 +1,80 @@
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// Addresses that are not of the public internet: of this machine, of the networks around it, and of what a cloud tells its machines.
+enum PrivateAddress {
+    /// Why an address is not asked.
+    struct Refused: Error, Sendable {
+        var address: String
+    }
+
+    /// Throws where one of a host's addresses is private, before anybody there hears of us. A host without any is no business of this.
+    static func check(_ host: String, port: Int) async throws(Refused) {
+        let found = try? await NIOThreadPool.singleton.runIfActive { try addresses(of: host, port: port) }
+        for address in found ?? [] { try check(address) }
+    }
+
+    /// Throws where an address that somebody is connected to, or about to be, is private.
+    static func check(_ address: SocketAddress?) throws(Refused) {
+        guard let address else { throw Refused(address: "an unknown address") }
+        if isPrivate(address) { throw Refused(address: address.ipAddress ?? "a socket of this machine") }
+    }
+
+    static func isPrivate(_ address: SocketAddress) -> Bool {
+        switch address {
+        // Behind the family and the port (ip(7)), and the flow as well (ipv6(7)).
+        case .v4(let address): withUnsafeBytes(of: address.address) { isPrivate(v4: Array($0[4..<8])) }
+        case .v6(let address): withUnsafeBytes(of: address.address) { isPrivate(v6: Array($0[8..<24])) }
+        case .unixDomainSocket: true
+        }
+    }
+
+    private static func isPrivate(v4 bytes: [UInt8]) -> Bool {
+        switch (bytes[0], bytes[1]) {
+        case (0, _), (10, _), (127, _): true  // this network, private, loopback
+        case (100, 64...127): true  // carrier-grade NAT
+        case (169, 254): true  // link-local, and the metadata of clouds
+        case (172, 16...31), (192, 168): true  // private
+        case (192, 0): bytes[2] == 0  // protocol assignments
+        case (198, 18...19): true  // benchmarks
+        case (168, 63): bytes[2] == 129 && bytes[3] == 16  // the metadata of Azure
+        case (224..., _): true  // multicast, reserved, broadcast
+        default: false
+        }
+    }
+
+    private static func isPrivate(v6 bytes: [UInt8]) -> Bool {
+        let isZero = { (range: Range<Int>) in bytes[range].allSatisfy { $0 == 0 } }
+        // IPv4 addresses in IPv6's clothes: mapped, compatible (with `::` and `::1`), by NAT64, by 6to4.
+        if isZero(0..<10), bytes[10] == 0xff, bytes[11] == 0xff { return isPrivate(v4: Array(bytes[12...])) }
+        if isZero(0..<12) { return true }
+        if bytes[0] == 0, bytes[1] == 0x64, bytes[2] == 0xff, bytes[3] == 0x9b {
+            return isZero(4..<12) ? isPrivate(v4: Array(bytes[12...])) : true
+        }
+        if bytes[0] == 0x20, bytes[1] == 0x02 { return isPrivate(v4: Array(bytes[2..<6])) }
+        if bytes[0] & 0xfe == 0xfc || bytes[0] == 0xff { return true }  // unique local, multicast
+        return bytes[0] == 0xfe && bytes[1] & 0x80 == 0x80  // link-local, and what was site-local
+    }
+
+    private static func addresses(of host: String, port: Int) throws -> [SocketAddress] {
+        if let address = try? SocketAddress(ipAddress: host, port: port) { return [address] }
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var first: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, String(port), &hints, &first) == 0, let first else { return [] }
+        defer { freeaddrinfo(first) }
+        var found: [SocketAddress] = []
+        for entry in sequence(first: first, next: { $0.pointee.ai_next }) {
+            guard let address = entry.pointee.ai_addr else { continue }
+            switch Int32(address.pointee.sa_family) {
+            case AF_INET:
+                found.append(address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee) })
+            case AF_INET6:
+                found.append(address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { SocketAddress($0.pointee) })
+            default: continue
+            }
+        }
+        return found
+    }
+}

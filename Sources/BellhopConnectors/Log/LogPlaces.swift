@@ -1,0 +1,131 @@
+import BellhopCore
+import Glibc
+
+/// Where log files may lie: below the folder of bellhop.yaml or another folder that it names, and never where a file of Bellhop's own is.
+///
+/// Real places are compared: links are followed before anything is judged.
+public struct LogPlaces: Sendable, Hashable {
+    /// The folders below which files may lie; empty for the current one.
+    var folders: [String]
+    /// Files of Bellhop's own.
+    var own: [Own]
+
+    /// A file of Bellhop's own, or several.
+    public enum Own: Sendable, Hashable {
+        /// With its drafts and its lock.
+        case file(String)
+        /// A database with what lies beside it.
+        case store(String)
+        /// A rule file, or a folder of them.
+        case rules(String)
+        case folder(String)
+    }
+
+    public init(folders: [String], own: [Own] = []) {
+        self.folders = folders
+        self.own = own
+    }
+
+    /// Where a path leads, links followed; throws the reason, as the end of a sentence, where nothing may be written there.
+    func place(of path: String) throws(Refusal) -> String {
+        guard let place = Self.real(path) else {
+            throw Refusal("its folder cannot be found (\(String(cString: strerror(errno))))", mayPass: true)
+        }
+        guard folders.contains(where: { Self.isBelow(place, Self.real($0.isEmpty ? "." : $0)) }) else {
+            throw Refusal("it lies outside of the folder of bellhop.yaml, and `log_folders` there names no other that it lies in")
+        }
+        if own.contains(where: { $0.contains(place) }) { throw Refusal("this file is Bellhop's own") }
+        return place
+    }
+
+    /// Why nothing may be written to a path.
+    struct Refusal: Error {
+        var reason: String
+        /// True for what a person can mend beside the rule.
+        var mayPass: Bool
+
+        init(_ reason: String, mayPass: Bool = false) {
+            self.reason = reason
+            self.mayPass = mayPass
+        }
+    }
+
+    /// Why nothing may be written to a path, as the end of a sentence; nil where it may. The file need not be there.
+    public func refusal(of path: String) -> String? {
+        do throws(Refusal) { _ = try place(of: path) } catch { return error.reason }
+        return nil
+    }
+
+    /// Whether an open file is one of Bellhop's own under another name.
+    func isOwn(_ facts: stat) -> Bool {
+        own.contains { own in
+            guard let path = own.wholePath else { return false }
+            var other = stat()
+            return stat(path, &other) == 0 && other.st_ino == facts.st_ino && other.st_dev == facts.st_dev
+        }
+    }
+
+    /// The real path of what is there, or will be: as far as it is there, links are followed.
+    static func real(_ path: String) -> String? {
+        var there = path.isEmpty ? "." : path
+        var missing: [Substring] = []
+        while true {
+            if let found = realpath(there, nil) {
+                defer { free(found) }
+                let base = String(cString: found)
+                return missing.isEmpty ? base : (base == "/" ? "" : base) + "/" + missing.reversed().joined(separator: "/")
+            }
+            guard errno == ENOENT, there != "/", there != "." else { return nil }
+            let steps = there.split(separator: "/")
+            guard let last = steps.last else { return nil }
+            if last != "." { missing.append(last) }
+            let rest = steps.dropLast().joined(separator: "/")
+            there = there.hasPrefix("/") ? "/" + rest : rest.isEmpty ? "." : rest
+        }
+    }
+
+    static func isBelow(_ path: String, _ folder: String?) -> Bool {
+        guard let folder else { return false }
+        return path.hasPrefix(folder == "/" ? "/" : folder + "/")
+    }
+}
+
+extension LogPlaces.Own {
+    /// The path of a single file.
+    fileprivate var wholePath: String? {
+        switch self {
+        case .file(let path), .store(let path): path
+        case .rules(let path): path.contains { "*?[".contains($0) } ? nil : path
+        case .folder: nil
+        }
+    }
+
+    /// Whether a real path is of it, or would take its name when files are put aside (`NAME.1`).
+    fileprivate func contains(_ place: String) -> Bool {
+        switch self {
+        case .file(let path): return Self.names(path, and: [".new", ".lock"], place)
+        case .store(let path):
+            guard let own = LogPlaces.real(path) else { return false }
+            return Self.names(path, and: ["-wal", "-shm", "-journal", ".lock", ".sock"], place)
+                || place.hasPrefix(own + ".schema-")
+        case .folder(let path): return LogPlaces.isBelow(place, LogPlaces.real(path))
+        case .rules(let path):
+            let isYAML = place.hasSuffix(".yaml") || place.hasSuffix(".yml")
+            guard let pattern = path.firstIndex(where: { "*?[".contains($0) }) else {
+                return Self.names(path, and: [], place) || isYAML && LogPlaces.isBelow(place, LogPlaces.real(path))
+            }
+            let fixed = path[..<pattern].lastIndex(of: "/").map { path[..<$0] } ?? ""
+            guard let folder = LogPlaces.real(fixed.isEmpty && path.hasPrefix("/") ? "/" : String(fixed)) else { return false }
+            let rest = fixed.isEmpty ? path[...] : path[path.index(after: fixed.endIndex)...]
+            // A star that does not stop at a slash matches rather too much than too little.
+            return fnmatch((folder == "/" ? "" : folder) + "/" + rest, place, 0) == 0
+        }
+    }
+
+    private static func names(_ path: String, and suffixes: [String], _ place: String) -> Bool {
+        guard let own = LogPlaces.real(path) else { return false }
+        if ([""] + suffixes).contains(where: { own + $0 == place }) { return true }
+        guard own.hasPrefix(place + ".") else { return false }
+        return own.dropFirst(place.count + 1).allSatisfy { $0.isASCII && $0.isNumber }
+    }
+}

@@ -1,0 +1,52 @@
+import BellhopCore
+import Dispatch
+import Synchronization
+
+/// Writes the lines of log files, and has them on disk before it says so.
+///
+/// A class over a lock and a queue of its own, because waiting for a disk must not hold up a thread that others need. Lines that come
+/// while the disk is busy are put on it together.
+final class LogWriter: Sendable {
+    private struct Line: Sendable {
+        var bytes: [UInt8]
+        var file: LogFile
+        var written: CheckedContinuation<Result<Void, Failure>, Never>
+    }
+
+    private let queue = DispatchQueue(label: "bellhop.log")
+    private let waiting = Mutex<[Line]>([])
+
+    /// Returns once the whole line is on disk.
+    func append(_ bytes: [UInt8], to file: LogFile) async throws(Failure) {
+        let result = await withCheckedContinuation { continuation in
+            let isFirst = waiting.withLock { waiting in
+                waiting.append(Line(bytes: bytes, file: file, written: continuation))
+                return waiting.count == 1
+            }
+            if isFirst { queue.async { self.writeAll() } }
+        }
+        try result.get()
+    }
+
+    private func writeAll() {
+        let lines = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        let results = lines.map { line in Self.result { () throws(Failure) in try line.file.append(line.bytes) } }
+        var synced: [ObjectIdentifier: Result<Void, Failure>] = [:]
+        for (line, result) in zip(lines, results) {
+            guard case .success = result else {
+                line.written.resume(returning: result)
+                continue
+            }
+            let known = synced[ObjectIdentifier(line.file)] ?? Self.result { () throws(Failure) in try line.file.sync() }
+            synced[ObjectIdentifier(line.file)] = known
+            line.written.resume(returning: known)
+        }
+    }
+
+    private static func result(_ work: () throws(Failure) -> Void) -> Result<Void, Failure> {
+        do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
+    }
+}

@@ -1,0 +1,75 @@
+/// Text made fit for a terminal: what people see is what is there, and nothing in it acts on what stands around it.
+///
+/// The one place that says which characters those are. Whatever a command, a log or a diagnostic prints goes through it.
+public enum TerminalText {
+    /// What stands in the place of a character that is not shown.
+    public static let mark: Unicode.Scalar = "\u{FFFD}"
+
+    /// The text with a mark in the place of each control. Newlines and tabs stay.
+    ///
+    /// - Parameter keepsColours: true where our own colours are in the text: `ESC [`, one or two digits, `m`.
+    public static func lines(_ text: String, keepsColours: Bool = false) -> String {
+        if text.utf8.allSatisfy(isPlain) { return text }
+        var shown = String.UnicodeScalarView()
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.first {
+            if keepsColours, let end = colour(at: rest) {
+                shown.append(contentsOf: rest[..<end])
+                rest = rest[end...]
+                continue
+            }
+            shown.append(scalar.isControl && scalar != "\n" && scalar != "\t" ? mark : scalar)
+            rest.removeFirst()
+        }
+        return String(shown)
+    }
+
+    /// The text with each control as `escape` writes it.
+    public static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
+        guard text.unicodeScalars.contains(where: \.isControl) else { return text }
+        return text.unicodeScalars.reduce(into: "") { shown, scalar in
+            if scalar.isControl { shown += escape(scalar) } else { shown.unicodeScalars.append(scalar) }
+        }
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool { byte &- 0x20 < 0x5f || byte == 0x0a || byte == 0x09 }
+
+    /// Where a colour that begins here ends.
+    private static func colour(at text: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView.Index? {
+        guard text.first == "\u{1B}", text.dropFirst().first == "[" else { return nil }
+        let parameter = text.dropFirst(2)
+        let digits = parameter.prefix(2).prefix { ("0"..."9").contains($0) }
+        guard !digits.isEmpty, text[digits.endIndex...].first == "m" else { return nil }
+        return text.index(after: digits.endIndex)
+    }
+}
+
+extension String {
+    /// The text with controls made visible, newlines too; tabs stay.
+    public var visible: String {
+        guard unicodeScalars.contains(where: { $0.isControl && $0 != "\t" }) else { return self }
+        return String(
+            String.UnicodeScalarView(unicodeScalars.map { $0.isControl && $0 != "\t" ? TerminalText.mark : $0 }))
+    }
+
+    /// The text on one line, controls made visible.
+    public var singleLine: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\n" || $0 == "\t" ? " " : $0 })).visible
+    }
+}
+
+extension Unicode.Scalar {
+    /// Shows nothing by itself and acts on a terminal or on the text around it: C0, DEL, C1, the separators of lines and paragraphs,
+    /// and all that turns the direction of text (`Bidi_Control` in Unicode).
+    public var isControl: Bool { turnsText || isMarkOfDirection }
+
+    /// A control other than a mark of direction: those stand in honest Arabic and Hebrew, and turn nothing but their neighbours.
+    public var turnsText: Bool {
+        switch value {
+        case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    private var isMarkOfDirection: Bool { value == 0x61c || value == 0x200e || value == 0x200f }
+}

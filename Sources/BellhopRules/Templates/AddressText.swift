@@ -1,0 +1,105 @@
+import BellhopCore
+
+/// An address, or a path below one, as it grows out of a rule's own text and inserted values.
+///
+/// A value is encoded for the place where it stands, so that it stays one value there: one step of a path, one value of a query. It
+/// cannot add a step, a parameter or a fragment of its own, and only what the rule writes before it decides which host is asked.
+struct AddressText {
+    /// Which part of the address what comes next belongs to.
+    enum Place {
+        /// Before the scheme has ended: what is inserted decides everything.
+        case start
+        /// The host, its port and what stands before an `@`.
+        case authority
+        case path, query, fragment
+    }
+
+    private(set) var text = ""
+    private let isPath: Bool
+    private var hasValues = false
+
+    /// - Parameter isPath: whether it is a path below an address, which begins where a path does.
+    init(isPath: Bool = false) { self.isPath = isPath }
+
+    /// Makes the text of a template.
+    static func text(
+        of template: TextTemplate, isPath: Bool = false, evaluate: (RuleExpression) throws(RenderFailure) -> String
+    ) throws(RenderFailure) -> String {
+        var address = AddressText(isPath: isPath)
+        for piece in template.pieces {
+            switch piece {
+            case .text(let own): address.text += own
+            case .value(let expression): try address.insert(try evaluate(expression))
+            }
+        }
+        return try address.finished()
+    }
+
+    /// A whole path that is computed: its steps are kept, and nothing else in it has a meaning of its own.
+    static func path(_ value: String) -> String { encode(value, keeping: "-._~/") }
+
+    /// Whether a value decides which host is asked.
+    static func hasComputedHost(_ template: TextTemplate) -> Bool {
+        var address = AddressText()
+        for piece in template.pieces {
+            switch piece {
+            case .text(let own): address.text += own
+            case .value: return address.place == .start || address.place == .authority
+            }
+        }
+        return false
+    }
+
+    var place: Place {
+        var rest = text[...]
+        if !isPath {
+            guard let scheme = rest.firstRange(of: "://") else { return .start }
+            rest = rest[scheme.upperBound...]
+        }
+        if rest.contains("#") { return .fragment }
+        if rest.contains("?") { return .query }
+        return isPath || rest.contains("/") ? .path : .authority
+    }
+
+    private mutating func insert(_ value: String) throws(RenderFailure) {
+        hasValues = true
+        switch place {
+        case .start: text += value
+        case .authority:
+            let isName = value.utf8.allSatisfy { Self.isAlphanumeric($0) || "-._".utf8.contains($0) }
+            guard isName else {
+                throw RenderFailure(
+                    "a value inserted into the host of an address is letters, digits, `-`, `_` and `.`: `\(value)`")
+            }
+            text += value
+        case .path, .query, .fragment: text += Self.encode(value, keeping: "-._~")
+        }
+    }
+
+    private func finished() throws(RenderFailure) -> String {
+        guard hasValues else { return text }
+        var path = text.prefix { $0 != "?" && $0 != "#" }
+        if !isPath, let scheme = path.firstRange(of: "://") { path = path[scheme.upperBound...].drop { $0 != "/" } }
+        guard !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
+            throw RenderFailure("a value makes a step `.` or `..` in the path of an address: `\(path)`")
+        }
+        return text
+    }
+
+    private static func encode(_ text: String, keeping kept: String) -> String {
+        var encoded: [UInt8] = []
+        for byte in text.utf8 {
+            if isAlphanumeric(byte) || kept.utf8.contains(byte) {
+                encoded.append(byte)
+            } else {
+                let digits = Array("0123456789ABCDEF".utf8)
+                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+    }
+}

@@ -1,0 +1,56 @@
+import BellhopCore
+
+/// The path of a file with values inserted: they are parts of its name, in the folder that the rule's own text says.
+struct FileName {
+    /// The folder as it is written, with its `/`, and the name.
+    let path: String
+
+    /// Throws where a value would lead into another folder, hide the file, or give no name.
+    init(
+        _ template: TextTemplate, evaluate: (RuleExpression) throws(RenderFailure) -> String
+    ) throws(RenderFailure) {
+        var path = ""
+        // Whether the name begins with an inserted value, perhaps an empty one.
+        var beginsWithValue = false
+        for piece in template.pieces {
+            switch piece {
+            case .text(let own): path += own
+            case .value(let expression):
+                let value = try evaluate(expression)
+                if let problem = value.unicodeScalars.first(where: { $0 == "/" || $0.isControl }) {
+                    let what = problem == "/" ? "a `/`" : "a control character"
+                    throw RenderFailure("a value inserted into the name of a file has \(what): `\(value)`")
+                }
+                if path.isEmpty || path.hasSuffix("/") { beginsWithValue = true }
+                path += value
+            }
+        }
+        let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+        if name.isEmpty { throw RenderFailure("the value inserted into `\(path)` is empty, so that it names no file") }
+        if beginsWithValue, name.first == "." {
+            throw RenderFailure("a value must not make the name of a file begin with a dot: `\(name)`")
+        }
+        if name.utf8.count > 255 {
+            throw RenderFailure("the name of the file would have more than 255 bytes: `\(name.prefix(40))…`")
+        }
+        self.path = path
+    }
+
+    /// The expression after which the rule's own text goes on to another folder: the first that would be part of a folder's name.
+    static func inFolder(_ template: TemplateText) -> Range<Int>? {
+        var last: Range<Int>?
+        for piece in template.pieces {
+            switch piece {
+            case .expression(_, let range): last = last ?? range
+            case .text(let text): if let last, text.utf8.contains(UInt8(ascii: "/")) { return last }
+            }
+        }
+        return nil
+    }
+
+    /// The path with a name in the place of what is computed, for judging its folder.
+    static func sample(_ template: TemplateText) -> String {
+        guard case .text(let first)? = template.pieces.first else { return "a" }
+        return template.pieces.count == 1 ? first : first + "a"
+    }
+}

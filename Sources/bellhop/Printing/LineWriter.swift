@@ -1,0 +1,138 @@
+import BellhopCore
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Writes an agent's lines to a descriptor that somebody reads, or has stopped reading.
+///
+/// A class over a lock and a queue of its own: whoever reads decides how long a `write` takes, and no thread of the agent waits for that.
+/// Each line is written, or its writer hears that it was not.
+final class LineWriter: Sendable {
+    static let standardOutput = LineWriter(STDOUT_FILENO, called: "Standard output")
+
+    private struct Line: Sendable {
+        var number: Int
+        var bytes: [UInt8]
+        var written: CheckedContinuation<Result<Void, Failure>, Never>
+    }
+
+    private struct State: Sendable {
+        /// Those that no byte was written of.
+        var waiting: [Line] = []
+        var current: Line?
+        var last = 0
+        /// Whether the line before took longer than anybody reads.
+        var isStalled = false
+    }
+
+    private let file: Int32
+    private let name: String
+    /// How long a line waits for those before it, and for being taken.
+    private let patience: Duration
+    private let queue = DispatchQueue(label: "bellhop.lines")
+    private let state = Mutex(State())
+
+    init(_ file: Int32, called name: String, patience: Duration = .seconds(5)) {
+        self.file = file
+        self.name = name
+        self.patience = patience
+    }
+
+    /// Returns once the line is written. While nobody reads, lines are refused at once.
+    func write(_ line: String) async throws(Failure) {
+        let bytes = Array((line + "\n").utf8)
+        let number = state.withLock { state -> Int? in
+            if state.isStalled { return nil }
+            state.last += 1
+            return state.last
+        }
+        guard let number else { throw stalled }
+        let result = await withTaskGroup(of: Result<Void, Failure>?.self) { group in
+            group.addTask { await self.written(bytes, number) }
+            group.addTask {
+                // Ends early when the line is written, or the agent ends.
+                try? await Task.sleep(for: self.patience)
+                if !Task.isCancelled { self.abandon(number, isStalled: true) }
+                return nil
+            }
+            var result: Result<Void, Failure>?
+            for await one in group {
+                guard let one else { continue }
+                result = one
+                group.cancelAll()
+            }
+            return result
+        }
+        try (result ?? .failure(stalled)).get()
+    }
+
+    private func written(_ bytes: [UInt8], _ number: Int) async -> Result<Void, Failure> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isFirst = state.withLock { state in
+                    state.waiting.append(Line(number: number, bytes: bytes, written: continuation))
+                    return state.current == nil && state.waiting.count == 1
+                }
+                if isFirst { queue.async { self.writeAll() } }
+                if Task.isCancelled { abandon(number, isStalled: false) }
+            }
+        } onCancel: {
+            abandon(number, isStalled: false)
+        }
+    }
+
+    /// Gives up waiting for a line: one of which nothing was written is never written.
+    private func abandon(_ number: Int, isStalled: Bool) {
+        let line = state.withLock { state -> Line? in
+            if state.current?.number == number {
+                defer { state.current?.number = 0 }
+                if isStalled { state.isStalled = true }
+                return state.current
+            }
+            guard let place = state.waiting.firstIndex(where: { $0.number == number }) else { return nil }
+            return state.waiting.remove(at: place)
+        }
+        line?.written.resume(returning: .failure(stalled))
+    }
+
+    /// Runs on the queue.
+    private func writeAll() {
+        while true {
+            let line = state.withLock { state -> Line? in
+                state.current = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+                return state.current
+            }
+            guard let line else { return }
+            let result = put(line.bytes)
+            let isAwaited = state.withLock { state in
+                state.isStalled = false
+                defer { state.current?.number = 0 }
+                return state.current?.number == line.number
+            }
+            if isAwaited { line.written.resume(returning: result) }
+        }
+    }
+
+    private func put(_ bytes: [UInt8]) -> Result<Void, Failure> {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
+            if count > 0 {
+                written += count
+            } else if count < 0, errno == EAGAIN {
+                var wanted = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+                poll(&wanted, 1, -1)
+            } else if count == 0 || errno != EINTR {
+                let reason = String(cString: strerror(errno))
+                return .failure(Failure(.fileSystem, .retry(after: nil), "\(name) cannot be written: \(reason)."))
+            }
+        }
+        return .success(())
+    }
+
+    private var stalled: Failure {
+        Failure(
+            .fileSystem, .retry(after: nil),
+            "\(name) takes no more lines: whoever reads it has stopped. The line is written once it is read again.")
+    }
+}

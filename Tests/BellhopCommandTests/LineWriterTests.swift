@@ -1,0 +1,77 @@
+import BellhopCore
+import Glibc
+import Testing
+
+@testable import bellhop
+
+/// Lines for a reader who may stop reading.
+@Suite(.timeLimit(.minutes(1))) struct LineWriterTests {
+    private static func withPipe(
+        patience: Duration, _ body: (LineWriter, _ reader: Int32) async throws -> Void
+    ) async throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest pipe there is
+        try await body(LineWriter(ends[1], called: "The pipe", patience: patience), ends[0])
+        close(ends[0])  // lets go of a line that is being written
+    }
+
+    private static func read(_ reader: Int32, upTo count: Int) -> String {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let found = Glibc.read(reader, &bytes, count)
+        return String(decoding: bytes.prefix(max(found, 0)), as: UTF8.self)
+    }
+
+    @Test func `lines arrive whole and in order`() async throws {
+        try await Self.withPipe(patience: .seconds(30)) { writer, reader in
+            for number in 1...3 { try await writer.write("line \(number)") }
+            #expect(Self.read(reader, upTo: 100) == "line 1\nline 2\nline 3\n")
+        }
+    }
+
+    @Test func `a reader that has stopped makes lines fail, at once after the first, and none is lost or doubled unheard`()
+        async throws
+    {
+        signal(SIGPIPE, SIG_IGN)
+        try await Self.withPipe(patience: .milliseconds(200)) { writer, reader in
+            let long = String(repeating: "x", count: 100_000)
+            let first = await #expect(throws: Failure.self) { try await writer.write(long) }
+            #expect(first?.remedy == .retry(after: nil))
+            #expect(first?.message.contains("whoever reads it has stopped") == true)
+            let start = ContinuousClock.now
+            for _ in 1...50 { await #expect(throws: Failure.self) { try await writer.write("refused") } }
+            #expect(ContinuousClock.now - start < .seconds(5))
+            // Read again: what was begun is finished, and lines are taken as before.
+            var text = ""
+            while text.utf8.count < 100_001 { text += Self.read(reader, upTo: 65536) }
+            #expect(text == long + "\n")
+            var isTaken = false
+            for _ in 1...100 where !isTaken {
+                do {
+                    try await writer.write("after")
+                    isTaken = true
+                } catch {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            #expect(Self.read(reader, upTo: 100) == "after\n")
+        }
+    }
+
+    @Test func `a line that waits ends with its task`() async throws {
+        signal(SIGPIPE, SIG_IGN)
+        try await Self.withPipe(patience: .seconds(60)) { writer, _ in
+            let failures = await withTaskGroup(of: Bool.self) { group in
+                for _ in 1...2 {
+                    group.addTask {
+                        do { try await writer.write(String(repeating: "x", count: 100_000)) } catch { return true }
+                        return false
+                    }
+                }
+                group.cancelAll()
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(failures == 2)
+        }
+    }
+}

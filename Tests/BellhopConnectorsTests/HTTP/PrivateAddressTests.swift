@@ -1,0 +1,125 @@
+import BellhopCore
+import BellhopTesting
+import NIOCore
+import NIOSSL
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Hosts that a value decides on, and what they must not lead to.
+@Suite struct PrivateAddressTests {
+    @Test(
+        arguments: [
+            "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "100.64.0.1", "100.127.255.255", "169.254.169.254", "172.16.0.1",
+            "172.31.255.255", "192.168.1.1", "192.0.0.8", "198.18.0.1", "168.63.129.16", "224.0.0.1", "255.255.255.255", "::",
+            "::1",
+            "::ffff:10.0.0.1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::1", "2002:a00:1::", "fe80::1",
+            "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1",
+        ])
+    func `an address of this machine or of a network around it is private`(_ text: String) throws {
+        #expect(PrivateAddress.isPrivate(try SocketAddress(ipAddress: text, port: 443)))
+    }
+
+    @Test(
+        arguments: [
+            "1.1.1.1", "100.63.0.1", "100.128.0.1", "169.253.1.1", "172.15.0.1", "172.32.0.1", "192.0.2.1", "192.169.0.1",
+            "198.17.0.1", "198.20.0.1", "168.63.129.17", "223.255.255.255", "2606:4700::1111", "::ffff:1.1.1.1",
+            "64:ff9b::101:101",
+            "2002:101:101::", "2a00::1",
+        ])
+    func `an address of the public internet is not`(_ text: String) throws {
+        #expect(!PrivateAddress.isPrivate(try SocketAddress(ipAddress: text, port: 443)))
+    }
+
+    private static func send(
+        to address: String, _ connection: HTTPConnection
+    ) async throws -> TransportError? {
+        var problem: TransportError?
+        do throws(TransportError) { _ = try await connection.send(HTTPRequest(try! HTTPAddress(address))) } catch {
+            problem = error
+        }
+        try await connection.shutdown()
+        return problem
+    }
+
+    private static var guarded: HTTPConnection.Configuration {
+        var configuration = HTTPConnection.Configuration(name: "test", plainHTTP: true)
+        configuration.refusesPrivate = true
+        return configuration
+    }
+
+    @Test func `a guarded connection asks no machine whose address or name is private`() async throws {
+        let simulation = Simulation { 0 }
+        try await simulation.serve { address in
+            let port = address.split(separator: ":").last ?? ""
+            for host in ["127.0.0.1", "localhost", "0.0.0.0"] {
+                let connection = try HTTPConnection(Self.guarded, clock: TestClock())
+                let problem = try await Self.send(to: "http://\(host):\(port)/webhook/x", connection)
+                #expect(problem?.kind == .badRequest, "\(host)")
+                #expect(problem?.mayHaveArrived == false)
+                #expect(problem?.message.contains("is private") == true, "\(problem?.message ?? "")")
+                #expect(problem?.failure(changesSomething: true).remedy == .giveUp)
+            }
+            #expect(simulation.requests.total == 0)
+        }
+    }
+
+    @Test func `a name that leads elsewhere once it is connected to is refused before a byte of the request`() async throws {
+        let simulation = Simulation { 0 }
+        try await simulation.serve { address in
+            // As if the name had led to a public address when it was looked up.
+            let connection = try HTTPConnection(Self.guarded, clock: TestClock()) { _, _ in }
+            let problem = try await Self.send(to: address + "/webhook/x", connection)
+            #expect(problem?.kind == .badRequest, "\(problem?.message ?? "")")
+            #expect(problem?.message.contains("127.0.0.1, which is private") == true, "\(problem?.message ?? "")")
+            #expect(simulation.requests.total == 0)
+        }
+    }
+
+    @Test func `a computed host that is private is refused, unless the step allows it, and a written one is asked`() async throws
+    {
+        let simulation = Simulation { 0 }
+        try await simulation.serve { address in
+            let environment = ConnectorEnvironment(
+                clock: TestClock(), events: Ignored(), notebook: Ignored(), login: { _ in nil }, baseFolder: "", output: { _ in })
+            let connectors = try await Connectors(connections: [], sources: [], environment: environment)
+            func perform(_ more: JSON.Object) async throws(Failure) -> Receipt {
+                var arguments: JSON.Object = ["url": .string(address + "/webhook/x"), "json": 1]
+                for (name, value) in more { arguments[name] = value }
+                let delivery = SampleDelivery.webhook(arguments, to: address + "/webhook/x")
+                guard let action = connectors.action(for: delivery) else {
+                    throw Failure(.badArguments, .giveUp, "There is no action.")
+                }
+                return try await action.perform(delivery, attempt: SampleDelivery.first)
+            }
+            let failure = await #expect(throws: Failure.self) { try await perform(["computed_host": true]) }
+            #expect(failure?.remedy == .giveUp)
+            #expect(failure?.message.contains("allow_private: true") == true, "\(failure?.message ?? "")")
+            #expect(simulation.requests.total == 0)
+            _ = try await perform(["computed_host": true, "allow_private": true])
+            _ = try await perform([:])
+            #expect(simulation.requests.total == 2)
+            await connectors.shutdown()
+        }
+    }
+
+    private struct Ignored: EventSink, Notebook {
+        func emit(_ events: [Event]) async {}
+        func note(_ key: String) async throws -> JSON? { nil }
+        func setNote(_ key: String, to value: JSON?) async throws {}
+    }
+
+    @Test func `TLS is spoken from version 1.2 on`() async throws {
+        let folder = try TemporaryFolder()
+        let ca = try folder.write("ca.pem", TLSServer.certificate)
+        func problem(with newest: TLSVersion) async throws -> TransportError? {
+            try await TLSServer.serve(newest: newest) { server in
+                let connection = try HTTPConnection(.init(name: "test", ca: ca), clock: TestClock())
+                return try await Self.send(to: "https://localhost:\(server.port)/", connection)
+            }
+        }
+        #expect(try await problem(with: .tlsv12) == nil)
+        #expect(try await problem(with: .tlsv11)?.kind == .tls)
+    }
+}
