@@ -20,6 +20,12 @@ public struct RuleBook: Sendable {
         return try loader.load(files)
     }
 
+    /// The same for tests: conditions can say what each of their parts gave.
+    static func explainable(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
+        var loader = RuleLoader(surroundings, keepsSources: true)
+        return try loader.load(files)
+    }
+
     init(_ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic]) {
         slots = cache.base.slots
         facts = EventFacts(surroundings, slots: slots, groups: cache.groups)
@@ -33,9 +39,12 @@ public struct RuleBook: Sendable {
     /// The rules as the store is told of them: their revisions, and when their schedules next come due.
     public func registrations(at now: BellhopCore.Timestamp) -> [RuleRegistration] {
         compiled.map { rule in
-            let schedule = rule.schedule.flatMap { schedule in
-                schedule.first(after: now).map { RuleRegistration.Schedule(text: schedule.text, next: $0) }
-            }
+            let schedule =
+                rule.isOff
+                ? nil
+                : rule.schedule.flatMap { schedule in
+                    schedule.first(after: now).map { RuleRegistration.Schedule(text: schedule.text, next: $0) }
+                }
             return RuleRegistration(name: rule.name, revision: rule.summary.revision, schedule: schedule)
         }
     }
@@ -50,7 +59,7 @@ public struct RuleBook: Sendable {
     ///
     /// A timer of a rule that is not there any more leads to nothing and ends.
     public func fire(_ timer: RuleTimer, at now: BellhopCore.Timestamp) -> TimerFiring {
-        guard let index = byName[timer.rule], let schedule = compiled[index].schedule else {
+        guard let index = byName[timer.rule], !compiled[index].isOff, let schedule = compiled[index].schedule else {
             return TimerFiring(timer: timer, next: nil, events: [])
         }
         let (occurrences, next) = schedule.fire(due: timer.due, at: now)

@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// What there is to say of a rule without running it.
 public struct RuleSummary: Sendable, Hashable {
-    public enum Mode: String, Sendable, Hashable, CaseIterable { case live, shadow }
+    public enum Mode: String, Sendable, Hashable, CaseIterable { case live, shadow, off }
 
     public var name: String
     public var file: String

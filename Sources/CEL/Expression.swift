@@ -27,6 +27,9 @@ public struct Expression: Sendable {
 
     public var root: Node { checked.root }
 
+    /// The type of a part of it.
+    public func type(of node: Node) -> CELType { checked.types[node.id] ?? .dyn }
+
     init(_ text: String, in environment: Environment, expecting expected: CELType?, checked isStrict: Bool) throws(Issues) {
         let root = try environment.parse(text)
         let checked = try Checker.check(root, of: text, in: environment, expecting: expected, isStrict: isStrict)

@@ -133,6 +133,26 @@ struct FailureTests {
         #expect(try evaluated(text, ["x": .null]) == true)
     }
 
+    @Test(arguments: [
+        ("x > 1", "1 / 0 == 1"), ("x > 1 && true", "{'a': 1}['b'] == 2"), ("[1, x].exists(y, y > 5)", "1 % 0 == 0"),
+    ])
+    func `an unknown beside an error is an error, whichever stands first`(_ unknown: String, _ error: String) throws {
+        for symbol in ["||", "&&"] {
+            let neutral = symbol == "||" ? "false" : "true"
+            for terms in [[unknown, error], [error, unknown], [unknown, neutral, error], [error, neutral, unknown]] {
+                let text = terms.joined(separator: " \(symbol) ")
+                let failed = try failure(text, ["x": .null])
+                #expect(!failed.hasPrefix("null-operand"), "\(text): \(failed)")
+            }
+        }
+    }
+
+    @Test func `of the elements of a list too, an error stands above an unknown`() throws {
+        for list in ["[x, 0]", "[0, x]"] {
+            #expect(try failure("\(list).all(y, 1 / y > 0)", ["x": .null]).hasPrefix("division-by-zero"))
+        }
+    }
+
     @Test func `a condition over null is unknown and one over an error has failed`() throws {
         let environment = Sample.environment
         let unknown = try environment.compile("task.priority <= 2 && task.title == 'a'", expecting: .bool).program

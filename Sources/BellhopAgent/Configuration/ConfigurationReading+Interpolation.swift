@@ -41,6 +41,11 @@ extension ConfigurationReading {
                 report("open-reference", "this `${{` has no end", range, help: "add `}}`, or write `$${{` for the characters")
             }
         }
+        for other in OtherTemplate.all(in: text) where other.isOfSecrets {
+            report(
+                "other-template", "this is no reference, and would be taken as it stands", other.range,
+                help: "write `${{ \(other.expression) }}`")
+        }
         if !problems.all.isEmpty { throw problems }
         return out
     }

@@ -90,7 +90,9 @@ struct ConfigurationReading {
     private mutating func refuseLater(_ root: Node) {
         for (key, what) in ConfigurationManifest.later.sorted(by: { $0.key < $1.key }) {
             guard let pair = root.mapping?[key] else { continue }
-            reader.report(code: "not-built-yet", "`\(key)` is for \(what), which is not built yet", at: pair.key)
+            reader.report(
+                code: "not-built-yet", "`\(key)` is for \(what), which is not built yet", at: pair.key,
+                help: "take it out; `webhook` can ask a service to do what a command would")
         }
     }
 

@@ -18,6 +18,8 @@ public struct ServiceNowConnection: Connection {
     var writing: ServiceNowSession
     let writers: WritingSessions
     let looks = TaskLooks()
+    /// What labels and names stand for on the instance.
+    let labels: FieldLabels
     private let gates: SharedGates
     let notebook: any Notebook
     /// Whether each comment ends with a reference to its delivery (`marker`).
@@ -88,6 +90,7 @@ public struct ServiceNowConnection: Connection {
         let count = settings.integer("sessions") ?? 1
         writers = WritingSessions((1...max(count, 1)).map { session($0 == 1 ? "writing" : "writing \($0)") })
         writing = writers.all[0]
+        labels = FieldLabels(reading)
     }
 
     /// The way to the token endpoint where that is another machine: it sees nothing that is meant for the instance. Nil for the same.

@@ -35,6 +35,28 @@ enum TaskFields {
         "sys_created_on", "sys_updated_on",
     ]
 
+    /// The tables that fields of every instance refer to.
+    private static let references: [String: String] = {
+        let users = [
+            "assigned_to", "opened_by", "closed_by", "resolved_by", "reopened_by", "caller_id", "requested_for", "requested_by",
+        ]
+        let others = [
+            "assignment_group": "sys_user_group", "cmdb_ci": "cmdb_ci", "business_service": "cmdb_ci_service",
+            "service_offering": "service_offering", "company": "core_company", "location": "cmn_location", "parent": "task",
+            "parent_incident": "incident", "problem_id": "problem", "rfc": "change_request", "caused_by": "change_request",
+            "cat_item": "sc_cat_item", "request": "sc_request", "request_item": "sc_req_item",
+        ]
+        return others.merging(users.map { ($0, "sys_user") }) { $1 }
+    }()
+
+    /// The table that the field at the end of a path refers to; nil where that is not known.
+    static func target(of path: String) -> String? { references[path.split(separator: ".").last.map(String.init) ?? path] }
+
+    /// Tables of tasks that every instance has.
+    static let taskTables: Set<String> = [
+        "task", "incident", "problem", "change_request", "change_task", "sc_request", "sc_req_item", "sc_task",
+    ]
+
     /// What the field at the end of a path holds; text unless it is known better.
     static func type(of path: String) -> FieldType {
         let name = path.split(separator: ".").last.map(String.init) ?? path
@@ -46,7 +68,7 @@ enum TaskFields {
     /// Where labels are wanted in the place of values, what was a number is its label's text.
     /// - Parameter known: what a field is known to hold; nil where only the built-in list says.
     static func schema(
-        _ setting: JSON?, display: Display, source: String, known: (String) -> FieldType? = { _ in nil }
+        _ setting: JSON?, display: Display, source: String, known: (String) -> TableDictionary.Meaning? = { _ in nil }
     ) throws(ConnectorError) -> TaskSchema {
         func problem(_ message: String) -> ConnectorError {
             ConnectorError(connection: source, setting: "fields", message)
@@ -59,8 +81,13 @@ enum TaskFields {
                 throw problem("`\(path)` is no path to a field.")
             }
             guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is there twice.") }
-            let type = known(path) ?? type(of: path)
-            fields.append(TaskSchema.Field(name, display == .labels && type == .int ? .text : type, path: path))
+            let known = known(path)
+            let type = known?.type ?? type(of: path)
+            let isLabel = display == .labels
+            fields.append(
+                TaskSchema.Field(
+                    name, isLabel && type == .int ? .text : type, path: path,
+                    holdsID: !isLabel && (known?.isReference ?? (target(of: path) != nil))))
         }
         guard let setting else {
             for name in standard { try add(name, name) }

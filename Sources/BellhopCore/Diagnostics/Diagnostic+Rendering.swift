@@ -28,6 +28,7 @@ extension Diagnostic {
         }
         let margin = String(repeating: " ", count: String(place.line).count - 1)
         for line in mended { lines.append("  \(margin)\(paint("+", "32")) | \(paint(line.visible, "32"))") }
+        lines += details.map { "  " + $0.visible }
         return lines.joined(separator: "\n")
     }
 
@@ -56,6 +57,7 @@ extension Diagnostic {
         }
         if let help { object["help"] = .string(help) }
         if !mended.isEmpty { object["mended"] = .array(mended.map(JSON.string)) }
+        if !details.isEmpty { object["details"] = .array(details.map(JSON.string)) }
         return .object(object)
     }
 }

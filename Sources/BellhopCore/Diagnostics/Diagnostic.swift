@@ -12,10 +12,12 @@ public struct Diagnostic: Error, Sendable, Hashable {
     public var help: String?
     /// Lines as they should read, where showing them is the best help.
     public var mended: [String]
+    /// What explains it, a line each, shown below.
+    public var details: [String]
 
     public init(
         _ severity: Severity = .error, code: String, _ message: String, at place: Place? = nil, help: String? = nil,
-        mended: [String] = []
+        mended: [String] = [], details: [String] = []
     ) {
         self.severity = severity
         self.code = code
@@ -23,6 +25,7 @@ public struct Diagnostic: Error, Sendable, Hashable {
         self.place = place
         self.help = help
         self.mended = mended
+        self.details = details
     }
 
     /// A stretch of one line of a file.

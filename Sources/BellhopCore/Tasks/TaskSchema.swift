@@ -11,11 +11,14 @@ public struct TaskSchema: Sendable, Hashable {
         public var type: FieldType
         /// Where the remote record has it (`caller_id.name`); the name itself unless it was renamed.
         public var path: String
+        /// Whether it holds the id of another record, whose name is the field's label.
+        public var holdsID: Bool
 
-        public init(_ name: String, _ type: FieldType, path: String? = nil) {
+        public init(_ name: String, _ type: FieldType, path: String? = nil, holdsID: Bool = false) {
             self.name = name
             self.type = type
             self.path = path ?? name
+            self.holdsID = holdsID
         }
     }
 

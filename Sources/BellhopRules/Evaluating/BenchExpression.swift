@@ -29,7 +29,7 @@ public struct BenchExpression: Sendable {
         case .failure(let error): outcome = .failure(diagnostic(error))
         case .notEvaluated: preconditionFailure("explain() evaluates the whole expression")
         }
-        return Evaluation(outcome: outcome, parts: observations.filter(isTelling).map(part))
+        return Evaluation(outcome: outcome, parts: Evaluation.parts(of: observations, in: source, zone: zone))
     }
 
     /// The declared type, where one is known before the expression runs; else that of the value.
@@ -43,25 +43,30 @@ public struct BenchExpression: Sendable {
         let help = error.code == .nullOperand ? "a `when` counts this as unknown, and the rule does not run" : nil
         return Diagnostic(code: error.code.rawValue, error.message, at: place, help: help)
     }
+}
+
+extension Evaluation {
+    /// What is told of an expression's parts.
+    static func parts(of observations: [Observation], in source: SourceText, zone: TimeZoneTable) -> [Part] {
+        observations.filter(isTelling).map { observation in
+            let position = source.range(observation.node.range).start
+            let outcome: Part.Outcome =
+                switch observation.outcome {
+                case .value(let value): .value(Result(value: value, type: observation.type.description, zone: zone))
+                case .failure(let error): .failure(code: error.code.rawValue, message: error.message)
+                case .notEvaluated: .notEvaluated
+                }
+            return Part(
+                text: observation.text, line: position.line, column: position.column, depth: observation.depth - 1,
+                outcome: outcome, times: observation.times)
+        }
+    }
 
     /// Whether a part says more than its own text and the parts around it: not the whole, which is the answer, and nothing constant.
-    private func isTelling(_ part: Observation) -> Bool {
+    private static func isTelling(_ part: Observation) -> Bool {
         guard part.depth > 0 else { return false }
         if case .value(let value) = part.outcome, case .object = value, case .identifier = part.node.kind { return false }
         return !part.node.isConstant
-    }
-
-    private func part(_ observation: Observation) -> Evaluation.Part {
-        let position = source.range(observation.node.range).start
-        let outcome: Evaluation.Part.Outcome =
-            switch observation.outcome {
-            case .value(let value): .value(Evaluation.Result(value: value, type: observation.type.description, zone: zone))
-            case .failure(let error): .failure(code: error.code.rawValue, message: error.message)
-            case .notEvaluated: .notEvaluated
-            }
-        return Evaluation.Part(
-            text: observation.text, line: position.line, column: position.column, depth: observation.depth - 1, outcome: outcome,
-            times: observation.times)
     }
 }
 

@@ -26,7 +26,7 @@ public struct ExpressionBench: Sendable {
         self.subject = subject
         var cache = SharedNameCache(isOpen: surroundings.isOpen, hasEvent: subject != .nothing)
         let shared = cache.names(for: Self.sources(of: subject, in: surroundings))
-        names = RuleNames(shared, events: subject.type.map { [$0] } ?? [])
+        names = RuleNames(shared, events: subject.type.map { [$0] } ?? [], zone: surroundings.timeZoneName)
         groups = cache.groups
     }
 

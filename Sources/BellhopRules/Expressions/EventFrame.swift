@@ -118,7 +118,7 @@ final class EventFrame: Resolver {
         case .source: return .string(event.source)
         case .user(let first): return .string(event.data["user"]?.asString ?? facts.users[event.source] ?? first)
         case .now: return now.map { Value($0) }
-        case .rule(let name): return .string(name)
+        case .rule(let name), .zone(let name): return .string(name)
         case .tasks(let group): return taskList(group).map { .list(Value.List($0)) }
         case .element: return element
         case .follow: return nil

@@ -64,8 +64,9 @@ extension TaskSchema {
     /// The fields that tasks are taken to have where no configuration says anything: the default fields of a ServiceNow source.
     static let assumed = TaskSchema([
         Field("number", .text), Field("short_description", .text), Field("sys_class_name", .text), Field("priority", .int),
-        Field("urgency", .int), Field("impact", .int), Field("state", .int), Field("active", .bool), Field("assigned_to", .text),
-        Field("assignment_group", .text), Field("opened_by", .text), Field("opened_at", .timestamp),
+        Field("urgency", .int), Field("impact", .int), Field("state", .int), Field("active", .bool),
+        Field("assigned_to", .text, holdsID: true),
+        Field("assignment_group", .text, holdsID: true), Field("opened_by", .text, holdsID: true), Field("opened_at", .timestamp),
         Field("due_date", .timestamp),
         Field("sys_created_on", .timestamp), Field("sys_updated_on", .timestamp),
     ])

@@ -8,6 +8,15 @@ struct RuleExpression: Sendable {
     var equalities: [Expression.Equality]
     /// What it reads that is known only when the event is routed.
     var needs: Needs
+    /// What explains its value; nil outside of tests.
+    var source: Source?
+
+    /// A class, so that an expression is as cheap to copy where there is none.
+    final class Source: Sendable {
+        let expression: CEL.Expression
+
+        init(_ expression: CEL.Expression) { self.expression = expression }
+    }
 
     struct Needs: OptionSet, Sendable, Hashable {
         let rawValue: UInt8

@@ -8,21 +8,25 @@ struct RuleNames {
     let sources: [RuleSurroundings.SourceFacts]
     /// The types of events the rule is for.
     let events: [EventType]
+    /// The name of the zone whose clocks the rule goes by: `zone` in expressions.
+    let zone: String
     /// What the rule's own values need.
     private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]
 
     /// - Parameter base: an environment that declares what all rules of these sources share.
-    init(_ base: SharedNames, rule: String, events: [EventType]) {
-        self.init(base, events: events)
+    init(_ base: SharedNames, rule: String, events: [EventType], zone: String) {
+        self.init(base, events: events, zone: zone)
         environment.declare(.init("rule", .string, scope: rule))
     }
 
     /// What may be used where there is no rule.
-    init(_ base: SharedNames, events: [EventType]) {
+    init(_ base: SharedNames, events: [EventType], zone: String) {
         environment = base.environment
         types = base.types
         sources = base.sources
         self.events = events
+        self.zone = zone
+        environment.declare(.init("zone", .string, scope: zone))
         if events.contains(where: { $0.hasTask || $0 == .deliveryDead }) {
             let task = CELType.object(types.task)
             environment.declare("task", events.allSatisfy(\.hasTask) ? task : .nullable(task))

@@ -17,6 +17,8 @@ enum SlotReader: Sendable {
     /// The user of the event, else of the rule's first source.
     case user(String)
     case rule(String)
+    /// The zone that the rule goes by.
+    case zone(String)
     /// The tasks of a rule's sources.
     case tasks(TaskGroup)
     /// The element that a list's `item` is rendered for.
@@ -40,6 +42,7 @@ enum SlotReader: Sendable {
         case ("user", 0): self = .user(groups[slot.scope]?.user ?? "")
         case ("now", 0): self = .now
         case ("rule", 0): self = .rule(slot.scope)
+        case ("zone", 0): self = .zone(slot.scope)
         case ("tasks", 0): self = groups[slot.scope].map(SlotReader.tasks) ?? .follow
         case (_, 0) where slot.scope.hasPrefix(Self.elementScope): self = .element
         default: self = .follow

@@ -5,11 +5,14 @@ import YAML
 /// Compiles the expressions of one rule and says what is wrong with them, in the file.
 struct ExpressionCompiler {
     let file: String
+    /// Whether expressions keep what explains their values: for tests.
+    let keepsSources: Bool
     var names: RuleNames
     private(set) var problems: [Diagnostic] = []
 
-    init(file: String, names: RuleNames) {
+    init(file: String, names: RuleNames, keepsSources: Bool = false) {
         self.file = file
+        self.keepsSources = keepsSources
         self.names = names
     }
 
@@ -55,9 +58,13 @@ struct ExpressionCompiler {
                 problems += issues.map { told($0, text, at: offset, of: node, what) }
                 return nil
             }
+            problems += ExpressionReview.issues(in: expression, names).map { issue in
+                let place = place(of: issue, at: offset, of: node)
+                return Diagnostic(.warning, code: issue.code, issue.message, at: place, help: issue.help)
+            }
             let compiled = RuleExpression(
                 program: expression.program, type: expression.type, equalities: expression.equalities,
-                needs: names.needs(of: expression))
+                needs: names.needs(of: expression), source: keepsSources ? RuleExpression.Source(expression) : nil)
             return (compiled, expression)
         } catch {
             if let comment = node.trailingComment, error.all.contains(where: { $0.range.upperBound >= text.utf8.count }),
@@ -86,8 +93,10 @@ struct ExpressionCompiler {
     }
 
     private func told(_ issue: Issue, _ text: String, at offset: Int, of node: YAML.Node, _ what: String) -> Diagnostic {
-        let place = Diagnostic.Place(
-            node, utf8: issue.range.lowerBound + offset..<issue.range.upperBound + offset, file: file)
-        return IssueWording(names: names).diagnostic(issue, in: text, at: place, what)
+        IssueWording(names: names).diagnostic(issue, in: text, at: place(of: issue, at: offset, of: node), what)
+    }
+
+    private func place(of issue: Issue, at offset: Int, of node: YAML.Node) -> Diagnostic.Place {
+        Diagnostic.Place(node, utf8: issue.range.lowerBound + offset..<issue.range.upperBound + offset, file: file)
     }
 }

@@ -23,11 +23,27 @@ struct IssueWording {
             if issue.message.hasPrefix(prefix) {
                 return Diagnostic(code: issue.code, what + issue.message.dropFirst(prefix.count), at: place, help: issue.help)
             }
+        case "no-such-operator":
+            if let found = word.firstMatch(of: /^([A-Za-z_][\w.]*)\[["']([^"']*)["']\]/), found.1 != "changes" {
+                let field = String(found.2)
+                return Diagnostic(
+                    code: issue.code, "a task's fields stand behind a dot, not in `[]`", at: place,
+                    help: MessageReader.isName(field) ? "write `\(found.1).\(field)`" : nil)
+            }
+        case "syntax", "strange-character":
+            if let condition = ForeignWords.condition(ofEncodedQuery: text) {
+                return Diagnostic(
+                    code: "encoded-query", "this is an encoded query, which belongs into `query` of a source", at: place,
+                    help: "as a condition: `\(condition)`")
+            }
         case "incomparable-types":
             if let help = labelInstead(word) {
                 return Diagnostic(code: issue.code, issue.message, at: place, help: help)
             }
         default: break
+        }
+        if issue.code == "unknown-name", let help = quoted(issue, in: text) {
+            return Diagnostic(code: issue.code, issue.message, at: place, help: help)
         }
         let foreign = ForeignWords(issue, in: text).help
         return Diagnostic(code: issue.code, issue.message, at: place, help: foreign ?? issue.help)
@@ -59,6 +75,21 @@ struct IssueWording {
         return "give source `\(source.name)` `display: both`, and \(advice)"
     }
 
+    /// What is to be written where a word in quotes would be the next mistake: a label beside a number or an id.
+    private func quoted(_ issue: Issue, in text: String) -> String? {
+        guard let mended = ForeignWords(issue, in: text).quoted else { return nil }
+        do throws(Issues) {
+            let expression = try names.environment.compile(mended)
+            return ExpressionReview.issues(in: expression, names).first { $0.code.hasPrefix("label-") }?.help
+        } catch {
+            for next in error.all where next.code == "incomparable-types" {
+                let bytes = Array(mended.utf8)[next.range.clamped(to: 0..<mended.utf8.count)]
+                return labelInstead(String(decoding: bytes, as: UTF8.self))
+            }
+            return nil
+        }
+    }
+
     private func unknownName(_ word: String, at place: Diagnostic.Place) -> Diagnostic? {
         let name = String(word.prefix { $0 != "." })
         switch name {
@@ -76,7 +107,7 @@ struct IssueWording {
             let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
             return Diagnostic(code: "no-comment", "\(types) has no comment", at: place, help: "`task_commented` has one")
         case _ where RuleKeys.laterNames.contains(name):
-            return Diagnostic(code: "not-built-yet", "`\(name)` is not built yet", at: place)
+            return Diagnostic(code: "not-built-yet", "`\(name)` is not built yet", at: place, help: RuleKeys.today[name])
         default: return nil
         }
     }

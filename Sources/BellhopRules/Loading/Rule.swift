@@ -47,10 +47,12 @@ final class Rule: Sendable {
 
     var name: String { summary.name }
     var isShadow: Bool { summary.mode == .shadow }
+    /// Whether it is there only to be checked.
+    var isOff: Bool { summary.mode == .off }
 
     /// Whether the rule is for such an event, as far as `on` and `from` say.
     func isFor(_ event: Event) -> Bool {
-        guard triggers.contains(where: { $0.type == event.type && $0.accepts(event) }) else { return false }
+        guard !isOff, triggers.contains(where: { $0.type == event.type && $0.accepts(event) }) else { return false }
         if event.type == .scheduleDue { return event.source == name }
         return sources.isEmpty || sources.contains(event.source)
     }

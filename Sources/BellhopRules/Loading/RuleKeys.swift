@@ -16,6 +16,7 @@ enum RuleKeys {
         Setting("limit", .rate, "A budget for the rule's writes to a task, such as `20/h`."),
         Setting(
             "mode", .oneOf(["live", "shadow"]), default: "live", "`shadow` records what the rule would do and does nothing."),
+        Setting("enabled", .boolean, default: "true", "`false` turns the rule off: it is checked, and does nothing."),
         Setting("do", .json, required: true, "The actions, in order."),
     ]
 
@@ -89,6 +90,21 @@ enum RuleKeys {
     static let laterActions = ["emit", "exec"]
     /// Names of the contract that expressions do not have yet.
     static let laterNames = ["events"]
+
+    /// What works today in the place of what is not built yet.
+    static let today: [String: String] = {
+        let events = "name the events in a list, `on: [task_created, task_changed]`, and say the rest in `when`"
+        return [
+            "for": "a rule with `on: {every: 5m}` can ask: `when: tasks.exists(t, age(t.opened_at) > duration(\"1h\"))`",
+            "group": "`throttle: {every: 1h}` lets one of many through; a rule with a schedule can list all of them",
+            "count": "a rule with `on: {every: 15m}` can count: `when: tasks.filter(t, t.priority == 1).size() > 5`",
+            "quiet": "say the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
+            "escalate": "a second rule with `on: {every: 15m}` can ask for the `age(…)` of its `tasks`",
+            "until": "say in `when` what must still be true", "all": events, "none": events, "within": events, "by": events,
+            "emit": "let each rule wait for the event itself", "exec": "`webhook` can ask a service to do it",
+            "events": "`event` is the one that the rule runs for",
+        ]
+    }()
 
     /// Receivers of messages that have no threads: an incoming webhook of Slack does not tell what a message is called, so none can answer it.
     static let withoutThreads: Set<String> = ["slack"]

@@ -4,14 +4,17 @@ import YAML
 /// Reads rule files, all of them, and gathers everything that is wrong.
 struct RuleLoader {
     let surroundings: RuleSurroundings
+    /// Whether expressions keep what explains their values: for tests.
+    private let keepsSources: Bool
     private var cache: SharedNameCache
     private var problems = Diagnostics()
     private var rules: [Rule] = []
     /// Where each name was given.
     private var places: [String: Diagnostic.Place] = [:]
 
-    init(_ surroundings: RuleSurroundings) {
+    init(_ surroundings: RuleSurroundings, keepsSources: Bool = false) {
         self.surroundings = surroundings
+        self.keepsSources = keepsSources
         cache = SharedNameCache(isOpen: surroundings.isOpen)
     }
 
@@ -35,11 +38,46 @@ struct RuleLoader {
             }
             for document in documents { read(document.root, file.path) }
         } catch {
-            problems.report(Diagnostics(error, in: source, file: file.path))
+            report(error, in: source, file.path)
         }
     }
 
+    /// Tells what is wrong with a file as YAML. Keys of a rule that occur twice are two rules.
+    private mutating func report(_ errors: YAMLErrors, in source: SourceText, _ file: String) {
+        func repeats(_ error: YAMLError, _ keys: [String]) -> Bool {
+            error.code == .duplicateKey && keys.contains(source.text(in: error.range))
+        }
+        var others = errors.errors
+        if let second = errors.errors.first(where: { repeats($0, ["rule"]) }) {
+            let place = Diagnostic.Place(second.range, in: source, file: file)
+            problems.report(
+                Diagnostic(
+                    code: "two-rules", "a second rule begins here, in the document of the first", at: place,
+                    help: "part them by a line `---`", mended: ["---", source.line(second.range.start.line)]))
+            let keys = RuleKeys.rule.map(\.name)
+            others.removeAll { repeats($0, keys) && $0.range.start.line >= second.range.start.line }
+        }
+        for error in others { problems.report(Diagnostic(error, in: source, file: file)) }
+    }
+
     private mutating func read(_ root: Node, _ file: String) {
+        if let items = root.items, items.contains(where: { $0["rule"] != nil }) {
+            problems.report(
+                Diagnostic(
+                    code: "wrong-type", "a list of rules stands under the key `rules`",
+                    at: Diagnostic.Place(root, file: file), help: "write `rules:` on a line above it"))
+            for item in items { readRule(item, file) }
+            return
+        }
+        if let tests = root.mapping?["tests"], root["rule"] == nil {
+            let name = file.split(separator: "/").last.map(String.init) ?? file
+            problems.report(
+                Diagnostic(
+                    code: "misnamed-tests", "these are tests, and their file is not called so",
+                    at: Diagnostic.Place(tests.key, file: file),
+                    help: "call it `\(Self.testName(name))`: the files of tests end with `.test.yaml`"))
+            return
+        }
         guard let list = root.mapping?["rules"] else { return readRule(root, file) }
         for pair in root.mapping?.pairs ?? [] where pair.name != "rules" {
             problems.report(
@@ -54,8 +92,15 @@ struct RuleLoader {
         for item in items { readRule(item, file) }
     }
 
+    /// `a.test.yaml` for `a_test.yaml`.
+    private static func testName(_ name: String) -> String {
+        var stem = name.replacingSuffix(".yaml", with: "").replacingSuffix(".yml", with: "")
+        for end in ["_tests", "_test", "-tests", "-test", ".tests"] { stem = stem.replacingSuffix(end, with: "") }
+        return stem + ".test.yaml"
+    }
+
     private mutating func readRule(_ node: Node, _ file: String) {
-        var reader = RuleReader(file: file, surroundings: surroundings)
+        var reader = RuleReader(file: file, surroundings: surroundings, keepsSources: keepsSources)
         defer { problems.report(reader.problems) }
         guard let name = reader.name(of: node) else {
             // What else is wrong with it is told all the same.

@@ -6,11 +6,13 @@ import YAML
 struct RuleReader {
     let file: String
     let surroundings: RuleSurroundings
+    let keepsSources: Bool
     private(set) var problems = Diagnostics()
 
-    init(file: String, surroundings: RuleSurroundings) {
+    init(file: String, surroundings: RuleSurroundings, keepsSources: Bool) {
         self.file = file
         self.surroundings = surroundings
+        self.keepsSources = keepsSources
     }
 
     /// The name of the rule, checked first so that a rule with other faults still takes its name.
@@ -47,7 +49,7 @@ struct RuleReader {
         let passed = outdented.reduce(into: Set<String>()) { $0.formUnion($1.names.union([$1.head.name])) }
         let meant = checkKeys(mapping, besides: passed)
         var reader = SettingsReader<Never>(file: file)
-        let simple = RuleKeys.rule.filter { ["description", "limit", "mode"].contains($0.name) }
+        let simple = RuleKeys.rule.filter { ["description", "limit", "mode", "enabled"].contains($0.name) }
         let others = Set(mapping.names).subtracting(simple.map(\.name))
         let settings = reader.settings(node, as: simple, of: "a rule", besides: others)
         problems.report(reader.diagnostics)
@@ -67,10 +69,12 @@ struct RuleReader {
         let sources = self.sources(from ?? [])
         if let from { problems.all += EventReach(surroundings, from: from).warnings(trigger.places, file: file) }
         let shared = isVague ? SharedNames(sources, isOpen: true, on: cache.base) : cache.names(for: sources)
-        let names = RuleNames(shared, rule: name, events: types.isEmpty ? [.taskChanged] : types)
+        let names = RuleNames(
+            shared, rule: name, events: types.isEmpty ? [.taskChanged] : types,
+            zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName)
         check(trigger.fields, names.types)
 
-        var compiler = ExpressionCompiler(file: file, names: names)
+        var compiler = ExpressionCompiler(file: file, names: names, keepsSources: keepsSources)
         readLet(mapping["let"]?.value, rule: name, &compiler)
         let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler) }
@@ -98,7 +102,8 @@ struct RuleReader {
         let summary = RuleSummary(
             name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: unique(types),
             sources: from, revision: Fingerprint(content: node.source.text(in: node.range)).hex,
-            mode: settings.text("mode").flatMap(RuleSummary.Mode.init) ?? .live, schedule: trigger.schedule?.text,
+            mode: settings.boolean("enabled") == false
+                ? .off : settings.text("mode").flatMap(RuleSummary.Mode.init) ?? .live, schedule: trigger.schedule?.text,
             actions: actions.map(\.action.kind), uses: actions.map { ActionUse($0, sources: sources) })
         return Rule(
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
@@ -114,7 +119,7 @@ struct RuleReader {
         var meant: Set<String> = []
         for pair in mapping where !known.contains(pair.name) && !passed.contains(pair.name) {
             if RuleKeys.laterInRules.contains(pair.name) {
-                report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key)
+                report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key, help: RuleKeys.today[pair.name])
                 continue
             }
             let help: String?
@@ -211,7 +216,8 @@ struct RuleReader {
             return report("wrong-type", "`let` is a mapping of names to expressions, not \(node.kind)", at: node)
         }
         let taken: Set<String> = [
-            "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "env", "secret",
+            "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "zone", "env",
+            "secret",
         ]
         for pair in mapping {
             if taken.contains(pair.name) || !MessageReader.isName(pair.name) {
@@ -230,7 +236,13 @@ struct RuleReader {
 
     /// An expression that is a key: a fact that is the same whenever it is asked for.
     private mutating func key(_ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler) -> RuleExpression? {
-        guard let expression = compiler.compile(node, what) else { return nil }
+        guard let (expression, read) = compiler.compileFully(node, what) else { return nil }
+        let isConstant =
+            Set(read.references.variables).isSubset(of: ["rule", "zone"])
+            && RuleFunctions.ofEvents.isDisjoint(with: read.references.functions)
+        if expression.type == .bool || isConstant {
+            problems.report(constantKey(node, what, isSwitch: expression.type == .bool, compiler.names.events))
+        }
         if !expression.needs.isEmpty {
             let (name, help) =
                 expression.needs.contains(.now)
@@ -239,6 +251,20 @@ struct RuleReader {
             report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
         }
         return expression
+    }
+
+    /// Tells of a key that is the same for every event.
+    private func constantKey(_ node: YAML.Node, _ what: String, isSwitch: Bool, _ events: [EventType]) -> Diagnostic {
+        let isOnce = what == "`once`"
+        let message =
+            isSwitch
+            ? "\(what) is a key, not a switch: \(isOnce ? "the rule runs once for each key, ever" : "runs of one key share the time")"
+            : isOnce ? "`once` is the same for every event: the rule runs once, ever" : "`by` is the same for every event"
+        let key = events.allSatisfy(\.hasTask) ? "task.id" : "event.id"
+        let help =
+            isOnce ? "write `once: \(key)`" : "write `by: \(key)`, or leave `by` out where all runs share the time"
+        return Diagnostic(
+            isSwitch ? .error : .warning, code: "constant-key", message, at: Diagnostic.Place(node, file: file), help: help)
     }
 
     private mutating func throttle(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Rule.Throttle? {

@@ -69,7 +69,9 @@ struct StepReader {
                 help: "begin each with `- `")
         }
         guard let action = surroundings.actions.first(where: { $0.kind == pair.name }) else {
-            compiler.report(code: "not-built-yet", "the action `\(pair.name)` is not built yet", at: pair.key)
+            compiler.report(
+                code: "not-built-yet", "the action `\(pair.name)` is not built yet", at: pair.key,
+                help: RuleKeys.today[pair.name])
             return nil
         }
         return step(action, pair, node, mapping, path)
@@ -233,7 +235,9 @@ struct StepReader {
                 : "there is " + receivers.map { "`\($0)`" }.joined(separator: ", ")
             compiler.report(
                 code: isOther ? "wrong-connection" : "unknown-connection", message, at: place,
-                help: Suggestion.didYouMean(name, among: receivers) ?? listing)
+                help: name.hasPrefix("#")
+                    ? "`to` names a connection, not a channel: \(listing)"
+                    : Suggestion.didYouMean(name, among: receivers) ?? listing)
             isFine = false
         }
         return isFine

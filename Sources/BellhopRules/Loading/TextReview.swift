@@ -37,6 +37,14 @@ struct TextReview {
             warnings.report(cut)
         }
         for other in OtherTemplate.all(in: scalar.meantText) {
+            if other.isOfSecrets {
+                warnings.report(
+                    Diagnostic(
+                        code: "not-in-rules", "`\(other.text)` stands for what bellhop.yaml only may hold",
+                        at: Diagnostic.Place(node, utf8: other.range, file: file),
+                        help: "give a connection there what it needs, and name the connection in `to`"))
+                continue
+            }
             warnings.report(
                 Diagnostic(
                     .warning, code: "other-template", "`\(other.text)` is no template of Bellhop and stays as it is",
@@ -60,11 +68,14 @@ struct TextReview {
 }
 
 /// `${ task.number }` or `{{ task.number }}`: how other programs write what Bellhop writes as `${{ task.number }}`.
-struct OtherTemplate: Hashable {
+public struct OtherTemplate: Sendable, Hashable {
     /// In UTF-8 bytes of the text.
-    let range: Range<Int>
-    let text: String
-    let expression: String
+    public let range: Range<Int>
+    public let text: String
+    public let expression: String
+
+    /// Whether it was meant for a secret or a variable of the environment.
+    public var isOfSecrets: Bool { expression.hasPrefix("secret.") || expression.hasPrefix("env.") }
 
     /// An expression that gives the characters themselves.
     var literal: String {
@@ -76,7 +87,7 @@ struct OtherTemplate: Hashable {
         "task", "tasks", "before", "changes", "comment", "event", "events", "now", "source", "rule", "user", "env", "secret",
     ]
 
-    static func all(in text: String) -> [OtherTemplate] {
+    public static func all(in text: String) -> [OtherTemplate] {
         let bytes = Array(text.utf8)
         let (dollar, open, close) = (UInt8(ascii: "$"), UInt8(ascii: "{"), UInt8(ascii: "}"))
         func has(_ index: Int, _ wanted: [UInt8]) -> Bool {

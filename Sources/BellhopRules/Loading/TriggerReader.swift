@@ -58,7 +58,7 @@ struct TriggerReader {
             report(
                 "unknown-event", "there is no event `\(text)`", at: node,
                 help: times.map { "write `on: {schedule: \"\($0)\"}`" } ?? (text == "every" ? "write `on: {every: 15m}`" : nil)
-                    ?? Suggestion.didYouMean(text, among: names) ?? Self.listing)
+                    ?? MeantEvent.help(for: text, among: names) ?? Self.listing)
         }
     }
 
@@ -70,7 +70,7 @@ struct TriggerReader {
 
     private mutating func read(_ mapping: Mapping, _ node: Node) {
         for pair in mapping where RuleKeys.laterInTriggers.contains(pair.name) {
-            report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key)
+            report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key, help: RuleKeys.today[pair.name])
             return
         }
         if mapping["schedule"] != nil {

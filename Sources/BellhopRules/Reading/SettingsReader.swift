@@ -127,7 +127,7 @@ public struct SettingsReader<Deferred: Sendable> {
         case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .markdown,
             .expression:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
-            if scalar.isAbsent { return mismatch(node, type, setting, "`\(setting.name)` has no value") }
+            if scalar.isAbsent { return absent(node, setting) }
             return read(scalar, node, type, setting)
         }
     }
@@ -216,6 +216,18 @@ public struct SettingsReader<Deferred: Sendable> {
         _ node: Node, _ type: SettingType, _ setting: Setting, _ message: String? = nil
     ) -> SettingsTree<Deferred>? {
         report(code: "wrong-type", message ?? "`\(setting.name)` is \(type.wanted), not \(node.kind)", at: node)
+        return nil
+    }
+
+    /// A key without a value: a `#` may have made a comment of it.
+    private mutating func absent(_ node: Node, _ setting: Setting) -> SettingsTree<Deferred>? {
+        guard let comment = node.trailingComment, comment.text.dropFirst().first.map({ $0 != " " }) ?? false, !hidesValues
+        else { return mismatch(node, setting.type, setting, "`\(setting.name)` has no value") }
+        let word = comment.text.prefix { $0 != " " }
+        let help =
+            setting.name == "to"
+            ? "`to` names a connection of bellhop.yaml, not a channel" : "in quotes it is a value: `\(setting.name): \"\(word)\"`"
+        report(code: "cut-by-comment", "`\(setting.name)` has no value: YAML takes `\(word)` for a comment", at: node, help: help)
         return nil
     }
 

@@ -19,23 +19,59 @@ struct Decision {
     private var writes: [StateKey: StateWrite] = [:]
     private var events: [Event] = []
     private var tallies: [Int: RuleTally] = [:]
+    /// Whether it is kept what stopped a run or a step.
+    private let isTracing: Bool
+    private(set) var stops: [Stop] = []
+
+    /// What stopped a run of a rule, or one of its steps.
+    struct Stop {
+        enum Reason {
+            case condition
+            case throttle(last: BellhopCore.Timestamp)
+            case once(key: String)
+            /// The step's own `if`.
+            case step(Int)
+            case error(String)
+        }
+
+        /// The event's place in the batch, and the rule's in the book.
+        var event: Int
+        var rule: Int
+        var reason: Reason
+    }
 
     init(
         _ book: RuleBook, _ matches: Matches, state: [StateKey: JSON], tasks: [Scope.ID: [Snapshot]],
-        at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun
+        at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun, isTracing: Bool = false
     ) {
         workPerRun = work
         self.book = book
         self.matches = matches
         known = state
         self.now = now
+        self.isTracing = isTracing
         frame = EventFrame(book.facts, events: matches.events, now: now, snapshots: tasks)
         activation = Activation(book.slots)
     }
 
-    func routing(_ routed: [Int64]) -> Routing {
-        Routing(
-            routed: routed, deliveries: deliveries,
+    /// Decides the batch, event by event, until that is enough for one transaction.
+    mutating func routing() -> Routing {
+        var end = matches.events.count
+        var latest = 0
+        for run in matches.runs {
+            if run.event != latest, isFull {
+                end = run.event
+                break
+            }
+            latest = run.event
+            self.run(run)
+        }
+        for error in matches.errors where error.event < end {
+            count(error: error.message, of: error.rule)
+            if isTracing { stops.append(Stop(event: error.event, rule: error.rule, reason: .error(error.message))) }
+        }
+        return Routing(
+            routed: matches.events[..<end].map(\.sequence), deliveries: deliveries,
             state: writes.values.sorted {
                 ($0.key.rule, $0.key.kind.rawValue, $0.key.key) < ($1.key.rule, $1.key.kind.rawValue, $1.key.key)
             },
@@ -43,12 +79,12 @@ struct Decision {
     }
 
     /// Whether enough was decided for one transaction: what is left of the batch comes with the next.
-    var isFull: Bool { bytes >= Self.mostBytes || work >= RuleBook.workPerBatch }
+    private var isFull: Bool { bytes >= Self.mostBytes || work >= RuleBook.workPerBatch }
 
     /// So many bytes of deliveries are made in one transaction, and what the last event's rules make beyond.
     private static let mostBytes = 4 << 20
 
-    mutating func run(_ run: Matches.Run) {
+    private mutating func run(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
         if run.event != place {
             place = run.event
@@ -60,20 +96,28 @@ struct Decision {
         if !run.isCertain, let condition = rule.condition {
             switch condition.program.verdict(activation) {
             case .yes: break
-            case .no, .unknown: return
-            case .failed(let error): return count(error: "`when` failed: \(error.message)", of: run.rule)
+            case .no, .unknown: return stop(run, .condition)
+            case .failed(let error): return fail(run, "`when` failed: \(error.message)")
             }
         }
-        if let failure = run.failure { return count(error: failure, of: run.rule) }
+        if let failure = run.failure { return fail(run, failure) }
         if rule.writesTasks, frame.event.hop >= Event.lastHop {
-            return count(
-                error:
-                    "stopped: \(Event.lastHop) writes of rules, one after another, led to this event; rules set each other off",
-                of: run.rule)
+            return fail(
+                run,
+                "stopped: \(Event.lastHop) writes of rules, one after another, led to this event; rules set each other off")
         }
         guard pass(run, rule) else { return }
         tally(run.rule) { $0.runs += 1 }
-        perform(rule, run.rule)
+        perform(rule, run)
+    }
+
+    private mutating func stop(_ run: Matches.Run, _ reason: Stop.Reason) {
+        if isTracing { stops.append(Stop(event: run.event, rule: run.rule, reason: reason)) }
+    }
+
+    private mutating func fail(_ run: Matches.Run, _ message: String) {
+        count(error: message, of: run.rule)
+        stop(run, .error(message))
     }
 
     // MARK: What rules remember
@@ -88,13 +132,19 @@ struct Decision {
             if case .int(let last)? = state(key) {
                 let since = now - Timestamp(microseconds: last)
                 // A clock that was put back must not close the gate for longer than was asked for.
-                if since >= .zero, since < throttle.every { return false }
+                if since >= .zero, since < throttle.every {
+                    stop(run, .throttle(last: Timestamp(microseconds: last)))
+                    return false
+                }
             }
             kept.append(StateWrite(key: key, value: .int(now.microseconds), expires: now + throttle.every))
         }
         if let text = run.once {
             let key = rule.stateKey(.once, text)
-            if state(key) != nil { return false }
+            if state(key) != nil {
+                stop(run, .once(key: text))
+                return false
+            }
             kept.append(StateWrite(key: key, value: true))
         }
         for write in kept { writes[write.key] = write }
@@ -122,19 +172,25 @@ struct Decision {
 
     // MARK: Steps
 
-    private mutating func perform(_ rule: Rule, _ number: Int) {
+    private mutating func perform(_ rule: Rule, _ run: Matches.Run) {
         let owner = frame.reference
         // What the next steps wait for: the latest step before them that stops the run when it fails.
         var after: [Delivery.ID] = []
-        for step in rule.steps {
+        for (number, step) in rule.steps.enumerated() {
             let first = deliveries.count
             var isFine = true
             do throws(RenderFailure) {
-                guard try applies(step) else { continue }
+                guard try applies(step) else {
+                    stop(run, .step(number))
+                    continue
+                }
                 isFine = try make(step, rule, owner)
             } catch {
                 isFine = false
-                count(error: "step \(step.name ?? step.path.text) (\(step.action.kind)): \(error.message)", of: number)
+                let message = "step \(step.name ?? step.path.text) (\(step.action.kind)): \(error.message)"
+                count(error: message, of: run.rule)
+                // Other steps are dead then, which shows by itself.
+                if step.action.isMessage || rule.isShadow { stop(run, .error(message)) }
                 fail(step, rule, owner, error)
             }
             for place in deliveries.indices[first...] { deliveries[place].after = after }
@@ -246,7 +302,7 @@ struct Decision {
 
     // MARK: Counting
 
-    mutating func count(error message: String, of rule: Int) {
+    private mutating func count(error message: String, of rule: Int) {
         tally(rule) {
             $0.errors += 1
             $0.lastError = message

@@ -14,17 +14,14 @@ extension RuleBook {
     ) -> Routing {
         guard !matches.isEmpty else { return Routing(routed: matches.events.map(\.sequence)) }
         var decision = Decision(self, matches, state: state, tasks: tasks, at: now)
-        var end = matches.events.count
-        var latest = 0
-        for run in matches.runs {
-            if run.event != latest, decision.isFull {
-                end = run.event
-                break
-            }
-            latest = run.event
-            decision.run(run)
-        }
-        for error in matches.errors where error.event < end { decision.count(error: error.message, of: error.rule) }
-        return decision.routing(matches.events[..<end].map(\.sequence))
+        return decision.routing()
+    }
+
+    /// The same, with what stopped runs and steps: for tests.
+    func decideTracing(
+        _ matches: Matches, state: [StateKey: JSON], tasks: [Scope.ID: [Snapshot]], at now: Timestamp
+    ) -> (routing: Routing, stops: [Decision.Stop]) {
+        var decision = Decision(self, matches, state: state, tasks: tasks, at: now, isTracing: true)
+        return (decision.routing(), decision.stops)
     }
 }

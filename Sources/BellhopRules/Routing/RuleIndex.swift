@@ -25,7 +25,7 @@ struct RuleIndex: Sendable {
 
     init(_ rules: [Rule], readers: [SlotReader]) {
         var byType: [EventType: [Int]] = [:]
-        for (number, rule) in rules.enumerated() {
+        for (number, rule) in rules.enumerated() where !rule.isOff {
             for type in rule.summary.types { byType[type, default: []].append(number) }
         }
         types = byType.mapValues { numbers in Self.index(numbers, rules, readers) }
@@ -90,7 +90,7 @@ extension SlotReader {
     var isOfEvent: Bool {
         switch self {
         case .own, .field, .label, .source, .changeEnd: true
-        case .change, .task, .before, .comment, .changes, .event, .user, .now, .rule, .tasks, .element, .follow: false
+        case .change, .task, .before, .comment, .changes, .event, .user, .now, .rule, .zone, .tasks, .element, .follow: false
         }
     }
 }

@@ -56,7 +56,7 @@ public enum RuleTests {
         let key = files.map(\.path)
         if let book = books[key] { return book }
         do throws(Diagnostics) {
-            let book = try RuleBook.load(files, surroundings: surroundings)
+            let book = try RuleBook.explainable(files, surroundings: surroundings)
             books[key] = book
             return book
         } catch {

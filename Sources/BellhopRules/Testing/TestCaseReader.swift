@@ -7,6 +7,8 @@ struct TestCaseReader {
     let book: RuleBook
     let surroundings: RuleSurroundings
     private(set) var problems = Diagnostics()
+    /// The time of the test where it is read; nil where that is not known.
+    private var present: Timestamp?
 
     init(file: String, book: RuleBook, surroundings: RuleSurroundings) {
         self.file = file
@@ -18,6 +20,7 @@ struct TestCaseReader {
         var reader = SettingsReader<Never>(file: file)
         let settings = reader.settings(node, as: TestKeys.test, of: "a test")
         problems.report(reader.diagnostics)
+        present = settings.text("at").flatMap { Timestamp(rfc3339: $0) }
         let given = (node["given"].flatMap { list($0, "`given`") } ?? []).compactMap { step($0) }
         let expected = (node["expect"].flatMap { list($0, "`expect`") } ?? []).compactMap { expectation($0) }
         guard let name = settings.text("name"), let at = settings.text("at"), let start = moment(at, node["at"] ?? node) else {
@@ -57,9 +60,18 @@ struct TestCaseReader {
             var reader = SettingsReader<Never>(file: file)
             let value = reader.read(pair.value, as: TestKeys.wait)?.json?.asInt
             problems.report(reader.diagnostics)
+            if let value, let before = present { present = before + .microseconds(value) }
             return value.map { .wait(.microseconds($0)) }
         case "at":
-            return moment(pair.value.scalarText ?? "", pair.value).map(TestCase.Step.until)
+            guard let moment = moment(pair.value.scalarText ?? "", pair.value) else { return nil }
+            if let present, moment < present {
+                report(
+                    "time-goes-on", "it is \(present.formatted(in: .utc)) in the test already", at: pair.value,
+                    help: "write a later time, or begin the test earlier: `at: …` beside its `name`")
+            } else {
+                present = moment
+            }
+            return .until(moment)
         case "tasks":
             return tasks(pair.value).map(TestCase.Step.tasks)
         default:
@@ -73,7 +85,7 @@ struct TestCaseReader {
             let names = EventType.builtIn.filter { $0 != .scheduleDue }.map(\.name) + ["wait", "at", "tasks"]
             let help =
                 type == .scheduleDue
-                ? "schedules come due by themselves as time passes" : Suggestion.didYouMean(pair.name, among: names)
+                ? "schedules come due by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
             report("unknown-event", "there is no event `\(pair.name)` to be given", at: pair.key, help: help)
             return nil
         }

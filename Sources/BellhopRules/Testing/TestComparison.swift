@@ -17,10 +17,13 @@ struct TestComparison {
         var problems: [Diagnostic] = []
         for (index, expected) in test.expected.enumerated() {
             guard index < happened.count else {
-                problems.append(failed("`\(expected.kind)` was expected and did not happen", expected.place))
+                var problem = failed("`\(expected.kind)` was expected and did not happen", expected.place)
+                problem.details = reasons(against: expected, run)
+                problems.append(problem)
                 continue
             }
-            if let problem = compare(expected, happened[index]) {
+            if var problem = compare(expected, happened[index]) {
+                if expected.kind != happened[index].kind { problem.details = reasons(against: expected, run) }
                 problems.append(problem)
                 break  // what follows is shifted, and would only say the same again
             }
@@ -32,11 +35,34 @@ struct TestComparison {
         if run.isCutShort {
             problems.append(failed("schedules came due \(TestRun.mostFirings) times, and the test was stopped", test.expectPlace))
         }
-        // A step that died is compared above; any other error of a rule is told.
-        for tally in run.errors where !happened.contains(where: { $0.failure != nil && $0.rule == tally.rule }) {
-            problems.append(failed("rule `\(tally.rule)` failed: \(tally.lastError ?? "")", test.expectPlace))
+        for error in run.errors {
+            problems.append(failed("rule `\(error.rule)` failed: \(error.message)", test.expectPlace))
         }
         return problems
+    }
+
+    /// How many events are explained for each rule.
+    private static let mostReasons = 3
+
+    /// What kept the rules that could have done it from doing it: the last events of each, those that are for other rules only where
+    /// there is nothing else to say.
+    private static func reasons(against expected: TestCase.Expectation, _ run: TestRun) -> [String] {
+        let rules = run.book.compiled.filter { rule in
+            rule.steps.contains { $0.action.kind == expected.kind } && (expected.rule.map { $0 == rule.name } ?? true)
+        }
+        guard !rules.isEmpty else {
+            let name = expected.rule.map { "rule `\($0)` is not tested here, or" } ?? "no rule that is tested here"
+            return ["\(name) has \(expected.rule == nil ? "" : "no ")`\(expected.kind)` under `do`"]
+        }
+        return rules.flatMap { rule -> [String] in
+            let all = run.refusals.filter { $0.rule === rule && $0.keptBack(expected.kind) }
+            let telling = all.filter { !$0.isOfTrigger }
+            let shown = telling.isEmpty ? all : telling
+            if shown.isEmpty { return run.refusals.isEmpty ? ["rule `\(rule.name)`: no event was given"] : [] }
+            let before = shown.count - mostReasons
+            return (before > 0 ? ["rule `\(rule.name)`: \(before) more did not pass before these"] : [])
+                + shown.suffix(mostReasons).flatMap { $0.lines(in: run.book) }
+        }
     }
 
     private static func happenings(_ deliveries: [Delivery]) -> [Happening] {

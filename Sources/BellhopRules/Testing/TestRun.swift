@@ -2,15 +2,22 @@ import BellhopCore
 
 /// A test as it runs: a clock that jumps, the rules' memory, the sources' snapshots. Nothing is done; what would be done is kept.
 struct TestRun {
-    private let book: RuleBook
+    let book: RuleBook
     private var now: Timestamp
     private var state: [StateKey: JSON] = [:]
     private var tasks: [Scope.ID: [Snapshot]] = [:]
     private var timers: [RuleTimer] = []
     private var sequence: Int64 = 0
     private(set) var deliveries: [Delivery] = []
-    /// What rules failed with, and when.
-    private(set) var errors: [RuleTally] = []
+    /// What rules failed with, each once.
+    private(set) var errors: [RuleError] = []
+    /// Why rules and their steps did nothing for the events of the test, in order.
+    private(set) var refusals: [RuleRefusal] = []
+
+    struct RuleError: Hashable {
+        var rule: String
+        var message: String
+    }
 
     /// A test in which a rule comes due more often than this is stopped.
     static let mostFirings = 10_000
@@ -31,11 +38,11 @@ struct TestRun {
         case .wait(let duration): goOn(to: now + duration)
         case .until(let moment): goOn(to: moment)
         case .tasks(let given): for (scope, list) in given { tasks[scope] = list }
-        case .event(let type, let source, let subject, let data, _):
+        case .event(let type, let source, let subject, let data, let place):
             let event = Event(
                 id: Event.ID("test-\(sequence + 1)"), type: type, source: source, subject: subject, time: now, data: data)
             remember(event)
-            route([event])
+            route([event], from: place.line)
         }
     }
 
@@ -52,8 +59,10 @@ struct TestRun {
         now = max(now, moment)
     }
 
-    private mutating func route(_ first: [Event]) {
+    /// - Parameter line: where the test gives the event; nil for one that came by itself.
+    private mutating func route(_ first: [Event], from line: Int? = nil) {
         var events = first
+        var line = line
         // What routing itself causes is routed too; the hop count ends it.
         while !events.isEmpty {
             var stored = events.map { event in
@@ -62,12 +71,41 @@ struct TestRun {
             }
             events = []
             while !stored.isEmpty {
-                let routing = book.decide(book.match(stored, since: [:]), state: state, tasks: tasks, at: now)
+                let matches = book.match(stored, since: [:])
+                let (routing, stops) = book.decideTracing(matches, state: state, tasks: tasks, at: now)
+                note(matches, stops, ofFirst: routing.routed.count, from: line)
                 for write in routing.state { state[write.key] = write.value }
                 deliveries += routing.deliveries
-                errors += routing.tallies.filter { $0.errors > 0 }
                 events += routing.events
                 stored.removeFirst(routing.routed.count)
+            }
+            line = nil
+        }
+    }
+
+    /// Keeps what stopped each rule at each of the first so many events.
+    private mutating func note(_ matches: Matches, _ stops: [Decision.Stop], ofFirst count: Int, from line: Int?) {
+        func refuse(_ event: Int, _ rule: Int, _ reason: RuleRefusal.Reason) {
+            refusals.append(
+                RuleRefusal(
+                    rule: book.compiled[rule], event: matches.events[event], line: line, reason: reason, now: now, tasks: tasks))
+        }
+        for (place, stored) in matches.events.prefix(count).enumerated() {
+            let ran = matches.runs.filter { $0.event == place }.map(\.rule)
+            let met = Set(ran + matches.errors.filter { $0.event == place }.map(\.rule))
+            for (number, rule) in book.compiled.enumerated() where !met.contains(number) {
+                refuse(place, number, rule.isFor(stored.event) ? .condition : .trigger)
+            }
+        }
+        for stop in stops {
+            switch stop.reason {
+            case .condition: refuse(stop.event, stop.rule, .condition)
+            case .throttle(let last): refuse(stop.event, stop.rule, .throttle(last: last))
+            case .once(let key): refuse(stop.event, stop.rule, .once(key: key))
+            case .step(let number): refuse(stop.event, stop.rule, .step(number))
+            case .error(let message):
+                let error = RuleError(rule: book.compiled[stop.rule].name, message: message)
+                if !errors.contains(error) { errors.append(error) }
             }
         }
     }

@@ -52,6 +52,9 @@ public struct EvaluationError: Error, Sendable {
 
     /// Whether the evaluation as a whole is at its end, so that `||` and `&&` must not hide it.
     var isFinal: Bool { code == .costLimit || code == .memoryLimit }
+
+    /// Which of two failures is the reason of an `||` or `&&`: the end of the evaluation before an error, an error before an unknown.
+    var gravity: Int { isFinal ? 2 : code == .nullOperand ? 0 : 1 }
 }
 
 extension EvaluationError: Hashable {

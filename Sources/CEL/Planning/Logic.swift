@@ -37,13 +37,16 @@ enum Logic {
         }
     }
 
-    /// Asks the other terms whether they decide; the first failure stays the reason where they do not.
+    /// Asks the other terms whether they decide. Where they do not, the graver failure is the reason, and of two alike the first: an error
+    /// stands above an unknown, so that the order of the terms does not matter.
     @inline(never)
     private static func afterFailure(_ activation: Activation, _ rest: Plan.Test, _ deciding: Truth) -> Truth {
         let failure = activation.failure
         if failure?.isFinal == true { return .failed }
-        if rest(activation) == deciding { return deciding }
-        activation.failure = failure
+        let answer = rest(activation)
+        if answer == deciding { return deciding }
+        let isGraver = answer == .failed && (activation.failure?.gravity ?? 0) > (failure?.gravity ?? 0)
+        if !isGraver { activation.failure = failure }
         return .failed
     }
 }

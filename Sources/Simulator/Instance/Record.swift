@@ -101,7 +101,8 @@ extension World {
                 if case .reference(let table) = field.kind { target = table }
                 return [
                     "name": table, "element": field.name, "internal_type": field.internalType, "reference": target,
-                    "column_label": field.label, "active": "true",
+                    "column_label": field.label, "active": "true", "choice": field.kind == .choice ? "3" : "",
+                    "display": Schema.displayColumn(of: table) == field.name ? "true" : "false",
                 ]
             }
             return ([["name": table, "internal_type": "collection", "active": "true"]] + rows).map { values in

@@ -96,6 +96,7 @@ enum Schema {
             Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Table"), Field("element", .string, "Column name"),
             Field("internal_type", .string, "Type"), Field("reference", .string, "Reference"),
             Field("column_label", .string, "Column label"), Field("active", .boolean, "Active"),
+            Field("display", .boolean, "Display"), Field("choice", .integer, "Choice"),
         ],
         "sys_db_object": [
             Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name"), Field("label", .string, "Label"),
@@ -117,6 +118,9 @@ enum Schema {
 
     /// The columns of a table in the order in which a record shows them.
     static let columns: [String: [Field]] = tables.mapValues { $0.values.sorted { $0.name < $1.name } }
+
+    /// The column that the records of a table are called by.
+    static func displayColumn(of table: String) -> String { isTask(table) ? "number" : "name" }
 
     static func isTask(_ table: String) -> Bool { ofClass[table] != nil }
 

@@ -16,7 +16,7 @@ struct Check: AsyncParsableCommand {
 
     func run() async throws {
         do throws(Trouble) {
-            let workplace = try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
+            let workplace = try await workplace()
             let found = RuleFinder.find(
                 paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
             let loaded: RuleLoading.Loaded
@@ -33,6 +33,30 @@ struct Check: AsyncParsableCommand {
                 throw ExitCode(error.code.rawValue)
             }
             throw error
+        }
+    }
+
+    /// What the rules are checked against. Mistakes in bellhop.yaml hide none of the rules' own.
+    private func workplace() async throws(Trouble) -> Workplace {
+        do throws(Trouble) {
+            return try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
+        } catch {
+            guard let problems = error.diagnostics else { throw error }
+            var trouble = error
+            trouble.diagnostics = Diagnostics(problems.all + errorsOfRules())
+            throw trouble
+        }
+    }
+
+    /// What is wrong with the rules whatever sources and connections there are.
+    private func errorsOfRules() -> [Diagnostic] {
+        let loader = ConfigurationLoader(environment: config.environment, keychain: config.keychain)
+        let found = RuleFinder.find(paths.isEmpty ? loader.rulePlaces(config.config) : paths, isImplicit: true)
+        do throws(Diagnostics) {
+            _ = try RuleLoading.book(found, surroundings: RuleLoading.openSurroundings())
+            return []
+        } catch {
+            return error.all.filter { $0.severity == .error }
         }
     }
 

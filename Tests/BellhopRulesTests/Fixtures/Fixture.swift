@@ -9,8 +9,10 @@ enum Fixture {
 
     static let schema = TaskSchema([
         .init("number", .text), .init("short_description", .text), .init("sys_class_name", .text), .init("priority", .int),
-        .init("urgency", .int), .init("impact", .int), .init("state", .int), .init("active", .bool), .init("assigned_to", .text),
-        .init("assignment_group", .text), .init("due_date", .timestamp), .init("created", .timestamp), .init("cost", .double),
+        .init("urgency", .int), .init("impact", .int), .init("state", .int), .init("active", .bool),
+        .init("assigned_to", .text, holdsID: true),
+        .init("assignment_group", .text, holdsID: true), .init("due_date", .timestamp), .init("created", .timestamp),
+        .init("cost", .double),
         .init("url", .text), .init("parent", .text),
     ])
     static let incidentSchema = TaskSchema([

@@ -39,20 +39,56 @@ struct DictionaryReading: Sendable {
         let chain = try await chain(of: table)
         let tables = chain.joined(separator: ",")
         let query = EncodedQuery(.init("name", .isOneOf, tables), .init("element", .isNotEmpty))
-        let rows = try await rows("sys_dictionary", query, ["name", "element", "internal_type", "reference"])
+        let rows = try await rows("sys_dictionary", query, ["name", "element", "internal_type", "reference", "choice"])
         var columns: [String: TableDictionary.Column] = [:]
         // A table says last what its columns are, so those it extends are taken first.
         for table in chain.reversed() {
             for row in rows where FieldValue(row["name"])?.raw == table {
                 guard let name = FieldValue(row["element"])?.raw, !name.isEmpty else { continue }
                 let reference = FieldValue(row["reference"])?.raw ?? ""
+                // 1 and 3 are lists; 2 only suggests.
                 columns[name] = .init(
-                    type: FieldValue(row["internal_type"])?.raw ?? "string", reference: reference.isEmpty ? nil : reference)
+                    type: FieldValue(row["internal_type"])?.raw ?? "string", reference: reference.isEmpty ? nil : reference,
+                    isChoice: ["1", "3"].contains(FieldValue(row["choice"])?.raw ?? ""))
             }
         }
         guard columns["sys_id"] != nil else { return nil }
         try await refine(&columns, of: tables, named: paths)
         return columns
+    }
+
+    /// A choice of a column, with the label that people read.
+    struct Choice: Sendable, Hashable {
+        var value: String
+        var label: String
+    }
+
+    /// The choices of a column, of the nearest table that says any; none where the account may not read them.
+    func choices(of field: String, in table: String) async throws(Failure) -> [Choice] {
+        let chain = try await chain(of: table)
+        let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("element", .equal, field))
+        let rows = try await rows("sys_choice", query, ["name", "value", "label"])
+        for table in chain {
+            let own = rows.filter { FieldValue($0["name"])?.raw == table }
+            if own.isEmpty { continue }
+            return own.compactMap { row in
+                guard let value = FieldValue(row["value"])?.raw, let label = FieldValue(row["label"])?.raw else { return nil }
+                return Choice(value: value, label: label)
+            }
+        }
+        return []
+    }
+
+    /// The column that the records of a table are called by.
+    func display(of table: String) async throws(Failure) -> String {
+        let chain = try await chain(of: table)
+        let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("display", .equal, "true"))
+        let rows = try await rows("sys_dictionary", query, ["name", "element", "display"])
+        for table in chain {
+            let own = rows.first { FieldValue($0["name"])?.raw == table && FieldValue($0["display"])?.raw == "true" }
+            if let name = FieldValue(own?["element"])?.raw, !name.isEmpty { return name }
+        }
+        return TaskFields.taskTables.contains(table) ? "number" : "name"
     }
 
     /// A table and those it extends, itself first; where nobody says, a task's table extends `task`.

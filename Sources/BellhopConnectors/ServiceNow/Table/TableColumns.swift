@@ -12,6 +12,8 @@ final class TableColumns: Sendable {
         var isAsked = false
         /// True once all fields were found to be there.
         var isExamined = false
+        /// The question with the values that its labels and names stand for, once they were asked for.
+        var query: EncodedQuery?
     }
 
     private let learnt: Mutex<Learnt>
@@ -29,6 +31,9 @@ final class TableColumns: Sendable {
     }
 
     var schema: TaskSchema { learnt.withLock { $0.schema } }
+
+    /// Which rows are asked for: before the first poll as it is written, then with values where labels and names stand.
+    var query: EncodedQuery { learnt.withLock { $0.query } ?? settings.query }
 
     /// Whether a field may be asked for: false for one that the dictionary is known not to have.
     func exists(_ path: String) -> Bool {
@@ -51,7 +56,7 @@ final class TableColumns: Sendable {
         let (table, display, source) = (settings.table, settings.display, source)
         learnt.withLock { learnt in
             let schema = try? TaskFields.schema(settings.fields, display: display, source: source) { path in
-                dictionary.type(of: path, in: table)
+                dictionary.meaning(of: path, in: table)
             }
             learnt.dictionary = dictionary
             guard let schema else { return }
@@ -82,7 +87,22 @@ final class TableColumns: Sendable {
         }
         let (unknown, isCertain) = try await look(forAll: false)
         if let first = unknown.first { throw first.failure }
+        try await resolve()
         learnt.withLock { $0.isExamined = isCertain }
+    }
+
+    /// Finds what the labels and names in `where` stand for. An encoded query is the instance's own language, and stays as it is.
+    private func resolve() async throws(Failure) {
+        guard settings.asking == "where", learnt.withLock({ $0.query }) == nil else { return }
+        do throws(Failure) {
+            let query = try await connection.labels.resolved(settings.query, in: settings.table)
+            learnt.withLock { $0.query = query }
+        } catch {
+            guard error.remedy == .giveUp else { throw error }
+            throw Failure(
+                error.reason, .giveUp,
+                "`where` of source \(source): \(error.message) Nothing is polled until that is mended.")
+        }
     }
 
     /// The fields that are named and are not there: all of them. Keeps nothing.

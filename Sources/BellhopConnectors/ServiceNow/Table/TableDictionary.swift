@@ -2,10 +2,11 @@ import BellhopCore
 
 /// What an instance's dictionary says of some tables: their columns, those of the tables they extend included.
 struct TableDictionary: Sendable, Hashable {
-    /// A column: its `internal_type`, and the table that it refers to.
+    /// A column: its `internal_type`, the table that it refers to, and whether it holds one of a list of choices and nothing else.
     struct Column: Sendable, Hashable {
         var type: String
         var reference: String?
+        var isChoice = false
     }
 
     var tables: [String: [String: Column]] = [:]
@@ -18,7 +19,10 @@ struct TableDictionary: Sendable, Hashable {
             for (name, text) in columns.asObject ?? [:] {
                 let parts = (text.asString ?? "").split(separator: ">", maxSplits: 1).map(String.init)
                 guard let type = parts.first else { return nil }
-                tables[table, default: [:]][name] = Column(type: type, reference: parts.count == 2 ? parts[1] : nil)
+                let isChoice = type.hasSuffix("*")
+                tables[table, default: [:]][name] = Column(
+                    type: isChoice ? String(type.dropLast()) : type, reference: parts.count == 2 ? parts[1] : nil,
+                    isChoice: isChoice)
             }
         }
     }
@@ -26,7 +30,7 @@ struct TableDictionary: Sendable, Hashable {
     var json: JSON {
         let members = tables.sorted { $0.key < $1.key }.map { table, columns in
             let texts = columns.sorted { $0.key < $1.key }.map { name, column in
-                (name, JSON.string(column.reference.map { "\(column.type)>\($0)" } ?? column.type))
+                (name, JSON.string(column.type + (column.isChoice ? "*" : "") + (column.reference.map { ">" + $0 } ?? "")))
             }
             return (table, JSON.object(JSON.Object(texts)))
         }
@@ -45,6 +49,12 @@ struct TableDictionary: Sendable, Hashable {
         return column
     }
 
+    /// The table that has the column at the end of a path.
+    func owner(of path: String, in table: String) -> String? {
+        let names = path.split(separator: ".")
+        return names.count == 1 ? table : column(names.dropLast().joined(separator: "."), in: table)?.reference
+    }
+
     func has(_ path: String, in table: String) -> Bool { column(path, in: table) != nil }
 
     /// Whether it is known that there is no such column: the table is known and has none of the name that the path begins with.
@@ -55,16 +65,26 @@ struct TableDictionary: Sendable, Hashable {
 
     func names(of table: String) -> [String] { tables[table].map { $0.keys.sorted() } ?? [] }
 
-    /// What a field holds; nil where the dictionary does not say.
-    func type(of path: String, in table: String) -> FieldType? {
-        column(path, in: table).map { column in
-            switch column.type {
-            case "integer", "longint", "long", "count", "order_index", "auto_increment": .int
-            case "decimal", "float", "double", "numeric", "percent_complete": .double
-            case "boolean": .bool
-            case "glide_date_time", "glide_date", "due_date", "date", "datetime", "glide_utc_time": .timestamp
-            default: .text
-            }
+    /// What a field holds, and whether that is the id of another record.
+    struct Meaning: Sendable, Hashable {
+        var type: FieldType
+        var isReference: Bool
+    }
+
+    /// Nil where the dictionary does not say.
+    func meaning(of path: String, in table: String) -> Meaning? {
+        column(path, in: table).map { Meaning(type: $0.fieldType, isReference: $0.reference != nil) }
+    }
+}
+
+extension TableDictionary.Column {
+    var fieldType: FieldType {
+        switch type {
+        case "integer", "longint", "long", "count", "order_index", "auto_increment": .int
+        case "decimal", "float", "double", "numeric", "percent_complete": .double
+        case "boolean": .bool
+        case "glide_date_time", "glide_date", "due_date", "date", "datetime", "glide_utc_time": .timestamp
+        default: .text
         }
     }
 }

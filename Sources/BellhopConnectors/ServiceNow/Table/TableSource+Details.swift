@@ -17,7 +17,7 @@ extension TableSource {
     /// without it.
     private func depart(_ keys: [TaskKey], _ reading: TaskReading, _ details: inout Details) async throws(Failure) {
         if keys.isEmpty { return }
-        let still = try await rows(of: keys, filter: settings.query, paths: ["sys_id"])
+        let still = try await rows(of: keys, filter: columns.query, paths: ["sys_id"])
         if let still { details.remaining = Set(still.keys) }
         let gone = keys.filter { !details.remaining.contains($0) }
         let found = gone.isEmpty ? [:] : try await rows(of: gone, filter: .all, paths: paths)

@@ -9,7 +9,7 @@ extension TableSource: SampledSource {
 
     /// The query in the order in which a person wants to see its rows.
     private var asked: EncodedQuery {
-        var query = settings.query
+        var query = columns.query
         query.order = settings.order
         return query
     }
@@ -38,7 +38,7 @@ extension TableSource: SampledSource {
                 })
         }
         let count: Int?
-        if let total = reply.total { count = total } else { count = try await ask.count(settings.query) }
+        if let total = reply.total { count = total } else { count = try await ask.count(columns.query) }
         return SourceSample(question: question, count: count, columns: there.map(\.name), rows: rows)
     }
 }

@@ -46,7 +46,7 @@ public struct TableSource: Source {
     /// What each row shows: the task's fields, and what the poll itself needs to know of it.
     var paths: [String] {
         var seen: Set<String> = []
-        let needed = reading.paths(columns.exists) + [settings.timeField, "sys_mod_count"] + settings.query.fields
+        let needed = reading.paths(columns.exists) + [settings.timeField, "sys_mod_count"] + columns.query.fields
         return needed.filter { seen.insert($0).inserted && columns.exists($0) }
     }
 
@@ -102,7 +102,7 @@ public struct TableSource: Source {
     ) async throws(Failure) -> (TableWalk.Rows, Walk) {
         func rows(_ walk: Walk) async throws(Failure) -> TableWalk.Rows {
             try await TableWalk(
-                ask: ask(paths), filter: settings.query, walk: walk, timeField: settings.timeField, state: state,
+                ask: ask(paths), filter: columns.query, walk: walk, timeField: settings.timeField, state: state,
                 clock: connection.clock, last: standing.answer, known: standing.known
             ).run()
         }

@@ -12,6 +12,9 @@ struct CreateAction: RecordAction {
     func proceed(_ creation: Creation, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         // One after another: two that look for the same key must not both find nothing.
         let gate = connection.creating(creation.key.value)
+        var resolved = creation
+        resolved.writes = try await connection.labels.resolved(creation.writes, in: creation.table)
+        let creation = resolved
         return try await gate.inTurn { () async throws(Failure) in try await make(creation, note(of: delivery), attempt) }
     }
 

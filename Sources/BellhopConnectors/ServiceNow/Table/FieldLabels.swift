@@ -1,0 +1,202 @@
+import BellhopCore
+
+/// The values that labels and names stand for in the tables of an instance: a choice by its label, a record by its name.
+///
+/// An actor, because what is learnt is shared by the sources and the actions of a connection, and asked for once.
+actor FieldLabels {
+    private let session: ServiceNowSession
+    private var dictionaries: [String: TableDictionary] = [:]
+    private var choices: [String: [DictionaryReading.Choice]] = [:]
+    /// Values by `field of a table` and text. What was not found is not kept: somebody may make it.
+    private var found: [String: String] = [:]
+
+    /// More than these are forgotten and asked for again.
+    private static let mostFound = 10_000
+
+    init(_ session: ServiceNowSession) { self.session = session }
+
+    private var place: String { session.base.place }
+    private var reading: DictionaryReading { DictionaryReading(session: session, timeout: nil, longest: 2048) }
+
+    /// The value that a text stands for: itself, unless the field holds choices or references and the text is a label or a name of them.
+    ///
+    /// - Throws: a failure that is given up where nothing or more than one thing is called so; it says what there is.
+    func value(of text: String, in path: String, of table: String) async throws(Failure) -> String {
+        if Self.isPlainValue(text) || Self.freeTexts.contains(path) { return text }
+        let key = "\(table).\(path)=\(text)"
+        if let value = found[key] { return value }
+        let value = try await ask(text, path, table)
+        if found.count >= Self.mostFound { found = [:] }
+        found[key] = value
+        return value
+    }
+
+    /// Fields of every task that hold whatever is written: nothing is asked for them.
+    private static let freeTexts: Set<String> = [
+        "short_description", "description", "close_notes", "correlation_id", "correlation_display", "comments", "work_notes",
+    ]
+
+    /// What no label or name looks like: ids, numbers, flags, times, scripts, nothing.
+    private static func isPlainValue(_ text: String) -> Bool {
+        text.isEmpty || text == "true" || text == "false" || ServiceNowConnection.isSysID(text) || Double(text) != nil
+            || FieldValue.time(text) != nil || ComparedValue.isComputed(text)
+    }
+
+    private func ask(_ text: String, _ path: String, _ table: String) async throws(Failure) -> String {
+        if dictionaries[table]?.has(path, in: table) != true { dictionaries[table] = try await reading.read(table, for: [path]) }
+        guard let dictionary = dictionaries[table] else {
+            // This account may not read the dictionary: what every instance has is known.
+            if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path) }
+            guard TaskFields.type(of: path) == .int else { return text }
+            throw unclear(
+                text, path, "it holds a number, and this account may not read which label stands for which: write the number")
+        }
+        guard let column = dictionary.column(path, in: table) else { return text }
+        if let target = column.reference, column.type == "reference" {
+            return try await record(called: text, in: target, for: path)
+        }
+        guard column.isChoice || column.fieldType == .int, let owner = dictionary.owner(of: path, in: table) else { return text }
+        return try await choice(called: text, path, of: owner, isNumber: column.fieldType == .int)
+    }
+
+    private func unclear(_ text: String, _ path: String, _ why: String) -> Failure {
+        Failure(
+            .badArguments, .giveUp,
+            "`\(path)` cannot be '\(Redaction.excerpt(text, length: 60))' on \(place): \(why).")
+    }
+
+    // MARK: Choices
+
+    private func choice(
+        called text: String, _ path: String, of table: String, isNumber: Bool
+    ) async throws(Failure) -> String {
+        let field = path.split(separator: ".").last.map(String.init) ?? path
+        let key = "\(table).\(field)"
+        if choices[key] == nil { choices[key] = try await reading.choices(of: field, in: table) }
+        let all = choices[key] ?? []
+        if all.isEmpty, !isNumber { return text }
+        if all.contains(where: { $0.value == text }) { return text }
+        let values = Self.values(called: text, among: all)
+        if values.count == 1 { return values[0] }
+        let listed = Self.listed(all.map { "\($0.value) (\($0.label))" })
+        throw unclear(
+            text, path,
+            values.isEmpty
+                ? all.isEmpty ? "it holds a number: write the number" : "there is \(listed)"
+                : "several values have this label: write \(values.joined(separator: " or "))")
+    }
+
+    /// The values of a label: as it is written, else whatever its case, else without the number that it begins with (`2 - High`).
+    private static func values(called text: String, among choices: [DictionaryReading.Choice]) -> [String] {
+        let wanted = text.lowercased()
+        let ways: [(String) -> Bool] = [
+            { $0 == text }, { $0.lowercased() == wanted }, { unnumbered($0).lowercased() == wanted },
+        ]
+        for way in ways {
+            var seen: Set<String> = []
+            let values = choices.filter { way($0.label) }.map(\.value).filter { seen.insert($0).inserted }
+            if !values.isEmpty { return values }
+        }
+        return []
+    }
+
+    private static func unnumbered(_ label: String) -> String {
+        let rest = label.drop { $0.isNumber }
+        guard rest.count < label.count, rest.hasPrefix(" - ") else { return label }
+        return String(rest.dropFirst(3))
+    }
+
+    // MARK: Records
+
+    /// The sys_id of the one record of that name.
+    private func record(called text: String, in table: String, for path: String) async throws(Failure) -> String {
+        let display = try await reading.display(of: table)
+        let names = table == "sys_user" ? [display, "user_name", "email"] : [display]
+        let conditions = names.map { EncodedQuery.Alternative.condition(.init($0, .equal, text)) }
+        let rows = try await rows(of: table, EncodedQuery(groups: [.init(terms: [.init(alternatives: conditions)])]), names)
+        guard let rows else {
+            throw unclear(
+                text, path,
+                "it holds the sys_id of a record of \(table), whose names this account may not read: write the sys_id")
+        }
+        // A server that does not know a field drops its condition.
+        let called = rows.filter { row in names.contains { row.values[$0]?.lowercased() == text.lowercased() } }
+        let exact = called.filter { row in names.contains { row.values[$0] == text } }
+        for fitting in [exact, called] where fitting.count == 1 { return fitting[0].id }
+        if called.isEmpty {
+            let start = String(text.prefix(4))
+            let like = try await self.rows(of: table, EncodedQuery(.init(display, .contains, start)), names) ?? []
+            let near = like.isEmpty ? "" : "; there is " + Self.listed(like.map { $0.values[display] ?? $0.id })
+            throw unclear(text, path, "no record of \(table) is called so\(near)")
+        }
+        let listed = Self.listed(called.map { row in "\(row.values[names.last ?? display] ?? text) (\(row.id))" })
+        throw unclear(text, path, "more than one record of \(table) is called so: write the sys_id of one, \(listed)")
+    }
+
+    private struct Row: Sendable {
+        var id: String
+        var values: [String: String]
+    }
+
+    /// At most as many as a message can show; nil where the account may not read the table.
+    private func rows(of table: String, _ query: EncodedQuery, _ names: [String]) async throws(Failure) -> [Row]? {
+        do throws(Failure) {
+            let reply = try await TableAsk(session: session, table: table, paths: ["sys_id"] + names).page(query, limit: 6)
+            return try reply.list.compactMap { row in
+                guard let id = FieldValue(row["sys_id"])?.raw else { return nil }
+                let values = names.compactMap { name in FieldValue(row[name]).map { (name, $0.raw) } }
+                return Row(id: id, values: Dictionary(values) { first, _ in first })
+            }
+        } catch  where [.forbidden, .goneOrHidden, .refused].contains(error.reason) {
+            return nil
+        }
+    }
+
+    private static func listed(_ names: [String]) -> String {
+        let most = 12
+        let shown = names.prefix(most).map { Redaction.excerpt($0, length: 60) }.joined(separator: ", ")
+        return names.count > most ? shown + ", …" : shown
+    }
+}
+
+extension FieldLabels {
+    /// Writes with the values that their labels and names stand for; those that are meant as labels go to the server as they are.
+    ///
+    /// - Parameter record: the record that is written to; nil for a new one.
+    func resolved(_ writes: [FieldWrite], in table: String, of record: TaskRecord? = nil) async throws(Failure) -> [FieldWrite] {
+        var resolved = writes
+        for index in writes.indices where !writes[index].isDisplay {
+            let write = writes[index]
+            if let found = record?[write.name], found.label == write.value {
+                resolved[index].value = found.raw
+            } else {
+                resolved[index].value = try await value(of: write.value, in: write.name, of: table)
+            }
+        }
+        return resolved
+    }
+
+    /// A query with the values that the labels and names in its conditions stand for.
+    func resolved(_ query: EncodedQuery, in table: String) async throws(Failure) -> EncodedQuery {
+        var query = query
+        for group in query.groups.indices {
+            for term in query.groups[group].terms.indices {
+                for place in query.groups[group].terms[term].alternatives.indices {
+                    guard case .condition(var condition) = query.groups[group].terms[term].alternatives[place] else { continue }
+                    switch condition.how {
+                    case .equal, .notEqual: condition.value = try await value(of: condition.value, in: condition.field, of: table)
+                    case .isOneOf, .isNotOneOf:
+                        var values: [String] = []
+                        for part in condition.value.split(separator: ",", omittingEmptySubsequences: false) {
+                            values.append(try await value(of: String(part), in: condition.field, of: table))
+                        }
+                        condition.value = values.joined(separator: ",")
+                    default: continue
+                    }
+                    query.groups[group].terms[term].alternatives[place] = .condition(condition)
+                }
+            }
+        }
+        return query
+    }
+}

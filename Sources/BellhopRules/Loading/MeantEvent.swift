@@ -1,0 +1,42 @@
+import BellhopCore
+
+/// What somebody means who names an event that there is not: other programs call them by other words.
+enum MeantEvent {
+    private static let names: [String: EventType] = {
+        let words: [(EventType, [String])] = [
+            (.taskCreated, ["created", "new", "opened", "added", "inserted", "inserts", "insert", "create"]),
+            (.taskChanged, ["changed", "updated", "modified", "edited", "update", "change", "updates", "moved"]),
+            (.taskRemoved, ["removed", "deleted", "closed", "resolved", "gone", "delete", "left"]),
+            (.taskReturned, ["returned", "reopened", "back"]),
+            (.taskCommented, ["commented", "comment", "note", "noted", "comments", "replied"]),
+        ]
+        var names: [String: EventType] = [
+            "login": .loginEvent, "login_failed": .loginEvent, "logged_in": .loginEvent, "login_refused": .loginEvent,
+            "session_ended": .sessionExpired, "logged_out": .sessionExpired, "page_updated": .pageChanged,
+            "page_modified": .pageChanged, "source_failed": .sourceFailing, "source_error": .sourceFailing,
+            "source_down": .sourceFailing, "source_restored": .sourceRecovered, "source_working": .sourceRecovered,
+            "delivery_failed": .deliveryDead, "comment_added": .taskCommented, "comment_created": .taskCommented,
+            "new_comment": .taskCommented, "new_task": .taskCreated,
+        ]
+        for (type, words) in words {
+            for word in words {
+                for what in ["task", "incident", "ticket", "record"] { names["\(what)_\(word)"] = type }
+                if names[word] == nil { names[word] = type }
+            }
+        }
+        return names
+    }()
+
+    /// Fields that are events of their own elsewhere: here they change.
+    private static let fields = ["assigned": "assigned_to", "escalated": "priority", "prioritized": "priority"]
+
+    /// What to write instead; nil where nothing is near.
+    static func help(for word: String, among types: [String]) -> String? {
+        let plain = word.lowercased().replacing("-", with: "_").replacing(".", with: "_").replacing(" ", with: "_")
+        if let field = fields.first(where: { plain == $0.key || plain == "task_" + $0.key })?.value {
+            return "write `on: {task_changed: {\(field): {}}}`"
+        }
+        if let type = names[plain], types.contains(type.name) { return "did you mean `\(type.name)`?" }
+        return Suggestion.didYouMean(word, among: types)
+    }
+}

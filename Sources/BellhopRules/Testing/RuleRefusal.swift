@@ -1,0 +1,89 @@
+import BellhopCore
+import CEL
+import YAML
+
+/// Why a rule of a test, or a step of it, did nothing for an event, with what is needed to explain it.
+struct RuleRefusal {
+    enum Reason {
+        /// `on` and `from` are for other events.
+        case trigger
+        case condition
+        case throttle(last: BellhopCore.Timestamp)
+        case once(key: String)
+        /// The `if` of the step at this place.
+        case step(Int)
+    }
+
+    var rule: Rule
+    var event: StoredEvent
+    /// The line of the test that gives the event; nil for one that came by itself.
+    var line: Int?
+    var reason: Reason
+    var now: BellhopCore.Timestamp
+    var tasks: [Scope.ID: [Snapshot]]
+
+    var isOfTrigger: Bool { if case .trigger = reason { true } else { false } }
+
+    /// Whether an action of this kind would have been done without it.
+    func keptBack(_ kind: String) -> Bool {
+        if case .step(let number) = reason { return rule.steps[number].action.kind == kind }
+        return rule.steps.contains { $0.action.kind == kind }
+    }
+
+    /// What said no, and below it what each part of a condition gave.
+    func lines(in book: RuleBook) -> [String] {
+        let what = "`\(event.event.type.name)`" + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
+        switch reason {
+        case .trigger: return ["rule `\(rule.name)`: \(triggerWords) \(what)"]
+        case .throttle(let last):
+            let every = rule.throttle.map { DurationText.format($0.every) } ?? ""
+            let ran = "it ran at \(last.formatted(in: rule.zone)), and \(every) are not over"
+            return ["rule `\(rule.name)`: `throttle` lets \(what) not pass: \(ran)"]
+        case .once(let key): return ["rule `\(rule.name)`: `once` lets \(what) not pass: it ran for the key \"\(key)\" before"]
+        case .condition: return explain(rule.condition, "`when`", what, in: book)
+        case .step(let number):
+            let step = rule.steps[number]
+            return explain(step.condition, "`if` of step \(step.path.text) (`\(step.action.kind)`)", what, in: book)
+        }
+    }
+
+    private var triggerWords: String {
+        if rule.isOff { return "it is turned off (`enabled: false`) and does not see" }
+        guard rule.triggers.contains(where: { $0.type == event.event.type }) else { return "`on` does not name" }
+        if !rule.sources.isEmpty, !rule.sources.contains(event.event.source), event.event.type != .scheduleDue {
+            return "`from` does not name `\(event.event.source)`, the source of"
+        }
+        return event.event.type == .scheduleDue
+            ? "the schedule is another rule's:" : "the changes that `on` names are not those of"
+    }
+
+    private func explain(_ condition: RuleExpression?, _ part: String, _ what: String, in book: RuleBook) -> [String] {
+        guard let source = condition?.source?.expression else {
+            return ["rule `\(rule.name)`: \(part) does not hold for \(what)"]
+        }
+        let frame = EventFrame(book.facts, events: [event], now: now, snapshots: tasks)
+        let activation = Activation(book.slots)
+        activation.begin(frame)
+        let (result, observations) = source.explain(activation, wholePaths: true)
+        let verdict: String
+        if case .failure(let error) = result { verdict = "is unknown (\(error.message))" } else { verdict = "is false" }
+        let parts = Evaluation.parts(of: observations, in: SourceText(source.text), zone: rule.zone)
+        let texts = parts.map { String(repeating: "  ", count: $0.depth + 1) + $0.text.singleLine }
+        let width = min(60, texts.map(\.unicodeScalars.count).max() ?? 0)
+        return ["rule `\(rule.name)`: \(part) \(verdict) for \(what)"]
+            + zip(texts, parts).map { text, part in
+                text + String(repeating: " ", count: max(0, width - text.unicodeScalars.count)) + "  " + part.brief
+            }
+    }
+}
+
+extension Evaluation.Part {
+    /// What it gave, on one line.
+    fileprivate var brief: String {
+        switch outcome {
+        case .value(let result): result.brief
+        case .failure(_, let message): "error: " + message.singleLine
+        case .notEvaluated: "not evaluated"
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Labels and names where the instance wants values.
+@Suite struct FieldLabelsTests {
+    let practice = Practice()
+    let task: SimulatedTask
+    var instance: SimulatedInstance { practice.instance }
+    var now: SimulatedTask { get throws { try #require(instance.task(task.id)) } }
+
+    init() { task = practice.instance.addTask(title: "Printer", priority: 3, assignedTo: "john.doe") }
+
+    private func update(_ fields: JSON.Object) -> Delivery {
+        .write("update", ["fields": .object(fields)], on: task.id, class: "incident")
+    }
+
+    private func source(_ conditions: JSON.Object) throws -> TableSource {
+        let values: JSON.Object = ["table": "incident", "where": .object(conditions)]
+        let connection = try practice.near(InProcess(practice.simulation))
+        return try TableSource(name: "incidents", settings: Settings(values), connection: connection)
+    }
+
+    // MARK: Writing
+
+    @Test func `an update takes the labels of choices and the names of records`() async throws {
+        let fields: JSON.Object = [
+            "priority": "High", "assigned_to": "Abel Tuter", "urgency": "1 - high", "state": "In Progress",
+        ]
+        _ = try await practice.perform(update(fields), practice.attempt(1))
+        let now = try now
+        #expect(now["priority"] == "2" && now["urgency"] == "1" && now["state"] == "2")
+        #expect(now.assignedTo == instance.user("abel.tuter")?.id)
+        let again = try await practice.perform(update(fields), practice.attempt(1))
+        #expect(again.summary == "it was so already")
+    }
+
+    @Test func `a record is made with labels and names`() async throws {
+        let network = instance.group("Network")
+        let arguments: JSON.Object = [
+            "table": "problem", "correlation_field": "correlation_id", "display": false,
+            "fields": ["short_description": "Why?", "priority": "Critical", "assignment_group": "Network"],
+        ]
+        _ = try await practice.perform(.write("create", arguments, on: task.id), practice.attempt(1))
+        let made = try #require(instance.tasks.last)
+        #expect(made["priority"] == "1" && made["assignment_group"] == network)
+    }
+
+    @Test func `a label or a name that nothing has is told with those that there are, and nothing is written`() async throws {
+        _ = instance.group("Network Operations")
+        let wrong: [(JSON.Object, String)] = [
+            (["priority": "Hihg"], "`priority` cannot be 'Hihg' on"),
+            (["priority": "Hihg"], "there is 1 (1 - Critical), 2 (2 - High)"),
+            (["assignment_group": "Network"], "no record of sys_user_group is called so; there is Network Operations"),
+            (["assigned_to": "Nobody"], "no record of sys_user is called so"),
+        ]
+        for (fields, message) in wrong {
+            let failure = await failure { _ = try await practice.perform(update(fields), practice.attempt(1)) }
+            #expect(failure?.reason == .badArguments && failure?.remedy == .giveUp)
+            #expect(failure?.message.contains(message) == true, "\(failure?.message ?? "none")")
+        }
+        #expect(practice.simulation.requests.count("PATCH") == 0)
+    }
+
+    @Test func `of two people of one name none is chosen, and the user name tells them apart`() async throws {
+        instance.addUser("abel.other", password: "x", name: "Abel Tuter")
+        let failure = await failure {
+            _ = try await practice.perform(update(["assigned_to": "Abel Tuter"]), practice.attempt(1))
+        }
+        #expect(failure?.message.contains("more than one record of sys_user is called so") == true)
+        #expect(failure?.message.contains(instance.user("abel.other")?.id ?? "?") == true)
+        _ = try await practice.perform(update(["assigned_to": "abel.other"]), practice.attempt(1))
+        #expect(try now.assignedTo == instance.user("abel.other")?.id)
+    }
+
+    @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
+    func `without the dictionary people are found, and a label is told to be none`(_ access: SimulatedUser.Reading) async throws {
+        instance.changeUser("john.doe") { $0.dictionary = access }
+        _ = try await practice.perform(update(["assigned_to": "Abel Tuter"]), practice.attempt(1))
+        #expect(try now.assignedTo == instance.user("abel.tuter")?.id)
+        let failure = await failure { _ = try await practice.perform(update(["priority": "High"]), practice.attempt(1)) }
+        #expect(failure?.message.contains("write the number") == true)
+    }
+
+    // MARK: Asking
+
+    @Test func `where compares with the record and the choice that a name and a label stand for, asked for once`() async throws {
+        let mine = instance.addTask(title: "A", priority: 2, fields: ["assignment_group": instance.group("Network")])
+        instance.addTask(title: "B", priority: 2, fields: ["assignment_group": instance.group("Desk")])
+        let source = try source(["assignment_group": "Network", "priority": ["High", 1]])
+        for _ in 0..<3 {
+            let answer = try await source.list(from: Standing())
+            #expect(answer.listing.entries.map(\.key.text) == [mine.id])
+        }
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_user_group") == 1)
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_choice") <= 2)
+    }
+
+    @Test func `where with a name that nothing has is an error, and no empty list`() async throws {
+        let failure = await failure { _ = try await source(["assignment_group": "Netwrok"]).list(from: Standing()) }
+        #expect(failure?.reason == .badArguments && failure?.remedy == .giveUp)
+        #expect(failure?.message.hasPrefix("`where` of source incidents: `assignment_group` cannot be 'Netwrok'") == true)
+    }
+
+    @Test func `a name in a field of another record is found too`() async throws {
+        let other = instance.addTask(title: "A", fields: ["parent": task.id])
+        let source = try source(["parent.assigned_to": "John Doe"])
+        let answer = try await source.list(from: Standing())
+        #expect(answer.listing.entries.map(\.key.text) == [other.id])
+    }
+}

@@ -1,0 +1,73 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+/// What a failed test says of the part of a rule that said no.
+@Suite struct RefusalTests {
+    /// The problems of one test of a rule, without their excerpts.
+    private func problems(_ rule: String, _ given: String, expect: String) throws -> [Diagnostic] {
+        let files = [RuleFile(path: "rules/r.yaml", bytes: Array("rule: r\non: task_created\n\(rule)".utf8))]
+        let text = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n\(expect)"
+        let test = RuleFile(path: "rules/r.test.yaml", bytes: Array(text.utf8))
+        return try RuleTests.run([test], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems)
+    }
+
+    private static let event = "      - task_created: {task: {id: a1, number: INC1, priority: 3}}"
+    private static let doing = "do:\n  - comment: x\n"
+
+    @Test func `the throttle that holds a run back is named, with when the rule ran`() throws {
+        let given = [Self.event, "      - wait: 10m", Self.event].joined(separator: "\n")
+        let expect = "      - comment: {}\n      - comment: {}"
+        let found = try problems("throttle: {every: 1h}\n" + Self.doing, given, expect: expect)
+        #expect(
+            found.flatMap(\.details) == [
+                "rule `r`: `throttle` lets `task_created` (line 6) not pass: it ran at 2026-01-05T09:00:00Z, and 1h are not over"
+            ])
+    }
+
+    @Test func `the key that ran before is named`() throws {
+        let given = [Self.event, Self.event].joined(separator: "\n")
+        let found = try problems("once: task.id\n" + Self.doing, given, expect: "      - comment: {}\n      - comment: {}")
+        #expect(
+            found.flatMap(\.details) == [
+                "rule `r`: `once` lets `task_created` (line 5) not pass: it ran for the key \"a1\" before"
+            ])
+    }
+
+    @Test func `the step's own condition is shown with the value of each of its parts`() throws {
+        let found = try problems(
+            "do:\n  - comment: x\n    if: task.priority <= 2 && task.number != \"\"\n", Self.event, expect: "      - comment: {}")
+        #expect(
+            found.flatMap(\.details) == [
+                "rule `r`: `if` of step 0 (`comment`) is false for `task_created` (line 4)",
+                "  task.priority <= 2  false",
+                "    task.priority     3",
+                "  task.number != \"\"   not evaluated",
+                "    task.number       not evaluated",
+            ])
+    }
+
+    @Test func `a condition that is unknown says so`() throws {
+        let given = "      - task_created: {task: {id: a1, number: INC1}}"
+        let found = try problems("when: task.priority < 2\n" + Self.doing, given, expect: "      - comment: {}")
+        #expect(
+            found.flatMap(\.details) == [
+                "rule `r`: `when` is unknown (`<` of null) for `task_created` (line 4)", "  task.priority  null",
+            ])
+    }
+
+    @Test func `an error of a rule is told beside a write that its budget ended`() throws {
+        let events = ["2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z", ""].map {
+            "      - task_created: {task: {id: a1, number: INC1, due_date: \"\($0)\"}}"
+        }
+        let found = try problems(
+            "from: my-work\nlimit: 1/h\nthrottle: {every: 1m, by: task.due_date}\n" + Self.doing, events.joined(separator: "\n"),
+            expect: "      - comment: {}\n      - comment: {}\n        dead: budget")
+        #expect(found.map(\.message) == ["rule `r` failed: `by` has no value"])
+    }
+
+    @Test func `a test whose action happens says nothing of what else was refused`() throws {
+        let given = ["      - task_removed: {task: {id: a1, number: INC1}}", Self.event].joined(separator: "\n")
+        #expect(try problems(Self.doing, given, expect: "      - comment: {}").isEmpty)
+    }
+}
