@@ -1,10 +1,13 @@
 public import BellhopCore
 
-/// The connectors of one configuration, made once. ``shutdown()`` must be called before it is let go.
+/// The connectors of one configuration. ``shutdown()`` must be called before it is let go.
+///
+/// A connection whose secrets or login change is made anew while the others go on: see ``rebind(_:pardons:with:)``.
 public struct Connectors: Sendable {
     /// In the order of the configuration.
     public let sources: [any Source]
-    private let connections: [String: any Connection]
+    let bound: BoundConnections
+    let environment: ConnectorEnvironment
     private let log: LogAction
     /// The way to addresses that rules name themselves.
     private let direct: HTTPConnection
@@ -56,8 +59,9 @@ public struct Connectors: Sendable {
             await Self.close(connections, [direct, guarded])
             throw ConnectorErrors(problems)
         }
-        self.sources = sources
-        self.connections = connections
+        self.sources = zip(sources, sourceEntries).map { BoundSource($0, connection: $1.connection) }
+        bound = BoundConnections(connections)
+        self.environment = environment
         self.direct = direct
         self.guarded = guarded
         log = LogAction(
@@ -76,7 +80,7 @@ public struct Connectors: Sendable {
     public func action(for delivery: Delivery) -> (any Action)? {
         if delivery.action == LogAction.manifest.kind { return log }
         let receiver = delivery.id.receiver
-        if let connection = connections[receiver] {
+        if let connection = bound[receiver] {
             return connection.action(delivery.action)
                 ?? Misdirected(receiver, wanted: Catalogue.connections(taking: delivery.action))
         }
@@ -89,12 +93,12 @@ public struct Connectors: Sendable {
     }
 
     /// What a receiver takes of deliveries.
-    public func limits(of receiver: String) -> ReceiverLimits { connections[receiver]?.limits ?? ReceiverLimits() }
+    public func limits(of receiver: String) -> ReceiverLimits { bound[receiver]?.limits ?? ReceiverLimits() }
 
     /// Tries a connection's login, and says what that shows.
     public func verifyLogin(connection: String, _ needs: ConnectionNeeds = ConnectionNeeds()) async throws(Failure) -> LoginTrial
     {
-        guard let connection = connections[connection] else {
+        guard let connection = bound[connection] else {
             throw Failure(.missingReceiver, .giveUp, "There is no connection `\(connection)`.")
         }
         return try await connection.verifyLogin(needs)
@@ -102,24 +106,24 @@ public struct Connectors: Sendable {
 
     /// What a person must choose who logs in to a connection; nil when nothing is left to choose.
     public func question(connection: String, after chosen: [String: String]) async throws(Failure) -> LoginQuestion? {
-        try await connections[connection]?.question(after: chosen)
+        try await bound[connection]?.question(after: chosen)
     }
 
     /// The origin of the addresses that a connection's login goes to; nil where it has none.
-    public func origin(connection: String) -> String? { connections[connection]?.origin }
+    public func origin(connection: String) -> String? { bound[connection]?.origin }
 
     /// What gets a connection's tokens; nil where it does not log in by OAuth.
-    public func oauth(connection: String) -> OAuthClient? { connections[connection]?.oauth }
+    public func oauth(connection: String) -> OAuthClient? { bound[connection]?.oauth }
 
     /// Looks at a connection as `bellhop doctor` does; nothing where there is none of the name.
     public func examine(connection: String, _ needs: ConnectionNeeds) async -> [Finding] {
-        await connections[connection]?.examine(needs) ?? []
+        await bound[connection]?.examine(needs) ?? []
     }
 
     /// Closes what is open; requests under way fail.
-    public func shutdown() async { await Self.close(connections, [direct, guarded]) }
+    public func shutdown() async { await Self.close(bound.all, [direct, guarded]) }
 
-    private static func close(_ connections: [String: any Connection], _ direct: [HTTPConnection?]) async {
+    static func close(_ connections: [String: any Connection], _ direct: [HTTPConnection?]) async {
         for connection in connections.values {
             do { try await connection.shutdown() } catch { continue }  // it is closed already, which is what was wanted
         }
@@ -128,7 +132,7 @@ public struct Connectors: Sendable {
         }
     }
 
-    private static func connection(
+    static func connection(
         _ name: String, _ kind: String, _ settings: Settings, _ environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> any Connection {
         guard let kind = Catalogue.kinds.first(where: { $0.manifest.kind == kind }) else {
@@ -139,7 +143,7 @@ public struct Connectors: Sendable {
         return try await kind.make(name, settings, environment)
     }
 
-    private static func source(
+    static func source(
         _ name: String, _ kind: String, _ settings: Settings, on connection: (any Connection)?, called connectionName: String
     ) throws(ConnectorError) -> any Source {
         guard let connection else {

@@ -63,7 +63,8 @@ extension Connectors {
     /// Looks at what a source watches; nil when there is no source of this name. Nothing is remembered.
     public func sample(of name: String, limit: Int, fields: [String]) async throws(Failure) -> SourceSample? {
         guard let source = sources.first(where: { $0.name == name }) else { return nil }
-        if let source = source as? any SampledSource { return try await source.sample(limit, fields: fields) }
+        let own = (source as? BoundSource)?.current ?? source
+        if let source = own as? any SampledSource { return try await source.sample(limit, fields: fields) }
         return try await source.polled(limit)
     }
 }

@@ -10,6 +10,8 @@ public struct Engine: Service {
     private let retention: Retention
     private let grace: Duration
     private let learnt: @Sendable (any Source) async -> Void
+    /// Wake the pollers, by their sources' names.
+    private let pollBells: [String: Bell]
 
     /// - Parameters:
     ///   - receivers: what a receiver takes.
@@ -30,7 +32,11 @@ public struct Engine: Service {
         self.retention = retention
         self.grace = grace
         self.learnt = learnt
+        pollBells = Dictionary(sources.map { ($0.0.name, Bell()) }) { first, _ in first }
     }
+
+    /// Polls a source without waiting for its turn: something changed that it was waiting for.
+    public func pollNow(_ source: String) { pollBells[source]?.ring() }
 
     /// How many attempts are in flight.
     public var inFlight: Int { dispatcher.inFlight }
@@ -72,7 +78,7 @@ public struct Engine: Service {
             for (source, plan) in sources {
                 group.addTask {
                     await prepare(source)
-                    var poller = Poller(source, plan: plan, in: surroundings)
+                    var poller = Poller(source, plan: plan, in: surroundings, bell: pollBells[source.name] ?? Bell())
                     await poller.run { firstLook.happened(at: source.scope.id, in: surroundings) }
                 }
             }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BellhopAgent
 import BellhopCore
 
 @main
@@ -20,9 +21,10 @@ struct Bellhop: AsyncParsableCommand {
               77 login refused
               78 bad configuration or rules
             """,
-        version: "0.1.0",
+        version: BellhopVersion.text,
         subcommands: [
-            Initialise.self, LogIn.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self, Deliveries.self,
+            Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self,
+            Deliveries.self,
             Eval.self, Query.self, Doctor.self, SecretCommand.self, SchemaCommand.self, Simulate.self,
         ])
 

@@ -83,7 +83,7 @@ extension Inquiry {
     var changes: Bool {
         switch self {
         case .decide, .keepRefusal: true
-        case .status, .events, .deliveries, .tasks: false
+        case .status, .events, .deliveries, .tasks, .keychainChanged: false
         }
     }
 }
@@ -122,15 +122,16 @@ struct LogOptions: ParsableArguments {
         guard logFormat == nil, isatty(STDERR_FILENO) == 1 else { return nil }
         return Story(
             clock: clock, zone: zone, level: logLevel, showsIDs: true, isColoured: Console.noteHasColour,
-            print: { Console.note($0) })
+            width: Screen.noteWidth, print: { Console.note($0) })
     }
 
     /// - Parameter story: tells the signals, so that the log need not.
-    func logger(clock: any AgentClock, story: Story? = nil) -> Logger {
+    /// - Parameter zone: whose clocks a person reads; lines that no terminal shows have UTC.
+    func logger(clock: any AgentClock, zone: TimeZoneTable, story: Story? = nil) -> Logger {
         Logger(label: "bellhop") { _ in
             TerminalLog(
                 level: logLevel.threshold, format: logFormat == .json ? .json : .text, clock: clock,
-                leavesOutSignals: story != nil)
+                zone: isatty(STDERR_FILENO) == 1 ? zone : nil, leavesOutSignals: story != nil)
         }
     }
 }

@@ -31,10 +31,10 @@ struct Workplace {
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
                 needed, clock: SystemClock(), events: Deaf(), notebook: notes, output: { _ in },
-                login: { connection in
-                    try config.keychain.login(connection) ?? .init(username: "nobody-\(connection)", password: "none")
+                login: { [keychain = configuration.keychain] connection in
+                    try keychain.login(connection) ?? .init(username: "nobody-\(connection)", password: "none")
                 },
-                tokens: config.keychain, hasPlaceholders: focus == .shape)
+                tokens: configuration.keychain, hasPlaceholders: focus == .shape)
         } catch {
             throw Trouble(error)
         }
@@ -46,7 +46,7 @@ struct Workplace {
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
             surroundings: surroundings,
             warnings: Diagnostics(
-                try missingLogins(configuration, config.keychain).map { name in
+                try missingLogins(configuration).map { name in
                     Diagnostic(
                         .warning, code: "no-login", "the login of connection `\(name)` is not stored yet",
                         help: "run `bellhop login \(name)`")
@@ -54,12 +54,13 @@ struct Workplace {
     }
 
     /// Connections whose login is not stored yet.
-    static func missingLogins(_ configuration: Configuration, _ keychain: Keychain) throws(Trouble) -> [String] {
+    static func missingLogins(_ configuration: Configuration) throws(Trouble) -> [String] {
+        let keychain = configuration.keychain
         var missing: [String] = []
         for connection in configuration.connections {
             let way = Catalogue.login(ofKind: connection.kind, connection.settings)
             guard way.isStored else { continue }
-            let isThere = try SecretCommand.change { () throws(SecretError) -> Bool in
+            let isThere = try SecretCommand.keychain { () throws(SecretError) -> Bool in
                 let tokens = try keychain.storedTokens(connection.name)
                 if way == .agreed { return tokens != nil }
                 let login = try keychain.login(connection.name)

@@ -11,7 +11,7 @@ import Testing
         try keychain.setLogin("snow", to: .init(username: "john.doe", password: "päss \"word\""))
         #expect(try keychain.secret("ops_url") == "https://hooks.example.com/a")
         #expect(try keychain.login("snow") == .init(username: "john.doe", password: "päss \"word\""))
-        #expect(try keychain.secretNames() == ["ops_url"])
+        #expect(try keychain.secretNames().shared == ["ops_url"])
         #expect(try folder.mode("deep/keychain.json") == 0o600)
     }
 
@@ -106,7 +106,7 @@ import Testing
             for number in 0..<20 { group.addTask { try keychain.setSecret("s\(number)", to: "\(number)") } }
             try await group.waitForAll()
         }
-        #expect(try keychain.secretNames().count == 20)
+        #expect(try keychain.secretNames().shared.count == 20)
     }
 
     @Test func `its place is what the environment says, in order`() {

@@ -29,7 +29,10 @@ import Testing
     @Test func `a change is told with the time of the zone, what changed, and a short id`() {
         let event = Self.event(
             .taskChanged, ["task": Self.task.json(source: "my-work"), "changes": ["priority": ["from": 3, "to": 2]]])
-        #expect(told { $0.tell(.event(event)) } == ["08:35:17  event     task_changed  INC0010001 priority: 3 → 2  0123456789ab"])
+        #expect(
+            told { $0.tell(.event(event)) } == [
+                "08:35:17  event     task_changed  my-work: INC0010001 priority: 3 → 2  0123456789ab"
+            ])
     }
 
     @Test func `a refused rule is shown as check shows it`() {
@@ -50,9 +53,43 @@ import Testing
             .sourceRecovered, ["source": "my-work", "error": "No way there.", "since": "2026-01-05T07:30:00Z"])
         #expect(
             told { $0.tell(.event(event)) } == [
-                "08:35:17  event     source_recovered  works again; it failed since 2026-01-05T08:30:00+01:00 (No way there.)  0123456789ab"
+                "08:35:17  event     source_recovered  my-work: works again; it failed since 2026-01-05 08:30:00 (No way there.)  0123456789ab"
             ])
     }
+
+    @Test func `a comment is told with who wrote it and what`() {
+        let event = Self.event(
+            .taskCommented,
+            [
+                "task": Self.task.json(source: "my-work"),
+                "comment": ["author": "Ada Lovelace", "text": "Any news?", "own": false],
+            ])
+        #expect(
+            told { $0.tell(.event(event)) } == [
+                "08:35:17  event     task_commented  my-work: INC0010001 Ada Lovelace: Any news?  0123456789ab"
+            ])
+    }
+
+    @Test func `what is tried again and what has failed for good are two words, and a source that works again is told`() {
+        let failure = Failure(.unreachable, .retry(after: nil), "No way there.")
+        let lines = told {
+            $0.tell(.pollFailed(source: "my-work", failure: failure, failures: 2, next: Self.start))
+            $0.tell(.recovered(source: "my-work", failures: 2, since: Self.start))
+            $0.tell(.retrying(Self.delivery, failure, attempt: 2, at: Self.start))
+            $0.tell(.dead(Self.delivery, Failure(.goneOrHidden, .giveUp, "It is gone.")))
+        }
+        #expect(
+            lines == [
+                "08:35:17  failing   my-work: No way there. Next poll 08:35:17.",
+                "08:35:17  fine      my-work: works again, after 2 polls that failed since 08:35:17",
+                "08:35:17  retrying  log to log: No way there. Next try 08:35:17.  \(Self.delivery.shortID)",
+                "08:35:17  dead      log to log: It is gone.  \(Self.delivery.shortID)",
+            ])
+    }
+
+    private static let delivery = Delivery(
+        id: Delivery.ID(occasion: Occasion.event(Event.ID("e")).id, rule: "r", step: StepPath(index: 0), receiver: "log"),
+        revision: "", action: "log", arguments: .values([:]), task: nil, lane: "", createdAt: start)
 
     @Test func `stopping is one line, and only where something is in flight`() {
         #expect(told { $0.tell(.stopping(inFlight: 0)) }.isEmpty)

@@ -17,7 +17,7 @@ import Testing
     func `a password that is asked for is not shown, and a signal gives the echo back`(_ signal: Int32) async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
-        let program = try Program(["secret", "set", "chat"], in: folder.path, terminal: terminal)
+        let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
         try await wait("the echo is off") { !terminal.hasEcho }
         try await wait("the question is there") { program.errorsSoFar.contains("Value of chat: ") }
         program.send(signal)
@@ -28,7 +28,7 @@ import Testing
     @Test func `once a password is typed the echo is back`() async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
-        let program = try Program(["secret", "set", "chat"], in: folder.path, terminal: terminal)
+        let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
         try await wait("the echo is off") { !terminal.hasEcho }
         terminal.type("hunter2\n")
         let ended = await program.end()

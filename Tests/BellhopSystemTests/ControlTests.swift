@@ -25,13 +25,13 @@ import Testing
             try await withAgent(stage) { agent in
                 let status = try await stage.bellhop("status")
                 #expect(status.code == 0)
-                #expect(status.output.contains("An agent is running (process \(agent.id)"))
+                #expect(status.output.contains("is running: process \(agent.id)"))
                 let json = try JSON.parse(try await stage.bellhop("status", "--json").output)
                 #expect(json.at("agent", "pid")?.asInt == Int64(agent.id))
             }
             let after = try await stage.bellhop("status")
             #expect(after.code == 0)
-            #expect(after.output.contains("No agent is running"))
+            #expect(after.output.contains("no agent is running"))
         }
     }
 
@@ -208,7 +208,7 @@ import Testing
             let agent = try stage.start(["run"], environment: environment)
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
             let status = try await stage.bellhop("status", environment: environment)
-            #expect(status.output.contains("An agent is running (process \(agent.id)"))
+            #expect(status.output.contains("is running: process \(agent.id)"))
             agent.send(SIGTERM)
             #expect(await agent.end().code == 0)
         }

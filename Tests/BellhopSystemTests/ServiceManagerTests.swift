@@ -13,7 +13,7 @@ import Testing
             let ear = try Ear(stage.folder.path + "/notify.sock")
             let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
             try await eventually("it is ready") { ear.heard.contains { $0.hasPrefix("READY=1\n") } }
-            #expect(try await stage.bellhop("status").output.contains("An agent is running"))
+            #expect(try await stage.bellhop("status").output.contains("is running: process"))
             #expect(ear.heard.count == 1)
             agent.send(SIGTERM)
             try await eventually("it stops") { ear.heard.contains { $0.hasPrefix("STOPPING=1\n") } }

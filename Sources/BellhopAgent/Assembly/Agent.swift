@@ -53,18 +53,23 @@ public struct Agent: Sendable {
 
     private var inquirer: Inquirer {
         let started = assembly.surroundings.clock.now
-        let assembly = assembly
+        let (assembly, environment) = (assembly, environment)
         return Inquirer(
             store: assembly.surroundings.store, clock: assembly.surroundings.clock,
             agent: Inquirer.Agent(
                 facts: {
-                    [
-                        "pid": .int(Int64(getpid())), "started": .string(started.rfc3339),
+                    var facts: JSON.Object = [
+                        "version": .string(BellhopVersion.text), "pid": .int(Int64(getpid())),
+                        "started": .string(started.rfc3339),
                         "in_flight": .int(Int64(assembly.engine.inFlight)),
                         "rules": .int(Int64(assembly.shelf.book?.rules.count ?? 0)),
                         "store_trouble": assembly.storeWatch.last?.json ?? .null,
-                        "polled": .object(assembly.pollTimes.json),
                     ]
-                }, wake: { assembly.surroundings.bells.dispatcher.ring() }))
+                    for (name, fact) in assembly.news.facts { facts[name] = fact }
+                    return facts
+                }, wake: { assembly.surroundings.bells.dispatcher.ring() },
+                takeOver: { change, project in
+                    .array(await TakingOver(assembly, environment: environment).take(change, project: project).map(\.json))
+                }))
     }
 }

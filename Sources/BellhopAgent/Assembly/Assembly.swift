@@ -16,7 +16,7 @@ public struct Assembly: Sendable {
     let rules: RuleInstallation
     /// The fingerprint of the rule files that were put in force at the start.
     let rulesAtStart: Fingerprint
-    let pollTimes: PollTimes
+    let news: AgentNews
     private let store: SQLiteStore
     let storeWatch: StoreWatch
     /// What is to be said of the rule files that is no error.
@@ -26,7 +26,6 @@ public struct Assembly: Sendable {
     public struct Options: Sendable {
         public var clock: any AgentClock
         public var logger: Logger
-        public var keychain: Keychain
         /// Gets the lines of `log` actions that have no file.
         public var output: LogSink
         /// Hears every signal.
@@ -35,14 +34,12 @@ public struct Assembly: Sendable {
         public var limits: Dispatcher.Limits
 
         public init(
-            clock: any AgentClock = SystemClock(), logger: Logger, keychain: Keychain,
-            output: @escaping LogSink,
+            clock: any AgentClock = SystemClock(), logger: Logger, output: @escaping LogSink,
             observer: (@Sendable (Signal) -> Void)? = nil, checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in },
             limits: Dispatcher.Limits = .init()
         ) {
             self.clock = clock
             self.logger = logger
-            self.keychain = keychain
             self.output = output
             self.observer = observer
             self.checkpoint = checkpoint
@@ -60,13 +57,13 @@ public struct Assembly: Sendable {
         }
         let watch = StoreWatch(clock: options.clock)
         storeWatch = watch
-        let pollTimes = PollTimes()
-        self.pollTimes = pollTimes
+        let news = AgentNews()
+        self.news = news
         let clock = options.clock
         let observer = options.observer
         let signals = Signals(logger: options.logger) { signal in
             watch.hear(signal)
-            pollTimes.hear(signal, at: clock.now)
+            news.hear(signal, at: clock.now)
             observer?(signal)
         }
         surroundings = Surroundings(
@@ -74,8 +71,8 @@ public struct Assembly: Sendable {
             checkpoint: options.checkpoint)
         let connectors = try await Self.connectors(
             configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
-            login: { connection in try options.keychain.login(connection) }, tokens: options.keychain,
-            keychain: options.keychain.path)
+            login: { [keychain = configuration.keychain] connection in try keychain.login(connection) },
+            tokens: configuration.keychain, keychain: configuration.keychain.path)
         self.connectors = connectors
         let shelf = RuleShelf()
         self.shelf = shelf

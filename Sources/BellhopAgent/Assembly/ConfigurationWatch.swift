@@ -31,7 +31,5 @@ struct ConfigurationWatch {
         }
     }
 
-    private static func content(of file: String) -> Fingerprint? {
-        (try? PrivateFile.readAny(file)).flatMap { $0 }.map { Fingerprint(content: $0) }
-    }
+    private static func content(of file: String) -> [UInt8]? { (try? PrivateFile.readAny(file)).flatMap { $0 } }
 }

@@ -23,8 +23,10 @@ public struct Configuration: Sendable {
     public var largestDelivery: Int
     /// Where its connections and sources stand in the file.
     var places = SettingPlaces()
-    /// Of the file as it was read; nil where it was no file.
-    var content: Fingerprint?
+    /// The keychain as the file's project sees it.
+    public var keychain: Keychain
+    /// The file as it was read; nil where it was no file.
+    var content: [UInt8]?
 
     public struct ConnectionEntry: Sendable {
         public var name: String

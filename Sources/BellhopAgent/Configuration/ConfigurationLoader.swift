@@ -19,7 +19,7 @@ public struct ConfigurationLoader: Sendable {
     /// How much of the file must be in order.
     public enum Focus: Sendable, Hashable {
         case everything
-        /// Only what this connection needs: the others may lack their secrets.
+        /// Only what this connection and its sources need: the others may lack their secrets.
         case connection(String)
         /// The shape alone: a placeholder stands where a secret or a variable is missing. For looking at rules.
         case shape
@@ -28,7 +28,7 @@ public struct ConfigurationLoader: Sendable {
     public func load(_ file: String, focus: Focus = .everything) async throws(ConfigurationError) -> Configuration {
         let bytes = try bytes(of: file)
         var configuration = try await load(bytes, file: file, focus: focus)
-        configuration.content = Fingerprint(content: bytes)
+        configuration.content = bytes
         return configuration
     }
 
@@ -51,6 +51,7 @@ public struct ConfigurationLoader: Sendable {
     ) async throws(ConfigurationError) -> Configuration {
         let root = try Self.root(of: bytes, file: file)
         var problems = Diagnostics()
+        let keychain = keychain.of(Self.project(root[ProjectLine.key]?.scalarText, of: file))
         let stores = Self.secretStores(root["secrets"], file: file, folder: Self.folder(of: file), &problems)
         let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain, patience: patience)
         let values: SecretResolver.Found
@@ -63,11 +64,11 @@ public struct ConfigurationLoader: Sendable {
         var reading = ConfigurationReading(
             file: file, folder: Self.folder(of: file), values: values, resolver: resolver, lines: lines,
             hasPlaceholders: focus == .shape)
-        let configuration = reading.configuration(root, secretStores: stores)
+        let configuration = reading.configuration(root, secretStores: stores, keychain: keychain)
         problems.report(reading.diagnostics)
         problems = lines.shown(problems)
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
-        if case .connection(let name) = focus { problems.excuseMissing(outside: root["connections"]?[name]) }
+        if case .connection(let name) = focus { problems.excuseMissing(outside: Self.nodes(of: name, in: root)) }
         if problems.hasErrors { throw .diagnostics(problems) }
         return configuration
     }
@@ -104,8 +105,25 @@ public struct ConfigurationLoader: Sendable {
         case .everything: references(in: root)
         case .shape: references(in: root).filter { $0.space == .env }
         case .connection(let name):
-            references(in: root).filter { $0.space == .env }.union(root["connections"]?[name].map(references(in:)) ?? [])
+            references(in: root).filter { $0.space == .env }.union(references(of: name, in: root))
         }
+    }
+
+    /// Whether a connection, or a source that reads from it, asks for a secret.
+    func asks(_ connection: String, for secret: String, in bytes: [UInt8]) -> Bool {
+        guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root else { return false }
+        return Self.references(of: connection, in: root).contains(Interpolation.Reference(space: .secret, name: secret))
+    }
+
+    /// What a connection and the sources that read from it ask for.
+    private static func references(of connection: String, in root: Node) -> Set<Interpolation.Reference> {
+        nodes(of: connection, in: root).reduce(into: []) { $0.formUnion(references(in: $1)) }
+    }
+
+    /// A connection and the sources that read from it.
+    private static func nodes(of connection: String, in root: Node) -> [Node] {
+        let sources = root["sources"]?.mapping?.pairs.map(\.value).filter { $0["connection"]?.scalarText == connection } ?? []
+        return (root["connections"]?[connection].map { [$0] } ?? []) + sources
     }
 
     private static func references(in node: Node) -> Set<Interpolation.Reference> {
@@ -157,12 +175,12 @@ extension ConfigurationLoader {
 }
 
 extension Diagnostics {
-    /// Leaves out what is missing elsewhere than in a node.
-    mutating func excuseMissing(outside node: Node?) {
+    /// Leaves out what is missing elsewhere than in some nodes.
+    mutating func excuseMissing(outside nodes: [Node]) {
         all.removeAll { problem in
             guard ["missing-secret", "failed-secret", "missing-variable"].contains(problem.code) else { return false }
-            guard let node, let line = problem.place?.line else { return true }
-            return !(node.range.start.line...node.range.end.line).contains(line)
+            guard let line = problem.place?.line else { return true }
+            return !nodes.contains { ($0.range.start.line...$0.range.end.line).contains(line) }
         }
     }
 }

@@ -4,6 +4,9 @@ public import BellhopCore
 public enum ConfigurationManifest {
     public static let root: [Setting] = [
         Setting("version", .oneOf(["1"]), required: true, "The version of the file's format."),
+        Setting(
+            "project", .name,
+            "The name by which the keychain keeps this project's logins and secrets; `bellhop init` makes one up."),
         Setting("store", .text, default: "bellhop.db", "The SQLite file in which everything is remembered."),
         Setting("rules", .list(.text), default: "rules", "Files, folders and globs of rules."),
         Setting("timezone", .name, default: "UTC", "The time zone for schedules and rendered times, as `Europe/Berlin`."),

@@ -39,7 +39,7 @@ struct ConfigurationReading {
 
     var diagnostics: Diagnostics { reader.diagnostics }
 
-    mutating func configuration(_ root: Node, secretStores: [SecretStore]) -> Configuration {
+    mutating func configuration(_ root: Node, secretStores: [SecretStore], keychain: Keychain) -> Configuration {
         refuseLater(root)
         let outdented = outdented(in: root)
         let settings = reader.settings(
@@ -68,7 +68,8 @@ struct ConfigurationReading {
             retention: Retention(
                 events: retention?.duration("events") ?? .days(30), deliveries: retention?.duration("deliveries") ?? .days(30),
                 forgotten: retention?.duration("forgotten") ?? .days(400)),
-            largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places)
+            largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places,
+            keychain: keychain)
     }
 
     /// What gives a text its value, in words; nil where it stands as it is written.

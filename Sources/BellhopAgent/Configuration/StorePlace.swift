@@ -1,20 +1,18 @@
 public import BellhopCore
 import YAML
 
-/// What commands that only look need of bellhop.yaml: where the store is, and whose clocks people read.
+/// What commands that only look need of bellhop.yaml: where the store is, whose clocks people read, and which project it is.
 public struct StorePlace: Sendable {
     public var store: String
     public var zone: TimeZoneTable
+    public var project: Keychain.Project?
 }
 
 extension ConfigurationLoader {
-    /// Reads no more than `store:` and `timezone:`, so that no other mistake in the file hides what an agent did.
+    /// Reads no more than `store:`, `timezone:` and `project:`, so that no other mistake in the file hides what an agent did.
     public func storePlace(_ file: String) throws(ConfigurationError) -> StorePlace {
         let bytes = try bytes(of: file)
-        let root = (try? YAML.parse(SourceText(bytes)))?.first?.root
-        func value(_ key: String) -> String? {
-            if let root { return root[key]?.scalarText } else { return Self.scan(bytes, for: key) }
-        }
+        func value(_ key: String) -> String? { Self.value(of: key, in: bytes) }
         var store = ""
         for part in Interpolation.parts(of: value("store") ?? "bellhop.db") {
             switch part {
@@ -31,7 +29,18 @@ extension ConfigurationLoader {
         if store.isEmpty { store = "bellhop.db" }
         return StorePlace(
             store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
-            zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc)
+            zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file))
+    }
+
+    /// The project that a file names; nil where it names none.
+    static func project(_ id: String?, of file: String) -> Keychain.Project? {
+        id.map { Keychain.Project(id: $0, file: ProjectLine.absolute(file)) }
+    }
+
+    /// The value of a key at the margin, also of a file that has mistakes.
+    static func value(of key: String, in bytes: [UInt8]) -> String? {
+        if let root = (try? YAML.parse(SourceText(bytes)))?.first?.root { return root[key]?.scalarText }
+        return scan(bytes, for: key)
     }
 
     /// The value of a key at the margin of a file that is no YAML as a whole.

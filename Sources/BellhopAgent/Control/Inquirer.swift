@@ -5,17 +5,23 @@ public struct Inquirer: Sendable {
     let store: any Store
     private let clock: any AgentClock
     /// What a running agent adds; nil where no agent runs.
-    private let agent: Agent?
+    let agent: Agent?
 
     public struct Agent: Sendable {
         /// What it says of itself in a status.
         public var facts: @Sendable () -> JSON.Object
         /// Called when deliveries became available.
         public var wake: @Sendable () -> Void
+        /// Takes over what changed in the keychain of a project, and says what became of each connection that it is for.
+        public var takeOver: @Sendable (KeychainChange, _ project: String?) async -> JSON
 
-        public init(facts: @escaping @Sendable () -> JSON.Object, wake: @escaping @Sendable () -> Void) {
+        public init(
+            facts: @escaping @Sendable () -> JSON.Object, wake: @escaping @Sendable () -> Void,
+            takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
+        ) {
             self.facts = facts
             self.wake = wake
+            self.takeOver = takeOver
         }
     }
 
@@ -39,8 +45,10 @@ public struct Inquirer: Sendable {
     }
 
     func status() async throws(StoreError) -> JSON {
-        var status = try await store.status().json
+        let known = try await store.status()
+        var status = known.json
         var facts = agent?.facts()
+        status["needs"] = .array(Needs.sentences(known, agent: facts, at: clock.now).map(JSON.string))
         let polled = facts?["polled"]
         facts?["polled"] = nil
         let sources = (status["sources"]?.asArray ?? []).map { source in

@@ -10,6 +10,8 @@ extension Inquiry {
         case .decide(let decision, let ids):
             ["inquiry": "decide", "decision": .string(decision.rawValue), "deliveries": .array(ids.map(JSON.string))]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
+        case .keychainChanged(let change, let project):
+            ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
         case .events(let query):
             [
                 "inquiry": "events", "after": query.after.map(JSON.int) ?? .null,
@@ -40,6 +42,9 @@ extension Inquiry {
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })
+        case "keychain_changed":
+            guard let change = KeychainChange(json: json) else { return nil }
+            self = .keychainChanged(change, project: json["project"]?.asString)
         case "events":
             self = .events(
                 EventQuery(
@@ -52,6 +57,31 @@ extension Inquiry {
                     states: texts("states").compactMap(DeliveryState.init(rawValue:)), rule: json["rule"]?.asString,
                     id: json["id"]?.asString, event: json["event"]?.asString.map(Event.ID.init), limit: limit))
         default: return nil
+        }
+    }
+}
+
+extension KeychainChange {
+    fileprivate var kind: String {
+        switch self {
+        case .secret: "secret"
+        case .login: "login"
+        }
+    }
+
+    fileprivate var name: String {
+        switch self {
+        case .secret(let name), .login(let name): name
+        }
+    }
+
+    fileprivate init?(json: JSON) {
+        if let name = json["secret"]?.asString {
+            self = .secret(name)
+        } else if let name = json["login"]?.asString {
+            self = .login(name)
+        } else {
+            return nil
         }
     }
 }

@@ -11,6 +11,16 @@ public enum Inquiry: Sendable, Hashable {
     case decide(Decision, deliveries: [String])
     /// Notes that a command's login was refused; nil forgets it. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
+    /// What a command changed in the keychain for a project, by its id: a running agent takes it over.
+    case keychainChanged(KeychainChange, project: String?)
+}
+
+/// What a command changed in the keychain.
+public enum KeychainChange: Sendable, Hashable {
+    /// The secret of this name was set or removed.
+    case secret(String)
+    /// The login of this connection was stored or forgotten.
+    case login(String)
 }
 
 /// Why an inquiry has no answer.

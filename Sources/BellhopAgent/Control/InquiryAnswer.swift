@@ -29,6 +29,8 @@ public struct InquiryAnswer: Sendable {
             switch inquiry {
             case .status: return .end(try await inquirer.status())
             case .decide(let decision, let ids): return .end(try await inquirer.decide(decision, ids))
+            case .keychainChanged(let change, let project):
+                return .end(await inquirer.agent?.takeOver(change, project) ?? .null)
             case .keepRefusal(let key, let value): return .end(try await inquirer.keepRefusal(key, value))
             case .events(let query): return try await events(query)
             case .deliveries(let query): return try await deliveries(query)

@@ -62,8 +62,27 @@ extension StoreStatus.SourceStatus {
             "last_poll": health.lastSuccess.json,
             "failures": .int(Int64(health.failures)), "failing_since": health.failingSince.json,
             "error": health.lastError.map(JSON.string) ?? .null, "held": .bool(health.held != nil),
+            "state": .string(state.rawValue),
         ]
     }
+
+    /// How the source is doing, by the name that status, logs and the documentation use.
+    private var state: SourceState {
+        if health.failures > 0 { return .failing }
+        if health.held != nil { return .held }
+        return hasBaseline ? .fine : .new
+    }
+}
+
+/// How a source is doing.
+public enum SourceState: String, Sendable, Hashable, CaseIterable {
+    /// It was not polled yet.
+    case new
+    case fine
+    /// Its latest poll failed.
+    case failing
+    /// Its latest result is held back until the next poll shows the same.
+    case held
 }
 
 extension StoreStatus.RuleStatus {

@@ -48,13 +48,14 @@ public struct LocalExamination: Sendable {
     private var secrets: Finding {
         do throws(SecretError) {
             let names = try keychain.secretNames()
+            let count = names.own.count + names.shared.count
             var facts = stat()
             guard stat(keychain.path, &facts) == 0 else {
                 return Finding("keychain", .ok, "there is none yet: \(keychain.path)")
             }
             return Finding(
                 "keychain", .ok,
-                "\(keychain.path) is for its owner only (\(names.count) secret\(names.count == 1 ? "" : "s"))")
+                "\(keychain.path) is for its owner only (\(count) secret\(count == 1 ? "" : "s"))")
         } catch {
             return Finding("keychain", .missing, error.message, reason: .badArguments)
         }

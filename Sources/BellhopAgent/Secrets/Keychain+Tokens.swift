@@ -5,10 +5,17 @@ import BellhopCore
 extension Keychain: TokenKeeper {
     public func tokens(of connection: String) async throws -> KeptTokens? { try storedTokens(connection) }
 
-    public func keep(_ tokens: KeptTokens, of connection: String) async throws { try setTokens(connection, to: tokens) }
+    /// Keeps them in the section that they came from: of tokens that a server has replaced, nobody has any use.
+    public func keep(_ tokens: KeptTokens, of connection: String) async throws {
+        let isOwn = try knowsItself(connection)
+        let isShared = try isShared(connection)
+        try (isShared && !isOwn ? of(nil) : self).setTokens(connection, to: tokens)
+    }
 
     public func storedTokens(_ connection: String) throws(SecretError) -> KeptTokens? {
-        guard let kept = try contents()["tokens"]?[connection], let origin = kept["origin"]?.asString else { return nil }
+        guard let kept = try section(of: connection)["tokens"]?[connection], let origin = kept["origin"]?.asString else {
+            return nil
+        }
         var expires: Timestamp?
         if case .int(let micros)? = kept["expires"] { expires = Timestamp(microseconds: micros) }
         return KeptTokens(
@@ -28,6 +35,6 @@ extension Keychain: TokenKeeper {
             members["client"] = tokens.client.map { JSON.object($0.values) }
             return JSON.object(members)
         }
-        try change { $0["tokens"] = Self.setting($0["tokens"], connection, value) }
+        try set("tokens", connection, to: value)
     }
 }

@@ -2,7 +2,21 @@ import BellhopCore
 import Glibc
 
 /// What `bellhop login` and `bellhop secret set` stored: one file, readable by its owner only.
+///
+/// Each project has a section of its own. Beside them are the shared entries, for every project that has none of that name itself.
 public struct Keychain: Sendable {
+    /// Whose section is used: the `project` of a bellhop.yaml.
+    public struct Project: Sendable, Hashable {
+        public var id: String
+        /// The bellhop.yaml that names it, so that a copy of it is noticed.
+        public var file: String
+
+        public init(id: String, file: String) {
+            self.id = id
+            self.file = file
+        }
+    }
+
     /// A login as it was typed.
     public struct Login: Sendable, Hashable {
         public var username: String
@@ -21,8 +35,16 @@ public struct Keychain: Sendable {
     }
 
     public let path: String
+    /// Nil for the shared entries alone.
+    public let project: Project?
 
-    public init(path: String) { self.path = path }
+    public init(path: String, project: Project? = nil) {
+        self.path = path
+        self.project = project
+    }
+
+    /// The same keychain as a project sees it.
+    public func of(_ project: Project?) -> Keychain { Keychain(path: path, project: project) }
 
     /// Where the keychain is by default: what `BELLHOP_KEYCHAIN` names, else in a service's own state folder, else in the user's
     /// configuration folder (XDG Base Directory Specification).
@@ -33,17 +55,26 @@ public struct Keychain: Sendable {
         return "\(environment["HOME"] ?? ".")/.config/bellhop/keychain.json"
     }
 
-    public func secret(_ name: String) throws(SecretError) -> String? { try contents()["secrets"]?[name]?.asString }
+    public func secret(_ name: String) throws(SecretError) -> String? {
+        let contents = try contents()
+        return (own(contents)?["secrets"]?[name] ?? contents["secrets"]?[name])?.asString
+    }
 
-    public func secretNames() throws(SecretError) -> [String] { try contents()["secrets"]?.asObject?.keys.sorted() ?? [] }
+    /// The names of the secrets that the project can use: its own, and the shared ones.
+    public func secretNames() throws(SecretError) -> (own: [String], shared: [String]) {
+        let contents = try contents()
+        func names(_ section: JSON?) -> [String] { (section?["secrets"]?.asObject ?? [:]).keys.sorted() }
+        let own = project == nil ? [] : names(own(contents))
+        return (own, names(contents).filter { !own.contains($0) })
+    }
 
-    /// Nil removes it.
+    /// Nil removes it. Only the keychain's own section is changed: the project's, or the shared one where it is of no project.
     public func setSecret(_ name: String, to value: String?) throws(SecretError) {
-        try change { $0["secrets"] = Self.setting($0["secrets"], name, value.map(JSON.string)) }
+        try set("secrets", name, to: value.map(JSON.string))
     }
 
     public func login(_ connection: String) throws(SecretError) -> Login? {
-        guard let login = try contents()["logins"]?[connection], let username = login["username"]?.asString,
+        guard let login = try section(of: connection)["logins"]?[connection], let username = login["username"]?.asString,
             let password = login["password"]?.asString
         else { return nil }
         return Login(username: username, password: password, nonce: login["nonce"]?.asString, place: login["place"]?.asString)
@@ -56,10 +87,67 @@ public struct Keychain: Sendable {
             members["place"] = login.place.map(JSON.string)
             return JSON.object(members)
         }
-        try change { $0["logins"] = Self.setting($0["logins"], connection, value) }
+        try set("logins", connection, to: value)
     }
 
-    static func setting(_ members: JSON?, _ name: String, _ value: JSON?) -> JSON {
+    /// Forgets the login and the tokens of a connection; false where the keychain's own section has neither.
+    public func logOut(of connection: String) throws(SecretError) -> Bool {
+        guard try knowsItself(connection) else { return false }
+        try setLogin(connection, to: nil)
+        try setTokens(connection, to: nil)
+        return true
+    }
+
+    /// Whether the keychain's own section has a login or tokens for a connection.
+    func knowsItself(_ connection: String) throws(SecretError) -> Bool {
+        Self.knows(connection, own(try contents()) ?? [:])
+    }
+
+    /// Whether the shared entries have a login or tokens for a connection.
+    public func isShared(_ connection: String) throws(SecretError) -> Bool { Self.knows(connection, try contents()) }
+
+    // MARK: - Sections
+
+    /// The section that the keychain writes to; nil where there is none yet.
+    private func own(_ contents: JSON) -> JSON? {
+        guard let project else { return contents }
+        return contents["projects"]?[project.id]
+    }
+
+    /// The section that has what logs in to a connection: a shared password never mixes with a project's own tokens.
+    func section(of connection: String) throws(SecretError) -> JSON {
+        let contents = try contents()
+        guard let own = own(contents), Self.knows(connection, own) else { return contents }
+        return own
+    }
+
+    private static func knows(_ connection: String, _ section: JSON) -> Bool {
+        section["logins"]?[connection] != nil || section["tokens"]?[connection] != nil
+    }
+
+    /// Sets one entry of the keychain's own section; nil removes it.
+    func set(_ kind: String, _ name: String, to value: JSON?) throws(SecretError) {
+        if let project { try refuseCopy(of: project) }
+        try change { contents in
+            guard let project else { return contents[kind] = Self.setting(contents[kind], name, value) }
+            var section = contents["projects"]?[project.id] ?? [:]
+            section["file"] = .string(project.file)
+            section[kind] = Self.setting(section[kind], name, value)
+            contents["projects"] = Self.setting(contents["projects"], project.id, section)
+        }
+    }
+
+    /// A bellhop.yaml that was copied names the project of the one it was copied from, whose logins it must not replace.
+    private func refuseCopy(of project: Project) throws(SecretError) {
+        guard let other = try contents()["projects"]?[project.id]?["file"]?.asString, other != project.file,
+            ProjectLine.id(in: other) == project.id
+        else { return }
+        throw SecretError(
+            "\(project.file) names the same project as \(other), whose logins and secrets this would change: "
+                + "delete its line `\(ProjectLine.key): \(project.id)`, and it gets an id of its own.")
+    }
+
+    private static func setting(_ members: JSON?, _ name: String, _ value: JSON?) -> JSON {
         var object = members?.asObject ?? [:]
         object[name] = value
         return .object(object)

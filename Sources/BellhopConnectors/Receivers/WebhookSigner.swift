@@ -23,6 +23,11 @@ public struct WebhookSigner: Sendable {
         key = SymmetricKey(data: bytes)
     }
 
+    /// A new secret to sign with, of 32 random bytes.
+    public static func makeSecret() -> String {
+        SymmetricKey(size: .bits256).withUnsafeBytes { "whsec_" + Base64.encode(Array($0)) }
+    }
+
     /// The header fields for a body that is sent now. `id` holds no full stop.
     public func headers(id: String, body: [UInt8], at now: Timestamp) -> HeaderFields {
         let stamp = String(now.seconds)

@@ -43,12 +43,19 @@ extension Poller {
         let before = memory.health
         let health = SourceHealth(lastSuccess: began, emptyBaseline: provisional(memory, isStillEmpty: true, at: began))
         memory.health = health
+        tellRecovery(from: before, to: health)
         guard before.failures > 0 || before.emptyBaseline != health.emptyBaseline else { return }
         let events = before.announced ? [recovered(before, at: surroundings.clock.now)] : []
         try await storing { store throws(StoreError) in
             try await store.setHealth(health, of: self.source.scope.id, events: events)
         }
         announce(events)
+    }
+
+    /// Says that polls work again, however few of them had failed.
+    func tellRecovery(from before: SourceHealth, to health: SourceHealth) {
+        guard before.failures > 0 || before.held != nil && health.held == nil else { return }
+        surroundings.signals.emit(.recovered(source: source.name, failures: before.failures, since: before.failingSince))
     }
 
     /// The empty first list that is provisional after this poll; nil where there is none.

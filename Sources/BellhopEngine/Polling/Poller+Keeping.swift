@@ -69,6 +69,7 @@ extension Poller {
         memory.hasBaseline = true
         memory.answer = seen
         memory.cursor = answer.cursor
+        tellRecovery(from: memory.health, to: health)
         memory.health = health
         if !hidden.isEmpty { tell(hidden: hidden.count) }
         let baseline = isFirst ? memory.known.count : hidden.isEmpty ? nil : hidden.count

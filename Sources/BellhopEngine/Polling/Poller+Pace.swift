@@ -36,17 +36,22 @@ extension Poller {
         plan.cadence.next(after: started, busy: wasBusy, jitter: jitter) ?? started + .days(1)
     }
 
-    /// Sleeps until the moment; false when the task was cancelled. A clock that is set back meanwhile makes the wait at most as long
-    /// again, one that is set forward ends it.
+    /// Sleeps until the moment, or until somebody rings for a poll; false when the task was cancelled. A clock that is set back meanwhile
+    /// makes the wait at most as long again, one that is set forward ends it.
     func rest(until moment: Timestamp) async -> Bool {
         let clock = surroundings.clock
         var moment = moment
         var latest = clock.now
         let wait = moment - latest
-        while latest < moment {
-            guard (try? await clock.sleep(for: min(moment - latest, Self.stride))) != nil else { return false }
+        while latest < moment, !Task.isCancelled {
+            let end = min(moment, latest + Self.stride)
+            await bell.wait(until: end, on: clock, stride: Self.stride)
             let now = clock.now
-            if now < latest { moment = min(moment, now + wait) }
+            if now < latest {
+                moment = min(moment, now + wait)
+            } else if now < end {
+                break  // somebody rang
+            }
             latest = now
         }
         return !Task.isCancelled

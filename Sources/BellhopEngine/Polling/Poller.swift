@@ -5,6 +5,8 @@ public struct Poller: Sendable {
     public let source: any Source
     let surroundings: Surroundings
     let plan: PollPlan
+    /// Rung when it is to be polled now.
+    let bell: Bell
     /// What the store remembers; nil until it was asked, and again after another poll was kept first.
     var memory: SourceMemory?
     /// When a source whose latest poll failed is polled again; nil while polls work.
@@ -16,8 +18,9 @@ public struct Poller: Sendable {
     /// What was told of lists since the last whole one, without its numbers.
     var toldOfLists: Set<String> = []
 
-    public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings) {
+    public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings, bell: Bell = Bell()) {
         self.source = source
+        self.bell = bell
         self.plan = plan
         self.surroundings = surroundings
     }

@@ -1,4 +1,4 @@
-import BellhopCore
+public import BellhopCore
 import Synchronization
 
 /// Whether each source was polled once since the agent started, well or not.

@@ -9,13 +9,14 @@ extension Signal {
         case .unchanged: "source.unchanged"
         case .baseline: "source.baseline"
         case .pollFailed: "source.poll_failed"
+        case .recovered: "source.recovered"
         case .pollHeld: "source.held"
         case .pollSuperseded: "source.superseded"
         case .notice: "source.notice"
         case .event: "event"
         case .routed: "router.routed"
         case .ruleFailed: "rule.failed"
-        case .shadowed: "delivery.shadowed"
+        case .shadowed: "delivery.shadow"
         case .delivered: "delivery.done"
         case .retrying: "delivery.retrying"
         case .postponed: "delivery.postponed"
@@ -32,6 +33,7 @@ extension Signal {
         case .storeFailed: "store.failed"
         case .pruned: "store.pruned"
         case .clockJumped: "clock.jumped"
+        case .rebound: "connection.rebound"
         case .stopping: "agent.stopping"
         }
     }
@@ -40,7 +42,8 @@ extension Signal {
         switch self {
         case .unchanged, .routed, .pruned: .debug
         case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
-        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed: .info
+        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .recovered: .info
+        case .rebound(_, let problem): problem == nil ? .info : .error
         case .notice, .pollHeld, .retrying, .paused, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
             .configurationChanged, .clockJumped:
             .warning
@@ -54,20 +57,21 @@ extension Signal {
         case .polled: "The source was polled."
         case .unchanged: "Nothing changed in the source."
         case .baseline: "The first poll of a new source is its baseline."
-        case .pollFailed: "A poll failed."
+        case .pollFailed: "A poll failed; the source is polled again."
+        case .recovered: "The source works again."
         case .pollHeld: "A poll's result is so unlike the last that it is held back until a later poll shows the same."
         case .pollSuperseded: "Another poll of the same source was kept first; this one is taken again."
         case .notice: "Something to know about the source."
         case .event: "An event happened."
         case .routed: "Events were routed."
         case .ruleFailed: "A rule's condition or text failed; the rule was skipped for these events."
-        case .shadowed: "A rule in shadow mode would have done this."
+        case .shadowed: "A rule in shadow mode would have done this; it is only recorded."
         case .delivered: "Done."
-        case .retrying: "An attempt failed; it will be tried again."
+        case .retrying: "An attempt failed; the delivery is tried again."
         case .postponed: "The receiver takes no more for now; what is for it waits, in its order, and counts no attempt."
-        case .dead: "An action was given up."
-        case .held: "An action may have been done; a person must decide (bellhop deliveries)."
-        case .paused: "An action waits until its connection works again."
+        case .dead: "A delivery is dead: it is not tried again, unless a person retries it (bellhop deliveries)."
+        case .held: "A delivery is held: it may have been done, and a person must decide (bellhop deliveries)."
+        case .paused: "A delivery waits until its connection works again."
         case .leaseLost: "An attempt took longer than its lease; its outcome was not kept."
         case .rescued: "Attempts that an earlier run left behind are taken up again."
         case .rulesLoaded: "The rules are loaded."
@@ -79,6 +83,8 @@ extension Signal {
         case .pruned: "Old rows were forgotten."
         case .clockJumped:
             "The clock was set, or the machine slept: polls and schedules go by the new time, and what came due meanwhile is made up for."
+        case .rebound(_, nil): "What changed in the keychain is in use."
+        case .rebound: "The connection cannot be used with what is in the keychain now."
         case .stopping: "Stopping; what is in flight is finished first."
         }
     }
@@ -98,6 +104,9 @@ extension Signal {
                 "source": "\(source)", "new": "\(held.new)", "gone": "\(held.gone)", "changed": "\(held.changed)",
                 "known": "\(held.known)", "fields": "\(held.fields.joined(separator: ", "))",
             ]
+        case .recovered(let source, let failures, let since):
+            (["source": "\(source)", "failures": "\(failures)"] as Logger.Metadata)
+                .with(since.map { ["since": "\($0)"] as Logger.Metadata } ?? [:])
         case .pollSuperseded(let source): ["source": "\(source)"]
         case .notice(let source, let text): ["source": "\(source)", "notice": "\(text)"]
         case .event(let event): event.metadata
@@ -124,6 +133,9 @@ extension Signal {
         case .storeFailed(let doing, let error): ["doing": "\(doing)", "error": "\(error.message)"]
         case .pruned(let rows): ["rows": "\(rows)"]
         case .clockJumped(let by): ["by": "\(by.components.seconds) s"]
+        case .rebound(let connection, let problem):
+            (["connection": "\(connection)"] as Logger.Metadata).with(
+                problem.map { ["error": "\($0)"] as Logger.Metadata } ?? [:])
         case .stopping(let inFlight): ["in_flight": "\(inFlight)"]
         }
     }
@@ -148,6 +160,10 @@ extension Event {
             metadata["title"] = "\(task.title)"
         }
         if let changes = changesInWords { metadata["changes"] = "\(changes)" }
+        if let comment = data["comment"] {
+            metadata["author"] = "\(comment["author"]?.asString ?? "")"
+            metadata["text"] = "\(comment["text"]?.asString ?? "")"
+        }
         return metadata
     }
 
@@ -189,7 +205,10 @@ extension Delivery {
             "delivery": "\(shortID)", "rule": "\(id.rule)", "action": "\(action)", "receiver": "\(id.receiver)",
         ]
         if let name { metadata["step"] = "\(name)" }
-        if let task { metadata["task"] = "\(task.number.isEmpty ? task.key.text : task.number)" }
+        if let task {
+            metadata["source"] = "\(task.source)"
+            metadata["task"] = "\(task.number.isEmpty ? task.key.text : task.number)"
+        }
         return metadata
     }
 }

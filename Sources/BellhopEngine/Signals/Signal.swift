@@ -6,6 +6,8 @@ public enum Signal: Sendable {
     case unchanged(source: String, tasks: Int, took: Duration)
     case baseline(source: String, tasks: Int)
     case pollFailed(source: String, failure: Failure, failures: Int, next: Timestamp)
+    /// A poll worked after some that failed, or after one whose result was held.
+    case recovered(source: String, failures: Int, since: Timestamp?)
     case pollHeld(source: String, HeldResult)
     case pollSuperseded(source: String)
     case notice(source: String, text: String)
@@ -31,5 +33,7 @@ public enum Signal: Sendable {
     case pruned(rows: Int)
     /// The clock went on by so much more than the time that passed; less than nothing where it was put back.
     case clockJumped(by: Duration)
+    /// A connection was made anew, because its secrets or its login changed; with why it cannot be used, where it cannot.
+    case rebound(connection: String, problem: String?)
     case stopping(inFlight: Int)
 }

@@ -53,7 +53,8 @@ extension Signal {
         case .held(let delivery, _): delivery.counter("held").increment()
         case .paused(let delivery, _, _): delivery.counter("paused").increment()
         case .storeFailed: Counter(label: "bellhop_store_errors_total").increment()
-        case .baseline, .pollSuperseded, .notice, .event, .shadowed, .leaseLost, .rescued, .rulesLoaded, .rulesRefused,
+        case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .leaseLost, .rescued, .rulesLoaded,
+            .rulesRefused,
             .ruleRefused,
             .rulesUnwatched, .configurationChanged, .pruned, .clockJumped, .stopping:
             break

@@ -53,7 +53,7 @@ extension SQL {
 
         static let tally = """
             UPDATE rule SET
-                runs = runs + :runs, errors = errors + :errors, last_error = coalesce(:error, last_error),
+                runs = runs + :runs, errors = errors + :errors, last_error = iif(:error IS NULL AND :runs = 0, last_error, :error),
                 last_run = max(coalesce(last_run, :at), :at)
             WHERE name = :name
             """

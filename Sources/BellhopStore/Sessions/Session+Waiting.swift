@@ -19,7 +19,7 @@ extension Session {
         var lane: String
     }
 
-    private static let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule was given up.")
+    private static let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead.")
 
     /// Lets a delivery that was just inserted as waiting wait for those it comes after, as far as they are there.
     func wait(_ id: Int64, _ delivery: Delivery) throws {

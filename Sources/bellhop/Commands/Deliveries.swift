@@ -4,13 +4,17 @@ import BellhopCore
 
 struct Deliveries: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "What was done, what waits, and what was given up.",
+        abstract: "What was done, what is still to be done, and what needs a decision.",
         discussion: """
-            Dead deliveries were given up; held ones may have been done, and nothing can prove it. Look at the task, then retry or \
-            drop them.
-
-            Waiting ones come after a step with `on_error: stop`. They go when it is done, and are dropped when it is given up; \
-            when it is retried, they wait again.
+            A delivery is in one of these states:
+              available  to be done now, or at its next try
+              waiting    it comes after a step with `on_error: stop` that is not done yet
+              running    being done
+              done       done
+              dead       it failed for good: fix the cause, then retry or drop it
+              held       it may have been done, and nothing can prove it: look at the task, then retry or drop it
+              shadow     its rule is in shadow mode: recorded, not done
+              dropped    a person dropped it, or the step that it waited for is dead
             """,
         subcommands: [List.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 
@@ -54,32 +58,47 @@ struct Deliveries: AsyncParsableCommand {
             }
             if let id {
                 var count = 0
+                let zone = link.zone
                 _ = try await link.answer(.deliveries(query)) { delivery in
                     count += 1
-                    Console.data(delivery.text(.pretty).visibleLines)
+                    Console.data(delivery.withLocalTimes(in: zone).text(.pretty).visibleLines)
                 }
                 if count == 0 { throw Trouble(.problem, "There is no delivery \(id.visible).") }
                 return
             }
-            var table = Table("ID", "STATE", "RULE", "ACTION", "RECEIVER", "TASK", "TRIES", "SINCE", "NEXT TRY", "WHAT")
-            let zone = link.zone
-            _ = try await link.answer(.deliveries(query)) { delivery in
-                table.add(
-                    String((delivery["id"]?.asString ?? "").prefix(12)), Self.state(delivery), delivery["rule"].words(in: zone),
-                    (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
-                    delivery["task"]?["number"].words(in: zone) ?? "-", delivery["attempts"].words(in: zone),
-                    delivery["created"].words(in: zone),
-                    delivery["state"]?.asString == DeliveryState.available.rawValue ? delivery["next"].words(in: zone) : "-",
-                    delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString ?? "")
+            var deliveries: [JSON] = []
+            _ = try await link.answer(.deliveries(query)) { deliveries.append($0) }
+            Self.table(deliveries, in: link.zone).print()
+            let undecided = deliveries.count { DeliveryState(rawValue: $0["state"]?.asString ?? "")?.needsPerson ?? false }
+            if undecided > 0 {
+                Console.sentence(
+                    "\(undecided == 1 ? "One needs" : "\(undecided) need") a decision: `bellhop deliveries ID` says why; `retry` or `drop` decides."
+                )
             }
-            table.print()
         }
 
-        /// The state in words for people.
-        private static func state(_ delivery: JSON) -> String {
-            guard let state = DeliveryState(rawValue: delivery["state"]?.asString ?? "") else { return "-" }
-            guard state == .available else { return state.words }
-            return (delivery["attempts"]?.asInt ?? 0) > 0 ? "waiting to retry" : "ready"
+        /// A row for each delivery.
+        static func table(_ deliveries: [JSON], in zone: TimeZoneTable) -> Table {
+            var table = Table([
+                .init("ID"), .init("STATE"), .init("RULE"), .init("ACTION", rank: 5), .init("RECEIVER", rank: 3),
+                .init("TASK", rank: 1), .init("TRIES", rank: 7), .init("CREATED", rank: 8), .init("NEXT TRY", rank: 6),
+                .init("WHAT", rank: 4, isText: true),
+            ])
+            for delivery in deliveries {
+                let state = DeliveryState(rawValue: delivery["state"]?.asString ?? "")
+                let attempts = delivery["attempts"]?.asInt ?? 0
+                let what = delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString ?? "-"
+                table.add(
+                    [
+                        String((delivery["id"]?.asString ?? "").prefix(12)), state?.rawValue ?? "-",
+                        delivery["rule"].words(in: zone),
+                        (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
+                        delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
+                        state == .available && attempts > 0 ? delivery["next"].minute(in: zone) : "-",
+                        what.withLocalTimes(in: zone),
+                    ], paints: state?.paint(attempts: attempts).map { [1: $0] } ?? [:])
+            }
+            return table
         }
     }
 
@@ -90,7 +109,7 @@ struct Deliveries: AsyncParsableCommand {
     }
 
     struct Drop: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Give deliveries up for good.")
+        static let configuration = CommandConfiguration(abstract: "Drop deliveries for good: they are not done any more.")
         @OptionGroup var decision: DecisionOptions
         func run() async throws { try await decision.decide(.drop, done: "dropped") }
     }
@@ -120,6 +139,24 @@ struct DecisionOptions: ParsableArguments {
                 .problem,
                 decision == .retry
                     ? "None of these is available, dead or held." : "None of these is available, waiting, dead or held.")
+        }
+    }
+}
+
+extension DeliveryState {
+    /// What becomes of it is a person's to decide.
+    var needsPerson: Bool {
+        switch self {
+        case .dead, .held: true
+        case .available, .waiting, .running, .done, .shadow, .dropped: false
+        }
+    }
+
+    fileprivate func paint(attempts: Int64) -> Paint? {
+        switch self {
+        case .dead, .held: .red
+        case .available: attempts > 0 ? .yellow : nil
+        case .waiting, .running, .done, .shadow, .dropped: nil
         }
     }
 }

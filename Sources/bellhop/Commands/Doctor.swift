@@ -27,8 +27,8 @@ struct Doctor: AsyncParsableCommand {
     }
 
     private func examine(_ configuration: Configuration) async throws(Trouble) -> Examination {
-        let keychain = config.keychain
-        let withoutLogin = try Workplace.missingLogins(configuration, keychain)
+        let keychain = configuration.keychain
+        let withoutLogin = try Workplace.missingLogins(configuration)
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(

@@ -54,7 +54,7 @@ struct Events: AsyncParsableCommand {
                 count += 1
                 // An event that was asked for is shown whole, like a delivery.
                 if id != nil, !follow, !output.json {
-                    Console.data(event.text(.pretty).visibleLines)
+                    Console.data(event.withLocalTimes(in: link.zone).text(.pretty).visibleLines)
                 } else {
                     show(event, in: link.zone)
                 }
@@ -96,9 +96,11 @@ struct Events: AsyncParsableCommand {
         if output.json { return Console.json(event) }
         let type = event["type"]?.asString ?? ""
         let id = (event["id"]?.asString ?? "").prefix(12)
-        Console.data(
-            "\(Paint.dim(event["time"].words(in: zone)))  \(Paint.dim(String(id)))  \(Paint.cyan(type.padded(to: 16)))  "
-                + "\((event["source"]?.asString ?? "").padded(to: 12))  \(Self.summary(event, in: zone))".visible)
+        let head =
+            "\(Paint.dim(String(event["time"].words(in: zone).dropFirst(5))))  \(Paint.dim(String(id)))  "
+            + "\(Paint.cyan(type.padded(to: 14)))  "
+        let source = event["source"]?.asString ?? ""
+        Console.data("\(head)\(source.singleLine): \(Self.summary(event, in: zone))".wrapped(to: Screen.dataWidth, indent: 4))
     }
 
     /// What an event says, in a few words.
@@ -121,6 +123,11 @@ struct Events: AsyncParsableCommand {
         if let task = data?["task"] {
             let number = task["number"]?.asString ?? task["id"]?.asString ?? ""
             let title = task["title"]?.asString ?? ""
+            if let comment = data?["comment"] {
+                let author = comment["author"]?.asString ?? ""
+                return "\(number) \(author.isEmpty ? "somebody" : author): \(comment["text"]?.asString ?? "")".singleLine.cut(
+                    to: 200)
+            }
             if let changes = Event(cloudEvent: event)?.changesInWords { return "\(number) \(changes)".singleLine }
             let reason = data?["reason"]?.asString.map { " (\($0))" } ?? ""
             return "\(number) \(title)\(reason)".singleLine

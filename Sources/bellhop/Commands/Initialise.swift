@@ -1,4 +1,5 @@
 import ArgumentParser
+import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 
@@ -49,10 +50,11 @@ struct Initialise: AsyncParsableCommand {
         Console.data(try Files.create(path, text) ? "wrote \(path)" : "kept  \(path), which was there already")
     }
 
-    static func configurationText(instance: String) -> String {
+    static func configurationText(instance: String, project: String = ProjectLine.makeID()) -> String {
         """
         # Bellhop's configuration. `bellhop check` says what is wrong with it; relative paths are relative to this file.
         version: 1
+        project: \(project)             # the keychain keeps this project's logins and secrets by it
         timezone: UTC                     # for schedules and times in messages: Europe/Berlin, America/New_York, …
 
         connections:

@@ -17,11 +17,6 @@ extension LogIn {
             configuration.connections[index].settings.values["auth"] = ["oauth": .object(client)]
         }
         try await agree(configuration, client: Settings(client))
-        do throws(SecretError) {
-            try config.keychain.setLogin(connection, to: nil)
-        } catch {
-            throw Trouble(error)
-        }
     }
 
     /// Has a person agree in a browser, tries the tokens that this brings, and stores them.
@@ -41,19 +36,23 @@ extension LogIn {
         }
         tokens.client = client
         tokens.mark = String(UInt64.random(in: .min ... .max), radix: 16)
+        let keychain = try config.keychain(toStore: options)
         do throws(SecretError) {
-            try config.keychain.setTokens(connection, to: tokens)
+            try keychain.setTokens(connection, to: tokens)
+            // The client is stored with the tokens where it takes the place of a password.
+            if client != nil { try keychain.setLogin(connection, to: nil) }
         } catch {
             throw Trouble(error)
         }
         if let user = trial.user, trial.doubt == nil {
-            Console.note("Logged in as \(user.singleLine); stored in \(config.keychain.path).")
+            Console.sentence("Logged in as \(user.singleLine); stored in \(keychain.path).")
         } else {
-            Console.note(Self.words(trial, "the tokens") + " They are stored in \(config.keychain.path).")
+            Console.sentence(Self.words(trial, "the tokens") + " They are stored in \(keychain.path).")
         }
         if tokens.refresh == nil {
-            Console.note("The server gave no refresh token: when this token ends, somebody has to log in again.")
+            Console.sentence("The server gave no refresh token: when this token ends, somebody has to log in again.")
         }
+        try config.tellAgent(.login(connection), options)
     }
 
     private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(Trouble) -> LoginTrial {

@@ -12,10 +12,11 @@ struct LogIn: AsyncParsableCommand {
             browser; any other login in bellhop.yaml is only tried. The password is asked for without being shown. An account with several
             enterprises or sites (kind eto) has them listed, to choose one. Where standard input is no terminal, its lines are the user name
             (unless --user gives it), the password, and what is chosen. A login that is refused is not stored, and what was stored before
-            stays. One that works is tried by the agent again, also when the server refused it before.
+            stays. A running agent uses one that works from then on, also when the server refused it before.
             """)
 
     @OptionGroup var config: ConfigOptions
+    @OptionGroup var options: KeychainOptions
 
     @Option(help: "The user name.")
     var user: String?
@@ -66,20 +67,22 @@ struct LogIn: AsyncParsableCommand {
         var choices = LoginChoices(entry)
         let (trial, place) = try await attempt((user, password), configuration, &choices, notebook: Deaf())
         let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
+        let keychain = try config.keychain(toStore: options)
         var before: Keychain.Login?
         do throws(SecretError) {
-            before = try config.keychain.login(connection)
-            try config.keychain.setLogin(
+            before = try keychain.login(connection)
+            try keychain.setLogin(
                 connection, to: Keychain.Login(username: user, password: password, nonce: nonce, place: place))
-            try config.keychain.setTokens(connection, to: nil)
+            try keychain.setTokens(connection, to: nil)
         } catch {
             throw Trouble(error)
         }
-        Console.note("Logged in as \((trial.user ?? user).singleLine); stored in \(config.keychain.path).")
+        Console.sentence("Logged in as \((trial.user ?? user).singleLine); stored in \(keychain.path).")
         if let before, before.username != user || before.place != place {
             let whose = before.place.map { "\(before.username) at \($0)" } ?? before.username
-            Console.note("It takes the place of the login of \(whose.singleLine).")
+            Console.sentence("It takes the place of the login of \(whose.singleLine).")
         }
+        try config.tellAgent(.login(connection), options)
         choices.report()
     }
 
@@ -109,14 +112,10 @@ struct LogIn: AsyncParsableCommand {
             throw error
         }
         try await close(store)
-        Console.note(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
+        Console.sentence(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
         choices.report()
-        if agentRuns {
-            throw Trouble(
-                .tryLater,
-                "An agent runs, and does not try again what it was refused: if it was, stop it, run `bellhop login \(connection)`, "
-                    + "and start it again.")
-        }
+        // An agent goes by an earlier refusal of the same login until it hears of this.
+        if agentRuns { try config.tellAgent(.login(connection), options) }
     }
 
     private func close(_ store: SQLiteStore?) async throws(Trouble) {
@@ -142,13 +141,13 @@ struct LogIn: AsyncParsableCommand {
         _ login: (username: String, password: String)?, _ configuration: Configuration, _ choices: inout LoginChoices,
         notebook: any Notebook
     ) async throws(Trouble) -> (trial: LoginTrial, place: String?) {
-        var connectors = try await connectors(configuration, notebook: notebook, login: login, tokens: config.keychain)
+        var connectors = try await connectors(configuration, notebook: notebook, login: login, tokens: configuration.keychain)
         do throws(Trouble) {
             try await choices.ask(connectors)
             if !choices.lines.isEmpty {
                 await connectors.shutdown()
                 connectors = try await self.connectors(
-                    configuration.with(choices.entry), notebook: notebook, login: login, tokens: config.keychain)
+                    configuration.with(choices.entry), notebook: notebook, login: login, tokens: configuration.keychain)
             }
             let trial = try await verify(connectors, configuration)
             let place = connectors.origin(connection: connection)

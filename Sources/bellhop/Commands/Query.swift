@@ -50,7 +50,7 @@ struct Query: AsyncParsableCommand {
         var configuration = try await config.load(focus: .connection(entry.connection))
         configuration.connections.removeAll { $0.name != entry.connection }
         configuration.sources.removeAll { $0.name != name }
-        if let missing = try Workplace.missingLogins(configuration, config.keychain).first {
+        if let missing = try Workplace.missingLogins(configuration).first {
             throw Trouble(
                 .loginRefused, "The login of connection `\(missing)` is not stored yet: run `bellhop login \(missing)`.")
         }
@@ -59,7 +59,7 @@ struct Query: AsyncParsableCommand {
 
     private func ask(_ configuration: Configuration) async throws(Trouble) -> SourceSample {
         let connectors: Connectors
-        let keychain = config.keychain
+        let keychain = configuration.keychain
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
                 configuration, clock: SystemClock(), events: Deaf(),
@@ -116,7 +116,9 @@ struct Query: AsyncParsableCommand {
         Console.data((counted ?? "tasks") + (sample.rows.isEmpty || !isPart ? "" : ", of which \(sample.rows.count):"))
         if sample.rows.isEmpty { return }
         Console.data("")
-        var table = Table(columns.map { $0.uppercased() })
+        let texts: Set<String> = ["title", "short_description"]
+        var table = Table(
+            columns.enumerated().map { Table.Column($1.uppercased(), rank: $0, isText: texts.contains($1)) })
         for row in sample.rows { table.add(columns.map { row[$0].words(in: zone) }) }
         table.print()
     }

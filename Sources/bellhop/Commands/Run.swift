@@ -29,17 +29,18 @@ struct Run: AsyncParsableCommand {
         signal(SIGPIPE, SIG_IGN)  // Whoever read our output may go; the agent stays.
         umask(0o077)  // What an agent makes is for its own user: store, socket, logs.
         let configuration = try await config.load()
-        if let connection = try Workplace.missingLogins(configuration, config.keychain).first {
+        if let connection = try Workplace.missingLogins(configuration).first {
             throw Trouble(
                 .loginRefused, "The login of connection `\(connection)` is not stored yet: run `bellhop login \(connection)`.")
         }
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
-        let logger = log.logger(clock: clock, story: story)
+        let logger = log.logger(clock: clock, zone: configuration.timeZone, story: story)
         var observer: (@Sendable (Signal) -> Void)?
         if let story { observer = { story.tell($0) } }
         let options = Assembly.Options(
-            clock: clock, logger: logger, keychain: config.keychain, output: { try await Console.agentData($0) },
+            clock: clock, logger: logger,
+            output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },
             observer: observer,
             checkpoint: CrashPoint(environment: config.environment).callAsFunction)
         let assembly: Assembly

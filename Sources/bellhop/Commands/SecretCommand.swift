@@ -1,39 +1,71 @@
 import ArgumentParser
 import BellhopAgent
+import BellhopConnectors
 import BellhopCore
-import Glibc
 
 struct SecretCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret", abstract: "Keep secrets for `${{ secret.NAME }}` in the keychain.",
-        subcommands: [SetSecret.self, Names.self, Remove.self])
+        discussion: """
+            Each project has its own: the keychain keeps them by the line `project:` of bellhop.yaml. A running agent uses what is changed \
+            at once.
+            """,
+        subcommands: [SetSecret.self, Generate.self, Names.self, Remove.self])
 
     struct SetSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Store a secret.",
-            discussion: "Asks for it without showing it; where standard input is no terminal, its first line is the secret.")
+            discussion: """
+                Asks for it without showing it; where standard input is no terminal, all of it is the secret, without the newline at its \
+                end.
+                """)
 
         @OptionGroup var config: ConfigOptions
+        @OptionGroup var keychain: KeychainOptions
 
         @Argument(help: "The secret's name.")
         var name: String
 
         func run() async throws {
-            guard Keychain.isSecretName(name) else {
-                throw Trouble(
-                    .usage,
-                    "`\(name.visible)` cannot be the name of a secret: letters, digits, `_`, `-` and inner dots can, as in `ops_url`."
-                )
-            }
+            try SecretCommand.checkName(name)
             guard let value = Console.askSecretLine("Value of \(name): "), !value.isEmpty else {
                 throw Trouble(.usage, "Nothing was given, so nothing was stored.")
             }
-            let isThere = try SecretCommand.change { () throws(SecretError) in
-                let isThere = try config.keychain.secret(name) != nil
-                try config.keychain.setSecret(name, to: value)
-                return isThere
+            try SecretCommand.store(value, as: name, config, keychain)
+        }
+    }
+
+    struct Generate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "generate", abstract: "Make up a secret to sign webhooks with, and store it.",
+            discussion: """
+                It is `whsec_` and the Base64 of 32 random bytes, as Standard Webhooks has it: for the `secret` of a connection of kind \
+                webhook. It is shown only with --show, once, to be given to the receiver.
+                """)
+
+        @OptionGroup var config: ConfigOptions
+        @OptionGroup var keychain: KeychainOptions
+
+        @Flag(help: "Print it on standard output.")
+        var show = false
+
+        @Flag(help: "Put it in the place of one that is there.")
+        var replace = false
+
+        @Argument(help: "The secret's name.")
+        var name: String
+
+        func run() async throws {
+            try SecretCommand.checkName(name)
+            let own = try keychain.shared ? config.keychain : config.projectKeychain()
+            let names = try SecretCommand.keychain { () throws(SecretError) in try own.secretNames() }
+            if (own.project == nil ? names.shared : names.own).contains(name), !replace {
+                throw Trouble(
+                    .problem, "There is a secret `\(name)` already, which receivers may know: --replace makes another one.")
             }
-            Console.note("Stored in \(config.keychain.path)\(isThere ? ", in the place of what was there" : "").")
+            let secret = WebhookSigner.makeSecret()
+            try SecretCommand.store(secret, as: name, config, keychain)
+            if show { Console.data(secret) } else { Console.sentence("With --show it is printed too, for the receiver.") }
         }
     }
 
@@ -45,9 +77,13 @@ struct SecretCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let names = try SecretCommand.change { () throws(SecretError) in try config.keychain.secretNames() }
-            if output.json { return Console.json(.array(names.map(JSON.string))) }
-            for name in names { Console.data(name) }
+            let keychain = try config.projectKeychain()
+            let names = try SecretCommand.keychain { () throws(SecretError) in try keychain.secretNames() }
+            let all = (names.own.map { ($0, false) } + names.shared.map { ($0, true) }).sorted { $0.0 < $1.0 }
+            if output.json {
+                return Console.json(.array(all.map { ["name": .string($0.0), "shared": .bool($0.1)] }))
+            }
+            for (name, isShared) in all { Console.data(isShared ? "\(name)  (shared)" : name) }
         }
     }
 
@@ -55,21 +91,52 @@ struct SecretCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "remove", abstract: "Forget a secret.")
 
         @OptionGroup var config: ConfigOptions
+        @OptionGroup var options: KeychainOptions
 
         @Argument(help: "The secret's name.")
         var name: String
 
         func run() async throws {
-            let names = try SecretCommand.change { () throws(SecretError) in try config.keychain.secretNames() }
-            guard names.contains(name) else {
-                let help = Suggestion.didYouMean(name, among: names).map { ": \($0)" } ?? "."
-                throw Trouble(.problem, "There is no secret `\(name)`\(help)")
+            let keychain = try options.shared ? config.keychain : config.projectKeychain()
+            let names = try SecretCommand.keychain { () throws(SecretError) in try keychain.secretNames() }
+            let own = options.shared ? names.shared : names.own
+            guard own.contains(name) else {
+                if names.shared.contains(name) {
+                    throw Trouble(.problem, "The secret `\(name)` is shared by your projects: --shared removes it.")
+                }
+                let help = Suggestion.didYouMean(name, among: own).map { ": \($0)" } ?? "."
+                throw Trouble(.problem, "There is no secret `\(name.visible)`\(help)")
             }
-            try SecretCommand.change { () throws(SecretError) in try config.keychain.setSecret(name, to: nil) }
+            try SecretCommand.keychain { () throws(SecretError) in try keychain.setSecret(name, to: nil) }
+            Console.sentence("Removed from \(keychain.path).")
+            try config.tellAgent(.secret(name), options)
         }
     }
 
-    static func change<Value>(_ work: () throws(SecretError) -> Value) throws(Trouble) -> Value {
+    private static func checkName(_ name: String) throws(Trouble) {
+        guard Keychain.isSecretName(name) else {
+            throw Trouble(
+                .usage,
+                "`\(name.visible)` cannot be the name of a secret: letters, digits, `_`, `-` and inner dots can, as in `ops_url`."
+            )
+        }
+    }
+
+    /// Stores a secret, says where, and tells the running agent.
+    private static func store(
+        _ value: String, as name: String, _ config: ConfigOptions, _ options: KeychainOptions
+    ) throws(Trouble) {
+        let section = try config.keychain(toStore: options)
+        let isThere = try keychain { () throws(SecretError) in
+            let names = try section.secretNames()
+            try section.setSecret(name, to: value)
+            return (options.shared ? names.shared : names.own).contains(name)
+        }
+        Console.sentence("Stored in \(section.path)\(isThere ? ", in the place of what was there" : "").")
+        try config.tellAgent(.secret(name), options)
+    }
+
+    static func keychain<Value>(_ work: () throws(SecretError) -> Value) throws(Trouble) -> Value {
         do throws(SecretError) { return try work() } catch { throw Trouble(error) }
     }
 }

@@ -16,6 +16,9 @@ enum Console {
     /// Prints a line for people.
     static func note(_ line: String) { prompt(line + "\n") }
 
+    /// Prints a sentence for people, on as many lines as the screen needs for it.
+    static func sentence(_ text: String) { note(text.wrapped(to: Screen.noteWidth)) }
+
     /// Prints without ending the line, for people.
     static func prompt(_ text: String) { control(TerminalText.lines(text, keepsColours: noteHasColour)) }
 
@@ -31,7 +34,9 @@ enum Console {
     }
 
     /// Prints a line of a running agent's own, which goes on when nobody reads it any more.
-    static func agentData(_ line: String) async throws(Failure) {
+    /// A terminal shows its moments by the clocks of a zone.
+    static func agentData(_ line: String, in zone: TimeZoneTable) async throws(Failure) {
+        let line = isatty(STDOUT_FILENO) == 1 ? line.withLocalTimes(in: zone) : line
         try await LineWriter.standardOutput.write(TerminalText.lines(line))
     }
 

@@ -9,25 +9,36 @@ final class Story: Sendable {
     private let clock: any AgentClock
     private let zone: TimeZoneTable
     private let isColoured: Bool
+    /// Of the screen; nil for no limit.
+    private let width: Int?
     /// The least important signals that are told.
     private let level: LogOptions.Level
     private let showsIDs: Bool
     private let print: @Sendable (String) -> Void
+    /// What failed last, by source or delivery: the same reason is told whole once.
+    private let failures = Mutex<[String: String]>([:])
     private let lines = Mutex(0)
 
     init(
         clock: any AgentClock, zone: TimeZoneTable, level: LogOptions.Level = .info, showsIDs: Bool = false,
-        isColoured: Bool = Console.dataHasColour, print: @escaping @Sendable (String) -> Void = { Console.data($0) }
+        isColoured: Bool = Console.dataHasColour, width: Int? = Screen.dataWidth,
+        print: @escaping @Sendable (String) -> Void = { Console.data($0) }
     ) {
         self.clock = clock
         self.zone = zone
         self.level = level
         self.showsIDs = showsIDs
         self.isColoured = isColoured
+        self.width = width
         self.print = print
     }
 
-    func log(_ line: String) { say("log", .dim, line) }
+    /// A line of a `log` action, without its moment, which stands in front already.
+    func log(_ line: String) {
+        let words = line.split(separator: " ", maxSplits: 1)
+        let hasMoment = words.first.flatMap { Timestamp(rfc3339: String($0)) } != nil
+        say("log", .dim, hasMoment && words.count == 2 ? String(words[1]) : line)
+    }
 
     func tell(_ signal: Signal) {
         guard signal.level >= level.threshold else { return }
@@ -35,23 +46,37 @@ final class Story: Sendable {
         case .baseline(let source, let tasks):
             say("baseline", .blue, "\(source): \(tasks) task\(tasks == 1 ? " is" : "s are") there already; they are no news")
         case .event(let event):
-            say("event", .cyan, "\(event.type.name)  \(Events.summary(event.cloudEvent, in: zone))", id: event.shortID)
+            say(
+                "event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event.cloudEvent, in: zone))",
+                id: event.shortID)
         case .delivered(let delivery, let receipt, _, _):
+            forget(delivery.id.text)
             say("done", .green, "\(Self.words(delivery)): \(receipt.summary)", id: delivery.shortID)
         case .shadowed(let delivery):
             say("shadow", .blue, "\(Self.words(delivery)): not done, only recorded", id: delivery.shortID)
         case .retrying(let delivery, let failure, let attempt, let next):
-            let why = attempt == 1 ? failure.advised : failure.message
-            say("again", .yellow, "\(Self.words(delivery)): \(why) Next try \(time(next)).", id: delivery.shortID)
+            let why = reason(failure, of: delivery.id.text, isFirst: attempt == 1)
+            say("retrying", .yellow, "\(Self.words(delivery)): \(why) Next try \(time(next)).", id: delivery.shortID)
         case .paused(let delivery, let failure, let next), .postponed(let delivery, let failure, let next, _):
-            say("waits", .yellow, "\(Self.words(delivery)): \(failure.message) Until \(time(next)).", id: delivery.shortID)
-        case .dead(let delivery, let failure), .held(let delivery, let failure):
-            say("trouble", .red, "\(Self.words(delivery)): \(failure.advised)", id: delivery.shortID)
+            say("paused", .yellow, "\(Self.words(delivery)): \(failure.message) Until \(time(next)).", id: delivery.shortID)
+        case .dead(let delivery, let failure):
+            forget(delivery.id.text)
+            say("dead", .red, "\(Self.words(delivery)): \(failure.advised)", id: delivery.shortID)
+        case .held(let delivery, let failure):
+            forget(delivery.id.text)
+            say("held", .red, "\(Self.words(delivery)): \(failure.advised)", id: delivery.shortID)
         case .pollFailed(let source, let failure, let failures, let next):
-            say("trouble", .red, "\(source): \(failures == 1 ? failure.advised : failure.message) Next poll \(time(next)).")
+            say("failing", .yellow, "\(source): \(reason(failure, of: source, isFirst: failures == 1)) Next poll \(time(next)).")
+        case .recovered(let source, let failures, let since):
+            let polls = failures == 0 ? "" : ", after \(failures) poll\(failures == 1 ? "" : "s") that failed"
+            say("fine", .green, "\(source): works again\(polls)\(since.map { " since \(time($0))" } ?? "")")
+        case .rebound(let connection, let problem):
+            say(
+                problem == nil ? "notice" : "failing", problem == nil ? .green : .red,
+                "\(connection): \(problem ?? "what changed in the keychain is in use")")
         case .notice(let source, let text): say("notice", .yellow, "\(source): \(text)")
-        case .storeFailed(let doing, let error): say("trouble", .red, "\(doing): \(error.message)")
-        case .ruleFailed(let rule, let error, _): say("trouble", .red, "\(rule): \(error)")
+        case .storeFailed(let doing, let error): say("retrying", .red, "\(doing): \(error.message)")
+        case .ruleFailed(let rule, let error, _): say("failed", .red, "\(rule): \(error)")
         case .rulesLoaded(let count, let warnings):
             let note = warnings > 0 ? ", \(warnings) warning\(warnings == 1 ? "" : "s")" : ""
             say("rules", .blue, "\(count) rule\(count == 1 ? " is" : "s are") in force\(note)")
@@ -65,8 +90,9 @@ final class Story: Sendable {
         case .configurationChanged(let file): say("notice", .yellow, "\(file) changed; restart to use it")
         case .pollHeld(let source, _): say("held", .yellow, "\(source): \(signal.message)")
         case .rescued(let count):
-            say("again", .yellow, "\(count) left behind by an earlier run \(count == 1 ? "is" : "are") taken up again")
-        case .leaseLost(let delivery): say("trouble", .yellow, "\(Self.words(delivery)): \(signal.message)", id: delivery.shortID)
+            say("retrying", .yellow, "\(count) left behind by an earlier run \(count == 1 ? "is" : "are") taken up again")
+        case .leaseLost(let delivery):
+            say("retrying", .yellow, "\(Self.words(delivery)): \(signal.message)", id: delivery.shortID)
         case .pollSuperseded(let source): say("notice", .yellow, "\(source): \(signal.message)")
         case .rulesUnwatched: say("notice", .yellow, "\(signal.message)")
         case .polled(let source, let tasks, _, let took), .unchanged(let source, let tasks, let took):
@@ -88,15 +114,28 @@ final class Story: Sendable {
             case .message(let message): message.title.plainText
             }
         return "\(delivery.name ?? delivery.action)\(task) to \(delivery.id.receiver)"
-            + (what.isEmpty ? "" : " “\(what.cut(to: 60))”")
+            + (what.isEmpty ? "" : " “\(what.singleLine.cutBetweenWords(to: 60))”")
     }
 
     private func time(_ moment: Timestamp) -> String { zone.clock(moment) }
 
+    /// Why something failed; in two words where it is what was told before.
+    private func reason(_ failure: Failure, of thing: String, isFirst: Bool) -> String {
+        let before = failures.withLock { failures in
+            defer { failures[thing] = failure.message }
+            return failures[thing]
+        }
+        if isFirst { return failure.advised }
+        return before == failure.message ? "As before." : failure.message
+    }
+
+    private func forget(_ thing: String) { failures.withLock { $0[thing] = nil } }
+
     private func say(_ word: String, _ paint: Paint, _ text: String, id: String? = nil) {
         let mark = showsIDs ? id.map { "  " + Paint.dim($0, if: isColoured) } ?? "" : ""
         let stamp = Paint.dim(zone.clock(clock.now), if: isColoured)
-        show("\(stamp)  \(paint(word.padded(to: 8), if: isColoured))  \(text.singleLine)\(mark)")
+        let line = "\(stamp)  \(paint(word.padded(to: 8), if: isColoured))  \(text.singleLine.withLocalTimes(in: zone))\(mark)"
+        show(line.wrapped(to: width, indent: 20))
     }
 
     private func show(_ text: String) {
@@ -104,15 +143,6 @@ final class Story: Sendable {
             count += 1
             print(text)
         }
-    }
-}
-
-extension TimeZoneTable {
-    /// What the clocks show: `08:30:05`.
-    func clock(_ moment: Timestamp) -> String {
-        let time = local(moment)
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(two(time.hour)):\(two(time.minute)):\(two(time.second))"
     }
 }
 

@@ -9,10 +9,13 @@ struct TerminalLog: LogHandler {
     var logLevel: Logger.Level
     private let format: Format
     private let clock: any AgentClock
+    /// Whose clocks lines of text show; nil for UTC.
+    private let zone: TimeZoneTable?
     /// True where somebody else tells the signals.
     private let leavesOutSignals: Bool
 
-    init(level: Logger.Level, format: Format, clock: any AgentClock, leavesOutSignals: Bool = false) {
+    init(level: Logger.Level, format: Format, clock: any AgentClock, zone: TimeZoneTable?, leavesOutSignals: Bool = false) {
+        self.zone = zone
         self.leavesOutSignals = leavesOutSignals
         logLevel = level
         self.format = format
@@ -37,11 +40,13 @@ struct TerminalLog: LogHandler {
         let colour = Console.noteHasColour
         let level = event.level.rawValue.padded(to: 7)
         let paint: Paint = event.level >= .error ? .red : event.level == .warning ? .yellow : .green
-        var line = "\(Paint.dim(clock.now.short, if: colour)) \(paint(level, if: colour)) \(event.message)"
+        let moment = zone.map { $0.dateAndClock(clock.now) } ?? clock.now.short
+        var line = "\(Paint.dim(moment, if: colour)) \(paint(level, if: colour)) \(event.message)"
         for key in facts.keys.sorted(by: Self.order) where key != "signal" && key != "shown" {
             let value = "\(facts[key]!)"
             line += " " + Paint.dim("\(key)=", if: colour) + value.quotedIfNeeded
         }
+        if let zone { return line.withLocalTimes(in: zone).wrapped(to: Screen.noteWidth, indent: 4) }
         return line
     }
 
@@ -55,8 +60,8 @@ struct TerminalLog: LogHandler {
 
     /// What it is about first.
     private static let first = [
-        "signal", "source", "type", "task", "title", "changes", "rule", "step", "action", "receiver", "place", "code", "problem",
-        "error",
+        "signal", "source", "connection", "type", "task", "title", "author", "text", "changes", "rule", "step", "action", "receiver",
+        "place", "code", "problem", "error",
     ]
 
     private static func order(_ a: String, _ b: String) -> Bool {

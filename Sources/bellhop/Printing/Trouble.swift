@@ -75,7 +75,7 @@ struct Trouble: Error {
     /// Says it on standard error.
     func print() {
         if let diagnostics { Printing.print(diagnostics) }
-        if let message { Console.note(Paint.red("error:", if: Console.noteHasColour) + " " + message.visible) }
+        if let message { Console.sentence(Paint.red("error:", if: Console.noteHasColour) + " " + message.visible) }
     }
 }
 

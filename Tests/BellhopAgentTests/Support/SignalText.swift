@@ -50,7 +50,8 @@ enum SignalText {
         case .polled: .unchanged(source: "", tasks: 0, took: .zero)
         case .unchanged: .baseline(source: "", tasks: 0)
         case .baseline: .pollFailed(source: "", failure: failure, failures: 1, next: moment)
-        case .pollFailed: .pollHeld(source: "", held)
+        case .pollFailed: .recovered(source: "", failures: 1, since: moment)
+        case .recovered: .pollHeld(source: "", held)
         case .pollHeld: .pollSuperseded(source: "")
         case .pollSuperseded: .notice(source: "", text: "")
         case .notice: .event(event)
@@ -73,7 +74,8 @@ enum SignalText {
         case .configurationChanged: .storeFailed(doing: "", StoreError(.other, ""))
         case .storeFailed: .pruned(rows: 0)
         case .pruned: .clockJumped(by: .zero)
-        case .clockJumped: .stopping(inFlight: 0)
+        case .clockJumped: .rebound(connection: "", problem: nil)
+        case .rebound: .stopping(inFlight: 0)
         case .stopping: nil
         }
     }

@@ -101,6 +101,9 @@ struct GoldenPage {
         for (word, value) in words { text = text.replacing(value, with: word) }
         text = text.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/, with: "TIME")
         text = text.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+09:00/, with: "TIME+09:00")
+        text = text.replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, with: "TIME").replacing(
+            /\b\d\d-\d\d \d\d:\d\d(:\d\d)?\b/, with: "TIME")
+        text = text.replacing(/\bp[0-9a-f]{11}\b/, with: "PROJECT")
         text = text.replacing(/\b[0-9a-f]{32}\b/, with: "ID").replacing(/\b[0-9a-f]{12}\b/, with: "ID")
         text = text.replacing(/(state|code_challenge)=[A-Za-z0-9_-]{20,}/) { "\($0.output.1)=ID" }
         text = text.replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:PORT")

@@ -27,10 +27,12 @@ import Testing
         #expect(message.contains("itil or snc_read_only"), "\(message)")
     }
 
-    @Test func `where only access rules hide rows, there is nothing, and that is no failure`() async throws {
+    @Test func `where access rules hide all rows, the first list is an error that names them`() async throws {
         practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.changeUser("john.doe") { $0.tasks = .hidden }
-        #expect(try await list().listing.entries.isEmpty)
+        let failure = await failure { _ = try await list() }
+        #expect(failure?.reason == .badAnswer && failure?.remedy == .retry(after: nil))
+        #expect(failure?.message.contains("access rules hide them from the account") == true)
     }
 
     @Test func `an incident that nobody owns is seen, though no tracker lists it`() async throws {

@@ -65,6 +65,37 @@ import Testing
         #expect(try await waits(Failure(.unauthenticated, .pauseConnection, "401"), polls: 2) == [300, 300])
     }
 
+    @Test func `a source that works again is told of, however few polls had failed`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.edit { $0.lists = [.failure(failure)] }
+        #expect(try await poller.pollOnce().isFailed)
+        #expect(bench.recorder.count("source.recovered") == 0)
+        for _ in 0..<2 { _ = try await poller.pollOnce() }
+        #expect(bench.recorder.count("source.recovered") == 1)
+        #expect(try await bench.happened().isEmpty, "one poll that failed is no event")
+    }
+
+    @Test func `a source that waits for a person is polled at once when somebody rings`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        source.edit { $0.lists = [.failure(Failure(.unauthenticated, .pauseConnection, "401"))] }
+        let (surroundings, bell) = (bench.surroundings, Bell())
+        let polling = Task {
+            var poller = Poller(source, plan: .minutely, in: surroundings, bell: bell)
+            await poller.run()
+        }
+        try await bench.clock.waitForSleepers(1)
+        #expect(source.asked.lists.count == 1)
+        bell.ring()
+        for _ in 0..<10_000 where source.asked.lists.count < 2 { await bench.clock.settle() }
+        polling.cancel()
+        await polling.value
+        #expect(source.asked.lists == [bench.now, bench.now])
+    }
+
     @Test func `three failures in a row are said once, and so is the end of it`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))

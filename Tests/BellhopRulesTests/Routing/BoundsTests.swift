@@ -121,8 +121,7 @@ import Testing
         let book = try Fixture.book(rule)
         let matches = book.match(Self.events(1), since: [:])
         var decision = Decision(book, matches, state: [:], tasks: Self.tasks(50), at: Fixture.start, work: 40_000)
-        decision.run(matches.runs[0])
-        let routing = decision.routing([1])
+        let routing = decision.routing()
         #expect(routing.deliveries.first?.initial == .available)
         #expect(Self.death(of: routing.deliveries.last)?.contains("it costs more than its limit") == true)
     }

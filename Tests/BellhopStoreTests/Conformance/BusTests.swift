@@ -82,6 +82,21 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `the error of a rule stands until it runs without one`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
+        func tally(runs: Int, errors: Int, _ error: String?) async throws -> StoreStatus.RuleStatus? {
+            let tally = RuleTally(rule: "rule", runs: runs, errors: errors, lastError: error, at: bench.now)
+            try await bench.store.route(Routing(routed: [], tallies: [tally]))
+            return try await bench.store.status().rules.first
+        }
+        #expect(try await tally(runs: 0, errors: 1, "no such field")?.lastError == "no such field")
+        let after = try await tally(runs: 1, errors: 0, nil)
+        #expect(after?.lastError == nil)
+        #expect(after?.errors == 1)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `events are routed once, whoever routes them again`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append([Sample.event(1)])

@@ -4,7 +4,7 @@ import Testing
 
 /// Deliveries that come after others: what `on_error: stop` means once the deliveries are made.
 @Suite struct `Deliveries that come after others` {
-    private let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule was given up.")
+    private let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead.")
 
     private func ids(_ numbers: Int...) -> [Delivery.ID] { numbers.map { Sample.delivery($0).id } }
 

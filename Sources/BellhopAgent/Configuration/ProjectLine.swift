@@ -1,0 +1,65 @@
+import Glibc
+
+/// The line of bellhop.yaml that names its project. The keychain keeps logins and secrets by it, so that one project never replaces what
+/// another calls `snow` too.
+///
+/// It is in this file and not in the store: logins are stored before the first run makes a store, and stay good when a store is deleted to
+/// start anew.
+public enum ProjectLine {
+    public static let key = "project"
+
+    /// A new id. It begins with a letter, so that YAML takes it for no number.
+    public static func makeID() -> String {
+        "p" + (0..<11).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
+    }
+
+    /// The id in a file; nil where it has none or cannot be read.
+    static func id(in file: String) -> String? {
+        guard let bytes = try? PrivateFile.readAny(file) else { return nil }
+        return ConfigurationLoader.value(of: key, in: bytes)
+    }
+
+    /// Writes the line into a bellhop.yaml that has none, below its version. The file keeps its mode.
+    public static func add(_ id: String, to file: String) throws(SecretError) {
+        let byHand = "Add the line `\(key): \(id)` to \(file) yourself, and try again."
+        do throws(PrivateFile.Trouble) {
+            guard let new = adding(id, to: try PrivateFile.readAny(file) ?? []) else {
+                throw PrivateFile.Trouble(message: "\(file) has no line that begins with `version:`.")
+            }
+            let path = absolute(file)
+            var facts = stat()
+            let mode = stat(path, &facts) == 0 ? facts.st_mode & 0o7777 : 0o644
+            try PrivateFile.write(new, to: path)
+            chmod(path, mode)
+        } catch {
+            throw SecretError("\(error.message) \(byHand)")
+        }
+    }
+
+    /// The file with the line in it; nil where no place for it is found.
+    static func adding(_ id: String, to bytes: [UInt8]) -> [UInt8]? {
+        let newline = UInt8(ascii: "\n")
+        var start = bytes.startIndex
+        while start < bytes.endIndex {
+            let end = bytes[start...].firstIndex(of: newline) ?? bytes.endIndex
+            if bytes[start..<end].starts(with: "version:".utf8) {
+                let hasReturn = end > start && bytes[end - 1] == UInt8(ascii: "\r")
+                var new = Array(bytes[..<end])
+                new.append(newline)
+                new += Array("\(key): \(id)".utf8)
+                if hasReturn { new.append(UInt8(ascii: "\r")) }
+                new += bytes[end...]
+                return ConfigurationLoader.value(of: key, in: new) == id ? new : nil
+            }
+            start = end == bytes.endIndex ? end : bytes.index(after: end)
+        }
+        return nil
+    }
+
+    /// The file's path from the root, without links; what it is as it was given where there is no such file.
+    static func absolute(_ file: String) -> String {
+        guard let real = realpath(file, nil) else { return file }
+        defer { free(real) }
+        return String(cString: real)
+    }
+}

@@ -1,0 +1,51 @@
+import BellhopCore
+
+/// What of a status needs a person, a sentence each: what will not pass by itself.
+public enum Needs {
+    /// What a status without an agent says first.
+    public static let noAgent = "No agent is running."
+
+    /// How long ago the store's latest trouble may be to count.
+    private static let recent = Duration.seconds(600)
+
+    /// - Parameter agent: what the running agent says of itself; nil where none runs.
+    static func sentences(_ status: StoreStatus, agent: JSON.Object?, at now: Timestamp) -> [String] {
+        var sentences: [String] = []
+        if let agent { tell(of: agent, at: now, &sentences) } else { sentences.append(noAgent) }
+        for source in status.sources where source.health.announced {
+            sentences.append("The source \(source.source) is failing: " + ended(source.health.lastError))
+        }
+        for rule in status.rules where rule.lastError != nil {
+            sentences.append("The rule \(rule.rule) failed when it last ran: " + ended(rule.lastError))
+        }
+        for state in [DeliveryState.dead, .held] {
+            let count = status.deliveries[state] ?? 0
+            if count > 0 {
+                sentences.append(
+                    "\(count) deliver\(count == 1 ? "y is" : "ies are") \(state.rawValue): `bellhop deliveries --state \(state.rawValue)`."
+                )
+            }
+        }
+        return sentences
+    }
+
+    /// With a full stop.
+    private static func ended(_ message: String?) -> String {
+        let message = message ?? "no reason is known"
+        return message.hasSuffix(".") ? message : message + "."
+    }
+
+    private static func tell(of agent: JSON.Object, at now: Timestamp, _ sentences: inout [String]) {
+        if let count = agent["refused_rules"]?.asInt, count > 0 {
+            sentences.append("The changed rules have errors, and the old ones are in force: `bellhop check` says which.")
+        }
+        if agent["restart_needed"] == true {
+            sentences.append("The configuration changed, and the agent must be restarted to use it.")
+        }
+        if let trouble = agent["store_trouble"], let time = trouble["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
+            now - time < recent
+        {
+            sentences.append("The store failed: " + ended(trouble["message"]?.asString))
+        }
+    }
+}

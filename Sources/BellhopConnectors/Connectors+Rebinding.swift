@@ -1,0 +1,121 @@
+public import BellhopCore
+import Synchronization
+
+/// The connections that are in use.
+///
+/// A class over a mutex, because deliveries look them up while one of them is replaced.
+final class BoundConnections: Sendable {
+    private let connections: Mutex<[String: any Connection]>
+    /// One is made anew at a time, so that what was read later is used last.
+    let gate = FIFOGate()
+
+    init(_ connections: [String: any Connection]) { self.connections = Mutex(connections) }
+
+    var all: [String: any Connection] { connections.withLock { $0 } }
+
+    subscript(name: String) -> (any Connection)? { connections.withLock { $0[name] } }
+
+    /// What was there is closed when its last request has ended.
+    func put(_ connection: any Connection, as name: String) { connections.withLock { $0[name] = connection } }
+}
+
+extension Connectors {
+    /// A connection and the sources that read from it, with the settings that count now.
+    public struct Entries: Sendable {
+        public var kind: String
+        public var settings: Settings
+        public var sources: [(name: String, kind: String, settings: Settings)]
+
+        public init(kind: String, settings: Settings, sources: [(name: String, kind: String, settings: Settings)]) {
+            self.kind = kind
+            self.settings = settings
+            self.sources = sources
+        }
+    }
+
+    /// What became of a connection that was to be made anew.
+    public enum Rebound: Sendable, Hashable {
+        /// All that is sent and asked from now on goes by the new settings.
+        case inUse
+        /// Nothing can be sent or asked on it until this is put right.
+        case unusable(String)
+        /// It goes on as it was: with the new settings its sources would see other tasks.
+        case needsRestart(String)
+    }
+
+    /// Makes a connection anew, because its secrets or its login are others now. What is under way ends as it began.
+    ///
+    /// - Parameters:
+    ///   - pardons: whether it tries again what was refused before: a person has just logged in.
+    ///   - read: reads its settings as they are now.
+    public func rebind(
+        _ name: String, pardons: Bool, with read: () async throws(Failure) -> Entries
+    ) async throws(CancellationError) -> Rebound {
+        try await bound.gate.enter()
+        defer { bound.gate.leave() }
+        let own = sources.compactMap { $0 as? BoundSource }.filter { $0.connection == name }
+        do throws(Failure) {
+            var environment = environment
+            if pardons { environment.notebook = PardoningNotebook(environment.notebook) }
+            return try await bind(name, to: try await read(), own, in: environment)
+        } catch {
+            bound.put(RefusedConnection(failure: error), as: name)
+            for source in own { source.refuse(error) }
+            return .unusable(error.message)
+        }
+    }
+
+    private func bind(
+        _ name: String, to entries: Entries, _ own: [BoundSource], in environment: ConnectorEnvironment
+    ) async throws(Failure) -> Rebound {
+        let connection: any Connection
+        var made: [(BoundSource, any Source)] = []
+        do throws(ConnectorError) {
+            connection = try await Self.connection(name, entries.kind, entries.settings, environment)
+            for source in own {
+                guard let entry = entries.sources.first(where: { $0.name == source.name }) else { continue }
+                made.append((source, try Self.source(source, entry.kind, entry.settings, on: connection, called: name)))
+            }
+        } catch {
+            throw Failure(.badArguments, .pauseConnection, "Connection \(name) cannot be used: \(error.message)")
+        }
+        if let other = made.first(where: { $0.0.scope.id != $0.1.scope.id }) {
+            await Self.close([name: connection], nil)
+            return .needsRestart(
+                "the login is of another user now, and what the source \(other.0.name) remembers belongs to the one before")
+        }
+        // They know what their predecessors had learnt.
+        for (_, source) in made { await source.prepare(offline: true) }
+        bound.put(connection, as: name)
+        for (source, new) in made { source.bind(new) }
+        return .inUse
+    }
+
+    /// The source of an entry on a connection; told apart from others as the one before was.
+    private static func source(
+        _ before: BoundSource, _ kind: String, _ settings: Settings, on connection: any Connection, called name: String
+    ) throws(ConnectorError) -> any Source {
+        let source = try source(before.name, kind, settings, on: connection, called: name)
+        guard source.scope.id != before.scope.id, let way = connection as? WebConnection,
+            let named = try way.named.source(before.name, kind: kind, settings: settings), named.scope.id == before.scope.id
+        else { return source }
+        return named
+    }
+}
+
+/// Stands for a connection that cannot be used until its secrets or its login are put right.
+private struct RefusedConnection: Connection {
+    let failure: Failure
+
+    func action(_ kind: String) -> (any Action)? { RefusedAction(failure: failure) }
+
+    func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial { throw failure }
+
+    func shutdown() async throws {}
+
+    private struct RefusedAction: Action {
+        let failure: Failure
+
+        func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt { throw failure }
+    }
+}

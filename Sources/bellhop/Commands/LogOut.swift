@@ -1,0 +1,33 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct LogOut: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logout", abstract: "Forget a connection's login: what `bellhop login` stored for it.",
+        discussion: """
+            A running agent ends its use at once: it asks and sends nothing on the connection until there is another login. The remote \
+            system is not told; where it knows tokens of ours, withdraw them there.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var options: KeychainOptions
+
+    @Argument(help: "The connection's name in bellhop.yaml.")
+    var connection: String
+
+    func run() async throws {
+        let keychain = try options.shared ? config.keychain : config.projectKeychain()
+        let isThere = try SecretCommand.keychain { () throws(SecretError) in try keychain.logOut(of: connection) }
+        guard isThere else {
+            let isShared = try SecretCommand.keychain { () throws(SecretError) in try keychain.isShared(connection) }
+            throw Trouble(
+                .problem,
+                isShared && !options.shared
+                    ? "The login of `\(connection.visible)` is shared by your projects: --shared forgets it."
+                    : "No login of a connection `\(connection.visible)` is stored.")
+        }
+        Console.sentence("The login of `\(connection.visible)` is forgotten.")
+        try config.tellAgent(.login(connection), options)
+    }
+}

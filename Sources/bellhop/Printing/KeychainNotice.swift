@@ -1,0 +1,33 @@
+import BellhopAgent
+import BellhopCore
+
+/// What became of a change in the keychain where an agent runs: it counts at once, or the command says that a restart is needed.
+enum KeychainNotice {
+    /// Tells the agent of a project, and says what it made of it. Silent where none runs.
+    static func send(_ change: KeychainChange, project: String?, to link: StoreLink) {
+        let answer: JSON?
+        do throws(InquiryError) {
+            answer = try ControlClient(path: link.socket).ask(.keychainChanged(change, project: project))
+        } catch {
+            return Console.sentence("The running agent could not be told, so it must be restarted to use this: \(error.message)")
+        }
+        guard let outcomes = answer?.asArray else { return }
+        if outcomes.isEmpty { return Console.sentence(unused(change)) }
+        for outcome in outcomes {
+            let name = outcome["connection"]?.asString ?? ""
+            let why = outcome["why"]?.asString ?? ""
+            switch outcome["outcome"]?.asString {
+            case "in_use": Console.sentence("The running agent uses it from now on (connection `\(name)`).")
+            case "needs_restart": Console.sentence("The running agent must be restarted to use it: \(why.visible).")
+            default: Console.sentence("The running agent now rests connection `\(name)`. \(why.visible)")
+            }
+        }
+    }
+
+    private static func unused(_ change: KeychainChange) -> String {
+        switch change {
+        case .secret(let name): "No connection of the running agent asks for `${{ secret.\(name) }}`."
+        case .login(let name): "The running agent has no connection `\(name)`: it must be restarted to use it."
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import BellhopCore
+
+extension TimeZoneTable {
+    /// What the clocks show: `08:30:05`.
+    func clock(_ moment: Timestamp) -> String {
+        let time = local(moment)
+        return "\(two(time.hour)):\(two(time.minute)):\(two(time.second))"
+    }
+
+    /// The date and what the clocks show: `2026-01-05 08:30:05`.
+    func dateAndClock(_ moment: Timestamp) -> String {
+        let time = local(moment)
+        return "\(time.year)-\(two(time.month))-\(two(time.day)) \(clock(moment))"
+    }
+
+    private func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+extension String {
+    /// The text with each moment in it (`2026-01-05T07:30:05.25Z`) as the clocks of a zone show it.
+    func withLocalTimes(in zone: TimeZoneTable) -> String {
+        replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/) { match in
+            Timestamp(rfc3339: String(match.output.0)).map(zone.dateAndClock) ?? String(match.output.0)
+        }
+    }
+}
+
+extension JSON {
+    /// The same with each moment by the clocks of a zone, with its offset.
+    func withLocalTimes(in zone: TimeZoneTable) -> JSON {
+        switch self {
+        case .string(let text):
+            text.utf8.last == UInt8(ascii: "Z") ? .string(Timestamp(rfc3339: text)?.formatted(in: zone) ?? text) : self
+        case .array(let items): .array(items.map { $0.withLocalTimes(in: zone) })
+        case .object(let members): .object(JSON.Object(members.map { ($0.key, $0.value.withLocalTimes(in: zone)) }))
+        case .null, .bool, .int, .double: self
+        }
+    }
+}
+
+extension JSON? {
+    /// A value for a cell: times by the clocks of a zone, nothing as a dash.
+    func words(in zone: TimeZoneTable) -> String {
+        guard let text = self?.asString, !text.isEmpty else { return self?.asInt.map(String.init) ?? "-" }
+        return Timestamp(rfc3339: text).map(zone.dateAndClock) ?? text
+    }
+
+    /// The same without the year and the seconds: `01-05 08:30`.
+    func minute(in zone: TimeZoneTable) -> String {
+        guard let text = self?.asString, Timestamp(rfc3339: text) != nil else { return words(in: zone) }
+        return String(words(in: zone).dropFirst(5).dropLast(3))
+    }
+}

@@ -1,0 +1,71 @@
+import BellhopCore
+import Glibc
+
+/// How wide lines for people may be.
+enum Screen {
+    /// Of what shows standard output; nil where nothing cuts lines: a pipe or a file.
+    static let dataWidth = width(of: STDOUT_FILENO)
+    /// Of what shows standard error.
+    static let noteWidth = width(of: STDERR_FILENO)
+
+    private static func width(of file: Int32) -> Int? {
+        if isatty(file) == 1 {
+            var size = winsize()
+            if ioctl(file, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 { return Int(size.ws_col) }
+        }
+        if let columns = getenv("COLUMNS").flatMap({ Int(String(cString: $0)) }), columns >= 40 { return columns }
+        return isatty(file) == 1 ? 80 : nil
+    }
+}
+
+extension String {
+    /// The text in lines that are at most so wide, broken between words alone: a word or an id that is wider stays whole.
+    ///
+    /// - Parameter indent: what every line but the first begins with.
+    func wrapped(to width: Int?, indent: Int = 0) -> String {
+        guard let width, shownWidth > width else { return self }
+        let margin = String(repeating: " ", count: indent)
+        var lines: [String] = []
+        var line = ""
+        for (place, word) in split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+            if place > 0, line.shownWidth + 1 + word.shownWidth > width, !line.allSatisfy({ $0 == " " }) {
+                lines.append(line)
+                line = margin + String(word)
+            } else {
+                line += (place > 0 ? " " : "") + String(word)
+            }
+        }
+        lines.append(line)
+        return lines.joined(separator: "\n")
+    }
+
+    /// The text with its end left out behind a word, where it is wider.
+    func cutBetweenWords(to width: Int) -> String {
+        guard shownWidth > width else { return self }
+        var cut = ""
+        for word in split(separator: " ", omittingEmptySubsequences: false) {
+            let longer = cut.isEmpty ? String(word) : cut + " " + word
+            if longer.shownWidth > width - 1 { break }
+            cut = longer
+        }
+        return cut + "…"
+    }
+}
+
+extension StringProtocol {
+    /// How many columns it takes; escape sequences of colours take none.
+    var shownWidth: Int {
+        var width = 0
+        var isColour = false
+        for scalar in unicodeScalars {
+            if scalar == "\u{1B}" {
+                isColour = true
+            } else if isColour {
+                if scalar == "m" { isColour = false }
+            } else {
+                width += 1
+            }
+        }
+        return width
+    }
+}

@@ -1,0 +1,197 @@
+import BellhopAgent
+import BellhopCore
+
+/// A status as people read it: what is failing first, each reason once.
+struct StatusPage {
+    private let status: JSON
+    private let zone: TimeZoneTable
+    /// Of the screen; nil for no limit.
+    private let width: Int?
+
+    init(_ status: JSON, zone: TimeZoneTable, width: Int?) {
+        self.status = status
+        self.zone = zone
+        self.width = width
+    }
+
+    /// True where nothing needs a person.
+    var needsNobody: Bool { (status["needs"]?.asArray ?? []).isEmpty }
+
+    /// What needs a person.
+    var needs: [String] { needsNobody ? ["Nothing needs a person."] : lines(ofNeeds: sentences, atMost: .max) }
+
+    var whole: [String] {
+        parts([head, sources(limit: .max), rules(limit: .max), totals, lines(ofNeeds: beside, atMost: .max)])
+    }
+
+    var failing: [String] {
+        let failing = allSources.filter(Self.isFailing)
+        let rules = allRules.filter(Self.isFailing)
+        let parts = [
+            head, failing.isEmpty ? [] : table(ofSources: failing) + reasons(failing),
+            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules),
+            needsNobody ? needs : lines(ofNeeds: beside, atMost: .max),
+        ]
+        return self.parts(parts)
+    }
+
+    /// No more lines than these, as long as the screen is 80 columns wide or more.
+    func short(lines: Int) -> [String] {
+        let (head, totals) = (self.head, self.totals)
+        let needs = self.lines(ofNeeds: beside, atMost: 3)
+        // A blank line before each part, and the headings of both tables.
+        let room = max(lines - head.count - totals.count - needs.count - (needs.isEmpty ? 3 : 4) - 2, 4)
+        let ruleRoom = min(allRules.count, max(room / 2, room - allSources.count))
+        return parts([head, sources(limit: room - ruleRoom), rules(limit: ruleRoom), totals, needs])
+    }
+
+    private func parts(_ parts: [[String]]) -> [String] { Array(parts.filter { !$0.isEmpty }.joined(separator: [""])) }
+
+    // MARK: - Parts
+
+    private var head: [String] {
+        guard let agent = status["agent"]?.asObject else {
+            return ["bellhop \(BellhopVersion.text): no agent is running; this is what its store holds."]
+        }
+        let version = agent["version"]?.asString ?? BellhopVersion.text
+        var lines = [
+            "bellhop \(version) is running: process \(agent["pid"]?.asInt ?? 0), since \(agent["started"].words(in: zone)), "
+                + "\(agent["in_flight"]?.asInt ?? 0) in flight."
+        ]
+        if version != BellhopVersion.text {
+            lines.append("This command is of version \(BellhopVersion.text): restart the agent to bring it to the same.")
+        }
+        if let trouble = agent["store_trouble"], trouble != .null {
+            let times = trouble["times"]?.asInt ?? 1
+            lines.append(
+                "The store failed \(times == 1 ? "once" : "\(times) times") since then, the last time at \(trouble["time"].words(in: zone)) "
+                    + "(\(trouble["doing"].words(in: zone))): \(trouble["message"].words(in: zone))")
+        }
+        return wrapped(lines)
+    }
+
+    private var totals: [String] {
+        let counts = DeliveryState.allCases.compactMap { state -> String? in
+            let count = status["deliveries"]?[state.rawValue]?.asInt ?? 0
+            guard count > 0 else { return nil }
+            let text = "\(count) \(state.rawValue)"
+            return state.needsPerson ? Paint.red(text) : text
+        }
+        let damaged = status["damaged"]?.asInt ?? 0
+        return broken([
+            "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules."
+                + (damaged > 0 ? " \(damaged) cannot be read and were passed over." : ""),
+            "Deliveries: \(counts.isEmpty ? "none" : counts.joined(separator: ", ")).",
+        ])
+    }
+
+    private var sentences: [String] {
+        (status["needs"]?.asArray ?? []).map { ($0.asString ?? "").singleLine.withLocalTimes(in: zone) }
+    }
+
+    /// What needs a person beside what the head says.
+    private var beside: [String] { sentences.filter { $0 != Needs.noAgent } }
+
+    private func lines(ofNeeds sentences: [String], atMost limit: Int) -> [String] {
+        if limit == .max { return broken(sentences.map { "! " + $0 }) }
+        let shown = sentences.prefix(sentences.count > limit ? limit - 1 : limit)
+        var lines = shown.map { "! " + $0.cutBetweenWords(to: (width ?? .max) - 2) }
+        if sentences.count > shown.count {
+            lines.append("! and \(sentences.count - shown.count) more: `bellhop status --failing`.")
+        }
+        return lines
+    }
+
+    private var allSources: [JSON] { Self.failingFirst(status["sources"]?.asArray ?? []) }
+
+    private var allRules: [JSON] { Self.failingFirst(status["rules"]?.asArray ?? []) }
+
+    private func sources(limit: Int) -> [String] {
+        let (shown, more) = cut(allSources, limit: limit)
+        let reasons = limit == .max ? reasons(allSources.filter(Self.isFailing)) : []
+        return table(ofSources: shown) + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : []) + reasons
+    }
+
+    private func rules(limit: Int) -> [String] {
+        let (shown, more) = cut(allRules, limit: limit)
+        let errors = limit == .max ? ruleErrors(allRules.filter(Self.isFailing)) : []
+        return table(ofRules: shown) + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : []) + errors
+    }
+
+    /// As many as there is room for, less one where a line says how many are left out.
+    private func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
+        guard all.count > limit else { return (all, 0) }
+        let shown = Array(all.prefix(max(limit - 1, 1)))
+        return (shown, all.count - shown.count)
+    }
+
+    private static func failingFirst(_ all: [JSON]) -> [JSON] { all.filter(isFailing) + all.filter { !isFailing($0) } }
+
+    /// Of a source or of a rule.
+    private static func isFailing(_ item: JSON) -> Bool {
+        if let state = item["state"]?.asString {
+            return state == SourceState.failing.rawValue || state == SourceState.held.rawValue
+        }
+        return item["error"]?.asString != nil
+    }
+
+    // MARK: - Tables
+
+    private func table(ofSources sources: [JSON]) -> [String] {
+        var table = Table([
+            .init("SOURCE"), .init("STATE"), .init("SINCE", rank: 1), .init("TASKS", rank: 2), .init("LAST POLL", rank: 3),
+            .init("LAST CHANGE", rank: 4),
+        ])
+        for source in sources {
+            let state = source["state"]?.asString ?? "-"
+            let paint: Paint? = state == SourceState.failing.rawValue ? .red : state == SourceState.held.rawValue ? .yellow : nil
+            table.add(
+                [
+                    source["source"].words(in: zone), state, source["failing_since"].minute(in: zone),
+                    "\(source["tasks"]?.asInt ?? 0)", source["last_poll"].words(in: zone), source["last_change"].words(in: zone),
+                ], paints: paint.map { [1: $0] } ?? [:])
+        }
+        return table.lines(width: width)
+    }
+
+    private func table(ofRules rules: [JSON]) -> [String] {
+        var table = Table([
+            .init("RULE"), .init("RUNS", rank: 2), .init("ERRORS", rank: 1), .init("LAST RUN", rank: 4), .init("NEXT", rank: 3),
+        ])
+        for rule in rules {
+            table.add(
+                [
+                    rule["rule"].words(in: zone), "\(rule["runs"]?.asInt ?? 0)", "\(rule["errors"]?.asInt ?? 0)",
+                    rule["last_run"].words(in: zone), rule["next"].words(in: zone),
+                ], paints: Self.isFailing(rule) ? [2: .red] : [:])
+        }
+        return table.lines(width: width)
+    }
+
+    /// Why sources fail, each reason once with the names of all that it keeps from working.
+    private func reasons(_ sources: [JSON]) -> [String] {
+        var names: [String: [String]] = [:]
+        var order: [String] = []
+        for source in sources {
+            let held = "the last result is so unlike the one before that the next one must show the same"
+            let reason = source["error"]?.asString ?? held
+            if names[reason] == nil { order.append(reason) }
+            names[reason, default: []].append(source["source"].words(in: zone))
+        }
+        return wrapped(order.map { "\((names[$0] ?? []).joined(separator: ", ")): \($0)" })
+    }
+
+    private func ruleErrors(_ rules: [JSON]) -> [String] {
+        wrapped(rules.map { "\($0["rule"].words(in: zone)): \($0["error"].words(in: zone))" })
+    }
+
+    private func wrapped(_ lines: [String]) -> [String] {
+        broken(lines.map { $0.singleLine.withLocalTimes(in: zone) })
+    }
+
+    private func broken(_ lines: [String]) -> [String] {
+        lines.flatMap { line in
+            line.wrapped(to: width, indent: 2).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        }
+    }
+}

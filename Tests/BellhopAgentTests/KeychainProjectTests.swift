@@ -1,0 +1,106 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Testing
+
+@testable import BellhopAgent
+
+/// Logins and secrets belong to a project.
+@Suite struct KeychainProjectTests {
+    private let folder: TemporaryFolder
+    private let shared: Keychain
+
+    init() throws {
+        folder = try TemporaryFolder()
+        shared = Keychain(path: folder.path + "/keychain.json")
+    }
+
+    private func keychain(_ id: String, file: String? = nil) -> Keychain {
+        shared.of(Keychain.Project(id: id, file: file ?? "/etc/\(id)/bellhop.yaml"))
+    }
+
+    @Test func `two projects have a login and a secret of the same name, each its own`() throws {
+        let (one, two) = (keychain("one"), keychain("two"))
+        try one.setLogin("snow", to: .init(username: "ada", password: "a"))
+        try two.setLogin("snow", to: .init(username: "bob", password: "b"))
+        try one.setSecret("ops_url", to: "1")
+        try two.setSecret("ops_url", to: "2")
+        #expect(try one.login("snow")?.username == "ada")
+        #expect(try two.login("snow")?.username == "bob")
+        #expect(try one.secret("ops_url") == "1")
+        #expect(try two.secret("ops_url") == "2")
+        #expect(try shared.secret("ops_url") == nil)
+        #expect(try two.logOut(of: "snow"))
+        #expect(try one.login("snow")?.username == "ada")
+        #expect(try two.login("snow") == nil)
+    }
+
+    @Test func `what is shared is for every project that has none of its own`() throws {
+        let one = keychain("one")
+        try shared.setSecret("ops_url", to: "shared")
+        #expect(try one.secret("ops_url") == "shared")
+        #expect(try one.secretNames().own.isEmpty)
+        #expect(try one.secretNames().shared == ["ops_url"])
+        try one.setSecret("ops_url", to: "own")
+        #expect(try one.secret("ops_url") == "own")
+        #expect(try keychain("two").secret("ops_url") == "shared")
+        try one.setSecret("ops_url", to: nil)
+        #expect(try one.secret("ops_url") == "shared")
+    }
+
+    @Test func `a shared password never stands beside a project's own tokens, and shared tokens are renewed where they are`()
+        async throws
+    {
+        let (one, two) = (keychain("one"), keychain("two"))
+        try shared.setLogin("snow", to: .init(username: "ada", password: "a"))
+        try await one.keep(KeptTokens(refresh: "r1", origin: "o"), of: "other")
+        try one.setTokens("snow", to: KeptTokens(refresh: "r2", origin: "o"))
+        #expect(try one.login("snow") == nil)
+        #expect(try await one.tokens(of: "snow")?.refresh == "r2")
+        #expect(try await two.tokens(of: "other") == nil)
+        try shared.setTokens("common", to: KeptTokens(refresh: "r3", origin: "o"))
+        try await one.keep(KeptTokens(refresh: "r4", origin: "o"), of: "common")
+        #expect(try await two.tokens(of: "common")?.refresh == "r4")
+    }
+
+    @Test func `a copied bellhop.yaml does not replace the logins of the one it was copied from`() throws {
+        let text = "version: 1\nproject: p1\n"
+        let first = try folder.write("first/bellhop.yaml", text)
+        let copy = try folder.write("copy/bellhop.yaml", text)
+        try keychain("p1", file: first).setSecret("ops_url", to: "1")
+        let error = #expect(throws: SecretError.self) { try keychain("p1", file: copy).setSecret("ops_url", to: "2") }
+        #expect(error?.message.contains("names the same project as \(first)") == true)
+        #expect(try keychain("p1", file: first).secret("ops_url") == "1")
+        // A folder that was moved takes its logins along.
+        try FileManager.default.removeItem(atPath: first)
+        try keychain("p1", file: copy).setSecret("ops_url", to: "2")
+        #expect(try keychain("p1", file: copy).secret("ops_url") == "2")
+    }
+
+    @Test(arguments: [
+        ("version: 1\nstore: a.db\n", "version: 1\nproject: p1\nstore: a.db\n"),
+        ("# Ours\r\nversion: 1\r\nstore: a.db\r\n", "# Ours\r\nversion: 1\r\nproject: p1\r\nstore: a.db\r\n"),
+        ("store: a.db\nversion: 1", "store: a.db\nversion: 1\nproject: p1"),
+    ])
+    func `a file gets its project below its version, and stays as it is otherwise`(_ text: String, _ expected: String) throws {
+        let file = try folder.write("bellhop.yaml", text, mode: 0o640)
+        try ProjectLine.add("p1", to: file)
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == expected)
+        #expect(try folder.mode("bellhop.yaml") == 0o640)
+        #expect(ProjectLine.id(in: file) == "p1")
+    }
+
+    @Test func `a file that has no place for the line is left alone, and the line is told`() throws {
+        let file = try folder.write("bellhop.yaml", "{version: 1}\n")
+        let error = #expect(throws: SecretError.self) { try ProjectLine.add("p1", to: file) }
+        #expect(error?.message.contains("Add the line `project: p1`") == true)
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "{version: 1}\n")
+    }
+
+    @Test func `ids are names that YAML takes for no number, each another`() {
+        let ids = (0..<100).map { _ in ProjectLine.makeID() }
+        #expect(Set(ids).count == 100)
+        #expect(ids.allSatisfy { $0.first == "p" && $0.count == 12 })
+    }
+}

@@ -1,0 +1,95 @@
+import BellhopCore
+import Testing
+
+@testable import bellhop
+
+/// Lines on a screen of 80 columns.
+@Suite struct ScreenTests {
+    @Test func `a line is broken between words alone, and an id that is too wide stays whole`() {
+        let id = String(repeating: "f", count: 50)
+        #expect("one two three".wrapped(to: 8, indent: 2) == "one two\n  three")
+        #expect("see \(id) now".wrapped(to: 40, indent: 4) == "see\n    \(id)\n    now")
+        #expect("one two".wrapped(to: nil) == "one two")
+        #expect("\u{1B}[31mone\u{1B}[0m two".wrapped(to: 7) == "\u{1B}[31mone\u{1B}[0m two", "colours take no room")
+    }
+
+    @Test func `the end of a text is left out behind a word`() {
+        #expect("No connection to host".cutBetweenWords(to: 16) == "No connection…")
+        #expect("short".cutBetweenWords(to: 16) == "short")
+    }
+
+    private static func delivery(_ state: String, rule: String = "acknowledge-new-incidents") -> JSON {
+        [
+            "id": "0123456789abcdef0123456789abcdef", "state": .string(state), "rule": .string(rule), "action": "comment",
+            "receiver": "snow", "task": ["number": "INC0010001"], "attempts": 3, "created": "2026-01-05T07:30:00Z",
+            "next": "2026-01-05T07:40:00Z",
+            "error": ["reason": "unreachable", "message": "No connection to acme.service-now.com:443: nobody listens there."],
+        ]
+    }
+
+    @Test func `a delivery is one row of at most 80 columns, with its id and state whole`() {
+        for state in DeliveryState.allCases {
+            let lines = Deliveries.List.table([Self.delivery(state.rawValue)], in: .utc).lines(width: 80)
+            #expect(lines.count == 2)
+            #expect(lines.allSatisfy { $0.shownWidth <= 80 }, "\(lines)")
+            #expect(lines[1].hasPrefix("0123456789ab  \(state.rawValue)"))
+            #expect(lines[1].contains("acknowledge-new-incidents") && lines[1].contains("INC0010001"))
+        }
+    }
+
+    @Test func `a wide screen shows every column and the whole text`() {
+        let lines = Deliveries.List.table([Self.delivery("available", rule: "tell")], in: .utc).lines(width: nil)
+        #expect(
+            lines[0].split(separator: " ").joined(separator: " ")
+                == "ID STATE RULE ACTION RECEIVER TASK TRIES CREATED NEXT TRY WHAT")
+        #expect(lines[1].hasSuffix("01-05 07:30  01-05 07:40  No connection to acme.service-now.com:443: nobody listens there."))
+    }
+
+    private static func source(_ number: Int, isFailing: Bool) -> JSON {
+        var source: JSON.Object = ["source": .string("source-\(number)"), "tasks": 3, "last_poll": "2026-01-05T07:31:00Z"]
+        source["state"] = isFailing ? "failing" : "fine"
+        if isFailing {
+            source["failing_since"] = "2026-01-05T07:30:00Z"
+            source["error"] = "No connection to acme.service-now.com:443: nobody listens there."
+        }
+        return .object(source)
+    }
+
+    /// A status with so many sources and rules, of which some fail for the same reason.
+    private static func status(sources: Int, failing: Int, rules: Int) -> JSON {
+        var status: JSON.Object = ["events": 9, "unrouted": 0, "damaged": 0, "agent": .null]
+        status["deliveries"] = ["done": 3, "dead": 2]
+        status["sources"] = .array((0..<sources).map { source($0, isFailing: $0 >= sources - failing) })
+        status["rules"] = .array((0..<rules).map { .object(["rule": .string("rule-\($0)"), "runs": 1, "errors": 0]) })
+        status["needs"] = .array((0..<failing).map { .string("The source source-\($0) is failing: no connection.") })
+        return .object(status)
+    }
+
+    @Test(arguments: [(2, 0, 2), (40, 12, 60), (1, 1, 100), (100, 100, 0)])
+    func `the short status fits 24 lines of 80 columns, what is failing first`(_ sources: Int, _ failing: Int, _ rules: Int) {
+        let page = StatusPage(Self.status(sources: sources, failing: failing, rules: rules), zone: .utc, width: 80)
+        let lines = page.short(lines: 23)
+        #expect(lines.count <= 23, "\(lines.joined(separator: "\n"))")
+        #expect(lines.allSatisfy { $0.shownWidth <= 80 })
+        if failing > 0 {
+            let first = lines.first { $0.hasPrefix("source-") }
+            #expect(first?.contains("failing") == true)
+        }
+        #expect(page.needsNobody == (failing == 0))
+    }
+
+    @Test func `a reason that several sources have stands once, and nothing that is fine beside it`() {
+        let page = StatusPage(Self.status(sources: 5, failing: 3, rules: 2), zone: .utc, width: nil)
+        let lines = page.failing
+        #expect(lines.count { $0.contains("nobody listens there") } == 1)
+        #expect(lines.contains { $0.hasPrefix("source-2, source-3, source-4: No connection") })
+        #expect(!lines.contains { $0.hasPrefix("source-0") || $0.hasPrefix("rule-") })
+    }
+
+    @Test func `moments in a text are shown by the clocks of the zone`() {
+        let zone = TimeZoneTable(name: "Europe/Berlin", posix: "CET-1CEST,M3.5.0,M10.5.0/3") ?? .utc
+        #expect("not before 2026-01-05T07:30:05.25Z.".withLocalTimes(in: zone) == "not before 2026-01-05 08:30:05.")
+        let json: JSON = ["created": "2026-01-05T07:30:00Z", "text": "A to Z"]
+        #expect(json.withLocalTimes(in: zone) == ["created": "2026-01-05T08:30:00+01:00", "text": "A to Z"])
+    }
+}

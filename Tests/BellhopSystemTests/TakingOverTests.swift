@@ -1,0 +1,120 @@
+import BellhopCore
+import BellhopTesting
+import Glibc
+import Simulator
+import Testing
+
+/// Secrets and logins that change while an agent runs.
+@Suite(.timeLimit(.minutes(5))) struct TakingOverTests {
+    private static func configuration(_ address: String) -> String {
+        """
+        version: 1
+        connections:
+          snow: {kind: servicenow, instance: "\(address)", auth: {keychain: true}}
+          hook: {kind: webhook, url: "${{ secret.hook_url }}"}
+        sources:
+          my-work: {kind: tracker, connection: snow, every: 1s, initial: emit}
+
+        """
+    }
+
+    /// Stores what the configuration needs, runs an agent while the body goes on, then stops it.
+    private func withAgent(
+        hook: String, _ body: (Stage, Program) async throws -> Void
+    ) async throws {
+        try await Stage.set(rules: StoppingTests.rules, configuration: Self.configuration) { stage in
+            try await Self.logIn(stage, password: Secrets.password)
+            let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/\(hook)\n")
+            #expect(set.code == 0, "\(set.errors)")
+            let agent = try stage.start(["run"])
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            try await body(stage, agent)
+            agent.send(SIGTERM)
+            let ended = await agent.end()
+            #expect(ended.code == 0, "\(ended.errors)")
+        }
+    }
+
+    @discardableResult
+    private static func logIn(_ stage: Stage, password: String) async throws -> Program.Ended {
+        let login = try await stage.bellhop("login", "snow", input: "\(Stage.user)\n\(password)\n")
+        #expect(login.code == 0, "\(login.errors)")
+        return login
+    }
+
+    @Test func `a delivery that is tried again goes to the address that was set meanwhile, without a restart`() async throws {
+        try await withAgent(hook: "old") { stage, _ in
+            stage.simulation.receivers.setAnswer(of: "old", status: 404, body: "gone")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            try await eventually("the delivery is dead") { try await stage.deliveries("dead").count == 1 }
+            let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/new\n")
+            #expect(set.errors.contains("The running agent uses it from now on (connection `hook`)."), "\(set.errors)")
+            try await stage.bellhop("deliveries", "retry", "--all")
+            try await eventually("it arrives at the new address") {
+                stage.simulation.receivers.received(by: "new").contains { $0.isTaken }
+            }
+        }
+    }
+
+    @Test func `a secret that is removed rests its connection, and what waits goes once it is set again`() async throws {
+        try await withAgent(hook: "one") { stage, agent in
+            let removed = try await stage.bellhop("secret", "remove", "hook_url")
+            #expect(removed.errors.contains("The running agent now rests connection `hook`."), "\(removed.errors)")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            try await eventually("the delivery waits") { agent.errorsSoFar.contains("waits until its connection works again") }
+            #expect(stage.simulation.receivers.received(by: "one").isEmpty)
+            try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")
+            try await eventually("it arrives") { stage.simulation.receivers.received(by: "one").contains { $0.isTaken } }
+        }
+    }
+
+    @Test func `after a logout nothing is asked, and a login wakes the sources at once`() async throws {
+        try await withAgent(hook: "one") { stage, agent in
+            let out = try await stage.bellhop("logout", "snow")
+            #expect(out.code == 0, "\(out.errors)")
+            try await eventually("the source is failing") { agent.errorsSoFar.contains("holds no login for snow") }
+            let asked = stage.simulation.requests.count("GET", path: "/api")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            #expect(stage.simulation.requests.count("GET", path: "/api") == asked)
+            // A source that waits for a login is polled again after five minutes: this does not wait so long.
+            let login = try await Self.logIn(stage, password: Secrets.password)
+            #expect(login.errors.contains("The running agent uses it from now on (connection `snow`)."), "\(login.errors)")
+            try await eventually("it works again") { agent.errorsSoFar.contains("The source works again.") }
+            try await eventually("the new task is seen") {
+                stage.simulation.receivers.received(by: "one").contains { $0.isTaken }
+            }
+        }
+    }
+
+    @Test func `a login of another user needs a restart, and the command says so`() async throws {
+        try await withAgent(hook: "one") { stage, _ in
+            stage.instance.addUser("jane.roe", password: Secrets.password, name: "Jane Roe")
+            let login = try await stage.bellhop("login", "snow", input: "jane.roe\n\(Secrets.password)\n")
+            #expect(login.errors.contains("The running agent must be restarted to use it"), "\(login.errors)")
+        }
+    }
+
+    @Test func `where no agent runs, a command that stores something says nothing of one`() async throws {
+        try await Stage.set(rules: "", configuration: Self.configuration) { stage in
+            let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")
+            #expect(set.code == 0)
+            #expect(!set.errors.contains("agent"))
+        }
+    }
+
+    @Test func `two projects that share a keychain do not replace each other's login`() async throws {
+        try await Stage.set(rules: "", configuration: Self.configuration) { stage in
+            try await Self.logIn(stage, password: Secrets.password)
+            try stage.folder.write("other/bellhop.yaml", Self.configuration(stage.address))
+            stage.instance.addUser("jane.roe", password: Secrets.password, name: "Jane Roe")
+            let other = try await stage.bellhop(
+                "login", "snow", "--config", "other/bellhop.yaml", input: "jane.roe\n\(Secrets.password)\n")
+            #expect(other.code == 0, "\(other.errors)")
+            #expect(!other.errors.contains("takes the place"))
+            let out = try await stage.bellhop("logout", "snow", "--config", "other/bellhop.yaml")
+            #expect(out.code == 0, "\(out.errors)")
+            let check = try await stage.bellhop("check")
+            #expect(!check.errors.contains("no-login"), "\(check.errors)")
+        }
+    }
+}
