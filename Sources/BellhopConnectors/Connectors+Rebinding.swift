@@ -80,7 +80,7 @@ extension Connectors {
             throw Failure(.badArguments, .pauseConnection, "Connection \(name) cannot be used: \(error.message)")
         }
         if let other = made.first(where: { $0.0.scope.id != $0.1.scope.id }) {
-            await Self.close([name: connection], nil)
+            await Self.close([name: connection], [])
             return .needsRestart(
                 "the login is of another user now, and what the source \(other.0.name) remembers belongs to the one before")
         }
@@ -106,6 +106,8 @@ extension Connectors {
 /// Stands for a connection that cannot be used until its secrets or its login are put right.
 private struct RefusedConnection: Connection {
     let failure: Failure
+
+    var limits: ReceiverLimits { ReceiverLimits() }
 
     func action(_ kind: String) -> (any Action)? { RefusedAction(failure: failure) }
 

@@ -11,7 +11,7 @@ import Testing
     ) async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
-        fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest pipe there is
+        _ = fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest pipe there is
         try await body(LineWriter(ends[1], called: "The pipe", patience: patience), ends[0])
         close(ends[0])  // lets go of a line that is being written
     }

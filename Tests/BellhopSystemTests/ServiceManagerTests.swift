@@ -1,5 +1,6 @@
 import BellhopTesting
 import Glibc
+import Simulator
 import Synchronization
 import Simulator
 import Testing
@@ -42,15 +43,18 @@ import Testing
         let configuration = { (address: String) in
             Stage.configuration(
                 address,
-                extra: (1...3).map { "  slow\($0): {kind: table, connection: silent, table: incident, query: \"priority=\($0)\"}" }
-                    .joined(separator: "\n"))
-                .replacing(
-                    "connections:\n",
-                    with: """
-                        connections:
-                          silent: {kind: servicenow, instance: "http://127.0.0.1:\(silent.port)", auth: {basic: {username: \(Stage.user), password: "${{ env.PASSWORD }}"}}}
+                extra: (1...3).map {
+                    "  slow\($0): {kind: table, connection: silent, table: incident, query: \"priority=\($0)\"}"
+                }
+                .joined(separator: "\n")
+            )
+            .replacing(
+                "connections:\n",
+                with: """
+                    connections:
+                      silent: {kind: servicenow, instance: "http://127.0.0.1:\(silent.port)", auth: {basic: {username: \(Stage.user), password: "${{ env.PASSWORD }}"}}}
 
-                        """)
+                    """)
         }
         let rules = """
             rule: note

@@ -33,12 +33,7 @@ public struct CommandNotes: Notebook {
         guard RefusedLogins.isKey(key) else { return }
         if try ControlClient(socket).ask(.keepRefusal(key, value)) != nil { return }
         if value == nil, access(store, F_OK) != 0 { return }
-        let open: SQLiteStore
-        do throws(StoreError) { open = try SQLiteStore.open(path: store) } catch {
-            // Where there can be no store, no agent runs that would try the password again.
-            if error.kind == .cannotOpen { return }
-            throw error
-        }
+        guard let open = try await openStore() else { return }
         do {
             try await open.setNote(key, to: value)
         } catch {
@@ -46,5 +41,20 @@ public struct CommandNotes: Notebook {
             throw error
         }
         try await open.close()
+    }
+
+    /// The store to write; nil where there can be none, so that no agent runs either that would try the password again. Waits for
+    /// another connection of this command, or another command, that writes it at the moment.
+    private func openStore() async throws -> SQLiteStore? {
+        for _ in 0..<250 {
+            do throws(StoreError) {
+                return try SQLiteStore.open(path: store)
+            } catch {
+                if error.kind == .cannotOpen { return nil }
+                guard error.kind == .busy else { throw error }
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return try SQLiteStore.open(path: store)
     }
 }

@@ -72,16 +72,17 @@ struct Simulate: AsyncParsableCommand {
                             + "Stop it with Ctrl-C.")
                     if !still {
                         let start = simulation.now()
-                        let scenario =
+                        var scenario =
                             officeHours
                             ? Scenario.everyday(for: user, among: people, from: start, tasksPerHour: 12, seed: seed)
                             : Scenario.practice(for: user, among: people, from: start, seed: seed)
+                        for happening in scenario.tick(to: start) { simulation.instance.apply(happening) }
                         if !officeHours {
                             Console.note(
                                 "Two tasks are there. Something happens a few seconds after the first poll: start `bellhop run`.")
                         }
                         let story = SimulateStory(instance: simulation.instance, speed: speed)
-                        try await simulation.play(scenario) { story.tell($0) }
+                        try await simulation.play(scenario) { Console.note(story.line($0)) }
                     }
                     try await ContinuousClock().sleep(for: .seconds(1 << 30))
                 }

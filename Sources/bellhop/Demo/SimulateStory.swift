@@ -6,16 +6,16 @@ struct SimulateStory: Sendable {
     /// How many times faster than time the instance's clock runs.
     let speed: Double
 
-    func tell(_ scene: Simulation.Scene) {
+    func line(_ scene: Simulation.Scene) -> String {
         switch scene {
-        case .watched: Console.note("Somebody has begun to watch.")
-        case .happened(let happening): Console.note("now: " + text(happening))
-        case .comes(let happening, let wait): Console.note("next, \(time(wait)): " + text(happening))
+        case .watched: "Somebody has begun to watch."
+        case .happened(let happening): "now: " + text(happening)
+        case .comes(let happening, let wait): "next, \(time(wait)): " + text(happening)
         }
     }
 
     private func time(_ micros: Int64) -> String {
-        let seconds = Int(Double(micros) / 1e6 / speed)
+        let seconds = Int((Double(micros) / 1e6 / speed).rounded())
         return seconds < 100 ? "in \(seconds) s" : "in \(seconds / 60) min"
     }
 

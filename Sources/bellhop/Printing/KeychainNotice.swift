@@ -7,7 +7,7 @@ enum KeychainNotice {
     static func send(_ change: KeychainChange, project: String?, to link: StoreLink) {
         let answer: JSON?
         do throws(InquiryError) {
-            answer = try ControlClient(path: link.socket).ask(.keychainChanged(change, project: project))
+            answer = try ControlClient(link.socket).ask(.keychainChanged(change, project: project))
         } catch {
             return Console.sentence("The running agent could not be told, so it must be restarted to use this: \(error.message)")
         }

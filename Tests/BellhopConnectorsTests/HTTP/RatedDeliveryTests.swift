@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `what a rate does not allow yet is not begun`() async throws {
-        try await run(Rate(count: 10, per: .seconds(3600)), count: 16) { dispatcher in
+        try await run(Rate(count: 10, per: .seconds(3600)), count: 16) { (dispatcher: Dispatcher) async throws in
             #expect(try await dispatcher.dispatchPending() == 10)
             await clock.advance(by: .seconds(600))
             #expect(try await dispatcher.dispatchPending() == 0)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `two a minute go on at two a minute`() async throws {
-        try await run(Rate(count: 2, per: .seconds(60)), count: 20) { dispatcher in
+        try await run(Rate(count: 2, per: .seconds(60)), count: 20) { (dispatcher: Dispatcher) async throws in
             for _ in 0..<10 {
                 #expect(try await dispatcher.dispatchPending() == 2)
                 await clock.advance(by: .seconds(30))

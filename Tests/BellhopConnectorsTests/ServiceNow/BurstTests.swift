@@ -98,24 +98,33 @@ import Testing
             name: "snow", settings: practice.settings("http://127.0.0.1:9", ["sessions": 3]), in: practice.surroundings,
             over: InProcess(practice.simulation))
         #expect(connection.limits.lanes == 3)
-        let atOnce = Mutex<(now: [String], most: Int)>(([], 0))
-        try await withThrowingTaskGroup { group in
-            for _ in 0..<12 {
-                group.addTask {
-                    try await connection.writers.lend { (session) async throws(Failure) in
-                        atOnce.withLock { atOnce in
-                            #expect(!atOnce.now.contains(session.name))
-                            atOnce.now.append(session.name)
-                            atOnce.most = max(atOnce.most, atOnce.now.count)
-                        }
-                        for _ in 0..<20 { await Task.yield() }
-                        atOnce.withLock { $0.now.removeAll { $0 == session.name } }
-                    }
-                }
-            }
-            try await group.waitForAll()
+        let inUse = InUse()
+        await withTaskGroup { group in
+            for _ in 0..<12 { group.addTask { await inUse.use(connection.writers) } }
         }
-        #expect(atOnce.withLock { $0.most } <= 3)
+        #expect(inUse.names.withLock { $0.most } <= 3)
         try await connection.shutdown()
+    }
+}
+
+/// The sessions that are lent at the moment.
+private final class InUse: Sendable {
+    let names = Mutex<(now: [String], most: Int)>(([], 0))
+
+    func use(_ writers: WritingSessions) async {
+        do throws(Failure) {
+            try await writers.lend { (session) async throws(Failure) in
+                let name = await session.name
+                names.withLock { names in
+                    #expect(!names.now.contains(name))
+                    names.now.append(name)
+                    names.most = max(names.most, names.now.count)
+                }
+                for _ in 0..<20 { await Task.yield() }
+                names.withLock { $0.now.removeAll { $0 == name } }
+            }
+        } catch {
+            Issue.record(error)
+        }
     }
 }

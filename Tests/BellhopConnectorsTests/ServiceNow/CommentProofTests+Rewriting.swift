@@ -11,7 +11,7 @@ extension CommentProofTests {
         "Dear <b>Ms Tuter</b>, call 0049 30 1234567 -- it's \"urgent\"... We look at the printer on floor 7 tomorrow."
 
     @Test(
-        arguments: [TextRewriting.tagsStripped, .digitsMasked, .typography, .cut(characters: 80)],
+        arguments: [TextRewriting.tagsStripped, .digitsMasked, .typography, .cut(characters: 90)],
         [SimulatedUser.Reading.allowed, .forbidden])
     func `an instance that changes texts gets each once, and each is known again`(
         _ rewriting: TextRewriting, _ reading: SimulatedUser.Reading

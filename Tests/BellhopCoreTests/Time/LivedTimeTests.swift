@@ -13,8 +13,8 @@ struct LivedTimeTests {
     @Test func `a clock that is set forward makes nothing older`() {
         var lived = LivedTime(at: start)
         lived.pass(to: start + .days(10), lived: .days(10))
-        let jumped1 = lived.pass(to: start + .days(70), lived: .seconds(60))
-        #expect(jumped1)
+        let isSkip = lived.pass(to: start + .days(70), lived: .seconds(60))
+        #expect(isSkip)
         // What was there at the start was there for ten days.
         #expect(lived.latest - lived.span(of: .days(10)) <= start)
         #expect(lived.latest - lived.span(of: .days(30)) < start)
@@ -39,10 +39,9 @@ struct LivedTimeTests {
 
     @Test func `a clock that is set back, and small corrections, change nothing`() {
         var lived = LivedTime(at: start)
-        let jumped2 = lived.pass(to: start - .days(5), lived: .seconds(60))
-        #expect(!jumped2)
-        let jumped3 = lived.pass(to: start - .days(5) + .seconds(80), lived: .seconds(60))
-        #expect(!jumped3)
+        let isSkip = lived.pass(to: start - .days(5), lived: .seconds(60))
+        let isSkipAgain = lived.pass(to: start - .days(5) + .seconds(80), lived: .seconds(60))
+        #expect(!isSkip && !isSkipAgain)
         #expect(lived.span(of: .days(30)) == .days(30))
     }
 

@@ -21,7 +21,7 @@ extension TableSource {
         guard let found = try await self.rows(of: some, filter: .all, paths: ["sys_id"]), !found.isEmpty else {
             throw hiding(rows)
         }
-        guard try await self.rows(of: Array(found.keys), filter: settings.query, paths: ["sys_id"])?.isEmpty == true else {
+        guard try await self.rows(of: Array(found.keys), filter: columns.query, paths: ["sys_id"])?.isEmpty == true else {
             throw hiding(rows)
         }
         return true

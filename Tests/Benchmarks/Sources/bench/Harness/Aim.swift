@@ -21,9 +21,10 @@ struct Aim: Sendable, Hashable {
     static func figure(atLeast floor: Double) -> Aim { Aim(subject: .figure, bound: .atLeast(floor)) }
     static func figure(atMost ceiling: Double) -> Aim { Aim(subject: .figure, bound: .atMost(ceiling)) }
 
-    /// The same aim with a bound that much farther off.
-    func widened(by factor: Double) -> Aim {
+    /// The same aim with a bound that much farther off; nil for one that allows nothing at all, which only an optimised build keeps.
+    func widened(by factor: Double) -> Aim? {
         switch bound {
+        case .atMost(0) where factor > 1: nil
         case .atLeast(let floor): Aim(subject: subject, bound: .atLeast(floor / factor))
         case .atMost(let ceiling): Aim(subject: subject, bound: .atMost(ceiling * factor))
         }

@@ -34,7 +34,7 @@ struct Measurement: Sendable, Hashable {
 
     func widened(by factor: Double) -> Measurement {
         var copy = self
-        copy.aim = aim?.widened(by: factor)
+        copy.aim = aim.flatMap { $0.widened(by: factor) }
         return copy
     }
 

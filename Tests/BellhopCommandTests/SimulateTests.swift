@@ -1,0 +1,49 @@
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import bellhop
+
+@Suite struct SimulateTests {
+    @Test func `an instance to practise on says what it did and what comes next`() {
+        let instance = SimulatedInstance(now: { 1_767_603_600_000_000 })
+        let task = instance.addTask(title: "Printer on fire")
+        let story = SimulateStory(instance: instance, speed: 2)
+        let change = Happening.changed(task: task.id, set: ["priority": "2"], by: "abel.tuter")
+        let lines = [
+            story.line(.watched), story.line(.comes(change, in: 9_900_000)), story.line(.happened(change)),
+            story.line(.comes(.opened(NewTask(title: "No network", assignedTo: "john.doe")), in: 600_000_000)),
+            story.line(.happened(.closed(task: "gone", by: "john.doe"))),
+        ]
+        #expect(
+            lines == [
+                "Somebody has begun to watch.",
+                "next, in 5 s: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
+                "now: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
+                "next, in 5 min: a new incident for john.doe: No network",
+                "now: john.doe closes a task that is gone",
+            ])
+    }
+
+    @Test func `a fault that is not known is refused by name, before anything listens`() async throws {
+        let folder = try TemporaryFolder()
+        let program = try Program(["simulate", "--port", "0", "--fault", #"{"fault":"nosuch"}"#], in: folder.path)
+        let ended = await program.end()
+        #expect(ended.code == 64)
+        #expect(ended.output.isEmpty)
+        #expect(ended.errors.hasPrefix("error: --fault: no fault 'nosuch'; known: too_many_requests, "))
+    }
+
+    @Test func `a latency and faults are there from the start`() async throws {
+        let folder = try TemporaryFolder()
+        let program = try Program(
+            ["simulate", "--still", "--port", "0", "--latency", "5", "--fault", #"[{"fault":"hangs"},{"fault":"rate_limit"}]"#],
+            in: folder.path)
+        for _ in 0..<2400 where !program.outputSoFar.hasSuffix("\n") && program.isRunning {
+            try await Task.sleep(for: .milliseconds(25))
+        }
+        #expect(program.outputSoFar.hasPrefix("http://127.0.0.1:"))
+        program.send(15)
+        #expect(await program.end().code == 0)
+    }
+}
