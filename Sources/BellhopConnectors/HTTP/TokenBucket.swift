@@ -15,6 +15,7 @@ struct TokenBucket: Sendable {
     init(_ rate: Rate) { self.rate = rate }
 
     /// How many tokens there are.
+    @discardableResult
     mutating func free(at now: Timestamp) -> Int {
         if now < latest {  // the clock was set back: what was used moves with it
             let jump = latest - now
@@ -31,6 +32,7 @@ struct TokenBucket: Sendable {
 
     /// Uses one that was set aside.
     mutating func use(at now: Timestamp) {
+        free(at: now)
         held -= 1
         used.append(now)
     }

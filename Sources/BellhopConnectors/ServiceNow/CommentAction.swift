@@ -56,11 +56,10 @@ struct CommentAction: RecordAction {
         let looksAtHistory = connection.journalAccess.now != .open && !evidence.mayBeSent(before: attempt)
         do throws(Failure) {
             if !looksAtHistory,
-                let look = try await connection.looks.look(
-                    at: comment.task, next: attempt.upcoming, session, at: connection.clock.now)
+                let look = try await connection.looks.look(at: comment.task, next: attempt.upcoming, session)
             {
                 table = look.table
-                serverTime = look.serverTime ?? look.at
+                serverTime = look.serverTime(at: connection.clock.now)
             } else {
                 let record = try await TaskRecord.read(
                     comment.reference, fields: looksAtHistory ? [comment.element] : [], session)

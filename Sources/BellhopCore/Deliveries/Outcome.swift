@@ -30,21 +30,21 @@ public struct Attempt: Sendable, Hashable {
     public var lastUncertain: Timestamp?
     /// References of receipts that other deliveries for the same task hold.
     public var claimed: Set<String>
-    /// The subjects of the tasks that the receiver's next deliveries write to, so that one look can serve them all.
-    public var upcoming: [String]
     /// A time of which the store knows nothing, as after it was put back from a copy: the delivery may have been done in it.
     public var mayRepeat: Range<Timestamp>?
+    /// The subjects of the tasks that the receiver's next deliveries write to, so that one look can serve them all.
+    public var upcoming: [String]
 
     public init(
         number: Int, now: Timestamp, firstStarted: Timestamp? = nil, lastUncertain: Timestamp? = nil, claimed: Set<String> = [],
-        upcoming: [String] = [], mayRepeat: Range<Timestamp>? = nil
+        mayRepeat: Range<Timestamp>? = nil, upcoming: [String] = []
     ) {
         self.number = number
         self.now = now
         self.firstStarted = firstStarted
         self.lastUncertain = lastUncertain
         self.claimed = claimed
-        self.upcoming = upcoming
         self.mayRepeat = mayRepeat
+        self.upcoming = upcoming
     }
 }

@@ -32,10 +32,10 @@ struct Renderer {
     /// The text of an expression's value, taken from what is left.
     private func rendered(_ expression: RuleExpression) throws(RenderFailure) -> String {
         let value = try evaluate(expression)
-        return try rendered(value)
+        return try text(of: value)
     }
 
-    private func rendered(_ value: Value) throws(RenderFailure) -> String {
+    private func text(of value: Value) throws(RenderFailure) -> String {
         let text: String
         switch value {
         case .list, .map, .object, .optional:
@@ -80,7 +80,7 @@ struct Renderer {
         case .whole(let expression, let type) where type.isTarget:
             let value = try evaluate(expression)
             if case .list = value { return try read(value, as: .list(.text)) }
-            return .string(AddressText.path(try rendered(value)))
+            return .string(AddressText.path(try text(of: value)))
         case .text(let text, .path): return .string(try FileName(text, evaluate: rendered).path)
         case .whole(let expression, .path):
             return .string(try FileName(TextTemplate(pieces: [.value(expression)]), evaluate: rendered).path)
@@ -120,11 +120,11 @@ struct Renderer {
             return .array(items)
         case .either(let types):
             if types.contains(.json) { return try json(value) }
-            return try read(rendered(value), as: type)
+            return try read(text(of: value), as: type)
         case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .markdown,
             .expression:
             if case .duration(let duration) = value, type == .duration { return .int(duration.wholeMicroseconds) }
-            return try read(rendered(value), as: type)
+            return try read(text(of: value), as: type)
         }
     }
 

@@ -42,7 +42,7 @@ import Testing
             let second = try practice.client(address, settings)
             for client in [first, second] {
                 let failure = await failure { _ = try await client.authorization() }
-                #expect(failure?.reason == .throttled && failure?.remedy == .retry(after: .seconds(100)))
+                #expect(failure?.reason == .throttled && failure?.remedy == .rest(.seconds(100)))
             }
             #expect(asked() == 1)
             _ = try await second.authorization(force: true)

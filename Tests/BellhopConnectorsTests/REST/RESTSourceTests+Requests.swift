@@ -58,7 +58,7 @@ extension RESTSourceTests {
     @Test func `a host that asks for time gets it, from all who ask it and after a restart`() async throws {
         let titles = add(1)
         practice.simulation.faults.add(.tooManyRequests(.seconds(120)))
-        #expect(await practice.failure(["path": "list"])?.remedy == .retry(after: .seconds(120)))
+        #expect(await practice.failure(["path": "list"])?.remedy == .rest(.seconds(120)))
         try await practice.open { connection in
             // The port is another, as another host would be: the pause belongs to the place.
             let source = try RESTSource(name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
@@ -67,7 +67,7 @@ extension RESTSourceTests {
             let asked = practice.simulation.requests.total
             await practice.clock.advance(by: .seconds(20))
             let failure = await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }
-            #expect(failure?.remedy == .retry(after: .seconds(40)))
+            #expect(failure?.remedy == .rest(.seconds(40)))
             let again = try WebConnection(
                 name: "api", settings: Settings(["url": .string(connection.base.text)]), in: practice.environment)
             let other = try RESTSource(name: "other", settings: Settings(["path": "list", "id": "id"]), connection: again)

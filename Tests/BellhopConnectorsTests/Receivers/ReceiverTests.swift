@@ -184,7 +184,7 @@ struct ReceiverTests {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(fault, path: "/hooks")
             let failure = try await failure(of: SampleDelivery.notify(SampleMessage.full), connectors)
-            #expect(failure.remedy == .retry(after: wait))
+            #expect(failure.remedy == .rest(wait))
             #expect(try await perform(SampleDelivery.notify(SampleMessage.full), connectors).summary.hasPrefix("200"))
         }
     }

@@ -120,7 +120,7 @@ import Testing
             practice.simulation.faults.add(.tooManyRequests(.seconds(3)), "POST", path: post)
             #expect(
                 await failure { _ = try await action.perform(delivery, attempt: attempt(1)) }?.remedy
-                    == .retry(after: .seconds(3)))
+                    == .rest(.seconds(3)))
             _ = try await action.perform(delivery, attempt: attempt(2))
             try await connection.shutdown()
         }

@@ -258,7 +258,7 @@ import Testing
 
     @Test func `how long to wait is passed on`() async throws {
         practice.simulation.faults.add(.tooManyRequests(.date(in: 90)), "GET", path: "/api/x_snc_my_work")
-        #expect(await failure { _ = try await poll() }?.remedy == .retry(after: .seconds(90)))
+        #expect(await failure { _ = try await poll() }?.remedy == .rest(.seconds(90)))
     }
 
     @Test func `a body that is the last one, byte by byte, is not looked at`() async throws {

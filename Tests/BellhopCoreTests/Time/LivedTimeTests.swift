@@ -16,7 +16,7 @@ struct LivedTimeTests {
         let isSkip = lived.pass(to: start + .days(70), lived: .seconds(60))
         #expect(isSkip)
         // What was there at the start was there for ten days.
-        #expect(lived.latest - lived.span(of: .days(10)) <= start)
+        #expect(lived.latest - lived.span(of: .days(10)) >= start)
         #expect(lived.latest - lived.span(of: .days(30)) < start)
         // Twenty days later it was there for thirty.
         lived.pass(to: start + .days(90) + .seconds(60), lived: .days(20) + .seconds(60))

@@ -57,8 +57,8 @@ import Testing
     }
 
     @Test func `an error of a rule is told beside a write that its budget ended`() throws {
-        let events = ["2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z", ""].map {
-            "      - task_created: {task: {id: a1, number: INC1, due_date: \"\($0)\"}}"
+        let events = ["2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z", "null"].map {
+            "      - task_created: {task: {id: a1, number: INC1, due_date: \($0)}}"
         }
         let found = try problems(
             "from: my-work\nlimit: 1/h\nthrottle: {every: 1m, by: task.due_date}\n" + Self.doing, events.joined(separator: "\n"),

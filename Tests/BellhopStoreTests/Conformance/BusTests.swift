@@ -52,7 +52,7 @@ import Testing
                 return event
             })
         let first = try await bench.store.unrouted(limit: 1000)
-        #expect((130...136).contains(first.count))
+        #expect((32...34).contains(first.count))
         try await bench.store.route(Routing(routed: first.map(\.sequence)))
         #expect(try await bench.store.unrouted(limit: 1000).count == 140 - first.count)
     }

@@ -9,9 +9,12 @@ final class TaskLooks: Sendable {
     struct Look: Sendable, Hashable {
         /// The table of its class.
         var table: String
+        /// What the server's clock and ours said then.
         var serverTime: Timestamp?
-        /// By our own clock.
         var at: Timestamp
+
+        /// The server's time when our clock says this.
+        func serverTime(at now: Timestamp) -> Timestamp? { serverTime.map { $0 + (now - at) } }
     }
 
     private let looks = Mutex<[TaskKey: Look]>([:])
@@ -21,9 +24,9 @@ final class TaskLooks: Sendable {
     /// What is known of a task, which serves one attempt; or else a look at it and at those that come next. Nil where the account may not
     /// ask for them so, or the task is not among those it may see: then it has to be asked for itself.
     func look(
-        at task: TaskKey, next upcoming: [String], _ session: ServiceNowSession, at now: Timestamp
+        at task: TaskKey, next upcoming: [String], _ session: ServiceNowSession
     ) async throws(Failure) -> Look? {
-        if let look = take(task, at: now) { return look }
+        if let look = take(task, at: session.clock.now) { return look }
         let next = upcoming.compactMap { $0.split(separator: "/").last.map { TaskKey(String($0)) } }
         let keys = Set(next.filter { ServiceNowConnection.isSysID($0.text) && $0 != task })
         guard !keys.isEmpty else { return nil }
@@ -42,6 +45,7 @@ final class TaskLooks: Sendable {
         } catch  where [.forbidden, .goneOrHidden, .refused, .badAnswer, .tooLarge, .quota].contains(error.reason) {
             return nil
         }
+        let now = session.clock.now
         for row in reply.rows {
             guard let id = row["sys_id"]?.asString, let table = row["sys_class_name"]?.asString, FieldWrite.isName(table) else {
                 continue
