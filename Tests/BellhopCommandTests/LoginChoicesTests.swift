@@ -59,7 +59,7 @@ import Testing
         #expect(ended.output == "    enterprise: \"Shelter Network\"\n    site: \"78\"  # South\n")
         #expect(ended.errors.contains("Logged in as ada@example.com, Shelter Network, South; stored in"))
         #expect(isStored)
-        #expect(!ended.errors.contains("secret"))
+        #expect(!ended.errors.contains("Password: secret"))
         // Once to list, once to see that the choice works.
         #expect(simulation.eto.counts.logins == 2)
     }

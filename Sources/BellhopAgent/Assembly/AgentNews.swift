@@ -22,7 +22,8 @@ final class AgentNews: Sendable {
         case .rulesRefused(let problems): state.withLock { $0.refusedRules = problems }
         case .configurationChanged: state.withLock { $0.hasOtherConfiguration = true }
         case .baseline, .recovered, .rebound, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .routed, .ruleFailed,
-            .shadowed, .delivered, .retrying, .postponed, .dead, .held, .paused, .leaseLost, .rescued, .ruleRefused, .rulesUnwatched,
+            .shadowed, .delivered, .retrying, .postponed, .dead, .held, .paused, .leaseLost, .rescued, .ruleRefused,
+            .rulesUnwatched,
             .storeFailed, .pruned, .clockJumped, .stopping:
             break
         }

@@ -8,7 +8,7 @@ struct PassVerdict {
 
     /// - Parameters:
     ///   - before: the store before the pass.
-    ///   - ended: how many deliveries were given up, or held for a person's word, in the pass.
+    ///   - ended: how many deliveries the pass left dead or held.
     init(_ pass: Engine.Pass, before: StoreStatus, after: StoreStatus, ended: Int) {
         var failures: [Failure] = []
         var held: [String] = []
@@ -27,7 +27,8 @@ struct PassVerdict {
         } else if ended > 0 {
             trouble = Trouble(
                 .problem,
-                "\(ended) deliver\(ended == 1 ? "y was" : "ies were") given up, or wait for your word: see `bellhop deliveries`.")
+                "\(ended) deliver\(ended == 1 ? "y is" : "ies are") dead or held, and need\(ended == 1 ? "s" : "") a decision: see `bellhop deliveries`."
+            )
         } else if let rule = failed.first {
             let others = failed.count > 1 ? " \(failed.count - 1) more failed: see `bellhop status`." : ""
             trouble = Trouble(.problem, "The rule \(rule.rule) failed: \(rule.lastError ?? "see `bellhop status`")\(others)")

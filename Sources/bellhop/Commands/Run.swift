@@ -14,9 +14,9 @@ struct Run: AsyncParsableCommand {
             Runs until SIGTERM or SIGINT, then finishes what is in flight; asked a second time, it ends at once. SIGHUP reads the rules \
             again.
 
-            With --once the exit code says what happened: 0 when all is done; 1 when a rule failed, or a delivery was given up or waits \
-            for your word; 69 when a source could not be reached; 77 when a login was refused; 78 when the configuration or a rule has \
-            an error; 75 when something is left for the next run.
+            With --once the exit code says what happened: 0 when all is done; 1 when a rule failed, or a delivery is dead or held; 69 when a \
+            source could not be reached; 75 when something is left for the next run; 77 when a login was refused; 78 when the \
+            configuration or a rule has an error.
             """)
 
     @OptionGroup var config: ConfigOptions

@@ -60,7 +60,8 @@ struct TerminalLog: LogHandler {
 
     /// What it is about first.
     private static let first = [
-        "signal", "source", "connection", "type", "task", "title", "author", "text", "changes", "rule", "step", "action", "receiver",
+        "signal", "source", "connection", "type", "task", "title", "author", "text", "changes", "rule", "step", "action",
+        "receiver",
         "place", "code", "problem", "error",
     ]
 
