@@ -132,7 +132,7 @@ public struct Dispatcher: Sendable {
                 lanes.abandon(at: now)
                 throw error
             }
-            surroundings.checkpoint(.afterClaim)
+            if !claimed.claims.isEmpty { surroundings.checkpoint(.afterClaim) }
             let hasMet = lanes.took(claimed, at: now)
             if !claimed.claims.isEmpty || !hasMet { return claimed.claims }
         }
