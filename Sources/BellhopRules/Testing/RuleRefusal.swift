@@ -43,7 +43,7 @@ struct RuleRefusal {
         case .condition: return explain(rule.condition, "`when`", what, in: book)
         case .step(let number):
             let step = rule.steps[number]
-            return explain(step.condition, "`if` of step \(step.path.text) (`\(step.action.kind)`)", what, in: book)
+            return explain(step.condition, "`if` of step \(step.name ?? step.path.text) (`\(step.action.kind)`)", what, in: book)
         }
     }
 

@@ -71,10 +71,10 @@ struct Ordeal {
         try await Ledger(stage).check(sourceLocation: sourceLocation)
     }
 
-    /// A run may be killed, or end well, or be stopped by the weather (1, 69); anything else is a mistake of ours.
+    /// A run may be killed, or end well, or be stopped by the weather (1, 69, 75); anything else is a mistake of ours.
     private mutating func note(_ ended: Program.Ended) {
         if ended.code == 128 + SIGKILL { kills += 1 }
-        #expect([0, 1, 69, 128 + SIGKILL].contains(ended.code), "\(ended.errors)")
+        #expect([0, 1, 69, 75, 128 + SIGKILL].contains(ended.code), "\(ended.errors)")
         stage.time.pass(.seconds(400))
     }
 }
