@@ -72,7 +72,7 @@ import Testing
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
             try await eventually("it is ready") { ear.heard.contains { $0.hasPrefix("READY=1\n") } }
-            #expect(try await stage.bellhop("status").output.contains("An agent is running"))
+            #expect(try await stage.bellhop("status").output.contains("is running: process"))
             try await eventually("the healthy source is polled") { agent.outputSoFar.contains("A One") }
             try await eventually("schedules come due") { agent.outputSoFar.contains("tick") }
             // None of this waited for the silent instance to be given up.

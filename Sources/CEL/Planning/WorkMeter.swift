@@ -14,7 +14,7 @@ struct WorkMeter {
         // A `timespec`, whose members an optimised build ascribes to a module that nobody may import.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutableBytes(of: &time) { bytes in
-            _ = clock_gettime(CLOCK_THREAD_CPUTIME_ID, bytes.baseAddress?.assumingMemoryBound(to: timespec.self))
+            _ = clock_gettime(CLOCK_THREAD_CPUTIME_ID, bytes.baseAddress!.assumingMemoryBound(to: timespec.self))
         }
         return Int64(time.seconds) * 1_000_000_000 + Int64(time.nanoseconds)
     }
