@@ -190,15 +190,27 @@ struct CommentAction: RecordAction {
             return try await write(work.comment.call(table: work.table, notAfter: work.notAfter))
         } catch  where work.comment.visibility == .internal && (error.reason == .apiMissing || error.reason == .forbidden) {
             // Where it is not installed it wrote nothing; a refusal may have come from what stands between.
-            if error.reason == .forbidden {
-                do throws(Failure) {
-                    let receipt = try await settle(error) { () async throws(Failure) in
-                        try await look(work, "found written (forbidden)")
-                    }
-                    return .found(receipt)
-                } catch  where error.remedy == .giveUp {}
-            }
+            if error.reason == .forbidden, let receipt = try await found(work, after: error) { return .found(receipt) }
             return try await write(work.comment.patch(table: work.table, notAfter: work.notAfter))
+        }
+    }
+
+    /// What a refused write did all the same; nil when it is certain that it wrote nothing, so that it may be written in another way.
+    private func found(_ work: Work, after refusal: Failure) async throws(Failure) -> Receipt? {
+        let finding: Look<Receipt>
+        do throws(Failure) {
+            finding = try await look(work, "found written (forbidden)")
+        } catch {
+            throw Failure(refusal.reason, .unknownOutcome, "\(refusal.message) Nothing could be looked up then: \(error.message)")
+        }
+        switch finding {
+        case .written(let receipt): return receipt
+        case .absent: return nil
+        case .unprovable(let why):
+            throw Failure(
+                refusal.reason, .hold,
+                "\(refusal.message) Whether the comment was written all the same cannot be told: \(why). Look there, then retry or drop the delivery."
+            )
         }
     }
 

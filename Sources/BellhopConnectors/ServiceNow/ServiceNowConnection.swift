@@ -90,7 +90,7 @@ public struct ServiceNowConnection: Connection {
         let count = settings.integer("sessions") ?? 1
         writers = WritingSessions((1...max(count, 1)).map { session($0 == 1 ? "writing" : "writing \($0)") })
         writing = writers.all[0]
-        labels = FieldLabels(reading)
+        labels = FieldLabels(at: base.place)
     }
 
     /// The way to the token endpoint where that is another machine: it sees nothing that is meant for the instance. Nil for the same.

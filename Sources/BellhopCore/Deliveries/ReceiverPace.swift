@@ -35,7 +35,7 @@ public struct ReceiverPace: Sendable, Hashable {
     static let longest = Duration.seconds(60)
     static let shortest = Duration.milliseconds(20)
     /// So long after its latest refusal a receiver is taken for one that refuses nothing.
-    static let memory = Duration.seconds(3600)
+    public static let memory = Duration.seconds(3600)
     /// What the interval has over the one that was measured, for what differs on the way.
     private static let margin = 1.02
 

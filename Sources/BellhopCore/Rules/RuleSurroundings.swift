@@ -65,7 +65,7 @@ public struct RuleSurroundings: Sendable {
     public var largestDelivery: Int
 
     /// As long as nobody says otherwise.
-    public static let largestDelivery = 256 << 10
+    public static let largestDelivery = 256_000
 
     public init(
         sources: [SourceFacts], connections: [ConnectionFacts], actions: [ActionManifest], timeZone: TimeZoneTable,

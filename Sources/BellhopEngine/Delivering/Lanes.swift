@@ -30,6 +30,9 @@ final class Lanes: Sendable {
     /// Beyond so many, receivers with nothing to remember are forgotten: rules may compute addresses.
     private static let manyLanes = 500
 
+    /// How soon a receiver is looked at again whose rate has nothing left.
+    private static let stride = Duration.seconds(5)
+
     private let state = Mutex(State())
     private let most: Int
     private let limits: @Sendable (String) -> ReceiverLimits
@@ -65,12 +68,15 @@ final class Lanes: Sendable {
             var room: [String: Room] = [:]
             for receiver in state.lanes.keys {
                 guard var lane = state.lanes[receiver] else { continue }
+                // A connection whose secrets changed has been made anew.
+                if lane.inFlight == 0, lane.reserved == 0 { lane.limits = limits(receiver) }
                 (lane.room, lane.next) = lane.pace.room(inFlight: lane.inFlight, at: now)
                 lane.room = min(lane.room, limit)
                 if lane.room > 0, let rate = lane.limits.rate {
                     lane.reserved = rate.reserve(upTo: lane.room)
                     lane.room = lane.reserved
-                    if lane.reserved == 0 { lane.next = rate.next }
+                    // Polls take and give back requests without ringing.
+                    if lane.reserved == 0 { lane.next = min(rate.next ?? .distantFuture, now + Self.stride) }
                 }
                 room[receiver] = Room(attempts: lane.room, upcoming: lane.limits.upcoming)
                 state.lanes[receiver] = lane
@@ -97,7 +103,8 @@ final class Lanes: Sendable {
                 if let rate = lane.limits.rate {
                     if lane.reserved > 0 { rate.giveBack(lane.reserved) }
                     lane.reserved = 0
-                    rate.setWaiting(lane.isWaiting)
+                    // While its receiver rests it needs no requests, which others can use.
+                    rate.setWaiting(lane.isWaiting && lane.pace.restsUntil.map { $0 <= now } ?? true)
                 }
                 state.lanes[receiver] = lane
             }

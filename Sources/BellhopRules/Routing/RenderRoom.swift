@@ -33,7 +33,7 @@ final class RenderRoom {
 
     func check() throws(RenderFailure) {
         if isLeft { return }
-        let size = limit % 1024 == 0 ? "\(limit >> 10) KB" : "\(limit) bytes"
+        let size = limit % 1000 == 0 ? "\(limit / 1000) KB" : limit % 1024 == 0 ? "\(limit >> 10) KiB" : "\(limit) bytes"
         throw RenderFailure(
             "what it sends would be larger than \(size), the most that `max_delivery` in bellhop.yaml allows; send less of it, or allow more"
         )

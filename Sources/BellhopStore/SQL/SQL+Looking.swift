@@ -81,6 +81,8 @@ extension SQL {
     enum Pruning {
         static let delivery = "SELECT 1 FROM delivery WHERE name = :name"
 
+        static let removeRests = "DELETE FROM rest WHERE until <= :now AND since <= :since"
+
         static let events = """
             SELECT count(*), max(sequence), coalesce(sum(time < :before), 0)
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)

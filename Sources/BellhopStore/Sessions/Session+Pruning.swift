@@ -26,7 +26,7 @@ extension Session {
         case .rest:
             // A task that is forgotten counts its changes anew: its new events must not meet old ones of the same identity.
             let limit = now - max(retention.forgotten, retention.events)
-            return (try forget(before: limit, keeping: scopes) + expire(at: now) + forgetNotes(), nil)
+            return (try forget(before: limit, keeping: scopes) + expire(at: now) + forgetNotes() + forgetRests(at: now), nil)
         }
     }
 
@@ -75,6 +75,14 @@ extension Session {
             }
         }
         return count
+    }
+
+    /// Forgets rests that are over, of receivers that are taken for ones that refuse nothing.
+    private func forgetRests(at now: Timestamp) throws -> Int {
+        var statement = try prepare(SQL.Pruning.removeRests)
+        try statement.bind(":now", now)
+        try statement.bind(":since", now - ReceiverPace.memory)
+        return try statement.run()
     }
 
     /// Forgets what was noted of deliveries that are gone.

@@ -28,7 +28,7 @@ struct SecretCommand: AsyncParsableCommand {
 
         func run() async throws {
             try SecretCommand.checkName(name)
-            guard let value = Console.askSecretLine("Value of \(name): "), !value.isEmpty else {
+            guard let value = Console.askSecret("Value of \(name): "), !value.isEmpty else {
                 throw Trouble(.usage, "Nothing was given, so nothing was stored.")
             }
             try SecretCommand.store(value, as: name, config, keychain)

@@ -57,6 +57,15 @@ enum Console {
         return true
     }
 
+    /// Asks for a secret without showing what is typed. Where there is no terminal, all of standard input is the secret, without the newline
+    /// at its end; nil when there is nothing.
+    static func askSecret(_ question: String) -> String? {
+        if isAsked { return askSecretLine(question) }
+        var lines: [String] = []
+        while let line = readLine() { lines.append(line) }
+        return lines.isEmpty ? nil : lines.joined(separator: "\n")
+    }
+
     /// Asks for one line without showing what is typed; nil at the end of input. Where there is no terminal it takes the next line of the
     /// input, so that answers can follow it.
     static func askSecretLine(_ question: String) -> String? {

@@ -40,11 +40,11 @@ struct TaskHistories: Sendable {
                     let history = FieldValue(row[kind])?.label ?? ""
                     let place = KnownHistories.Place(task: TaskKey(id), kind: kind)
                     let read = Self.read(history, above: known[place], since: max(since, floor), row)
-                    entries.known[place] = JournalHistory.Known(history)
                     guard let read else {
                         isUnreadable = true
                         continue
                     }
+                    entries.known[place] = JournalHistory.Known(history)
                     entries.comments += read.entries.map { comment($0, at: place, us) }
                 }
             }

@@ -3,31 +3,42 @@ import BellhopCore
 /// The values that labels and names stand for in the tables of an instance: a choice by its label, a record by its name.
 ///
 /// An actor, because what is learnt is shared by the sources and the actions of a connection, and asked for once.
+///
+/// Each question goes over the session of whoever asks, so that an attempt does not wait for a poll.
 actor FieldLabels {
-    private let session: ServiceNowSession
+    private let place: String
     private var dictionaries: [String: TableDictionary] = [:]
     private var choices: [String: [DictionaryReading.Choice]] = [:]
     /// Values by `field of a table` and text. What was not found is not kept: somebody may make it.
     private var found: [String: String] = [:]
+    /// Fields whose dictionary this account may not read.
+    private var unreadable: Set<String> = []
 
     /// More than these are forgotten and asked for again.
     private static let mostFound = 10_000
 
-    init(_ session: ServiceNowSession) { self.session = session }
+    /// No longer text is remembered.
+    private static let longestFound = 200
 
-    private var place: String { session.base.place }
-    private var reading: DictionaryReading { DictionaryReading(session: session, timeout: nil, longest: 2048) }
+    /// - Parameter place: the instance's, for messages.
+    init(at place: String) { self.place = place }
+
+    private static func reading(_ session: ServiceNowSession) -> DictionaryReading {
+        DictionaryReading(session: session, timeout: nil, longest: 2048)
+    }
 
     /// The value that a text stands for: itself, unless the field holds choices or references and the text is a label or a name of them.
     ///
     /// - Throws: a failure that is given up where nothing or more than one thing is called so; it says what there is.
-    func value(of text: String, in path: String, of table: String) async throws(Failure) -> String {
+    func value(
+        of text: String, in path: String, of table: String, _ session: ServiceNowSession
+    ) async throws(Failure) -> String {
         if Self.isPlainValue(text) || Self.freeTexts.contains(path) { return text }
         let key = "\(table).\(path)=\(text)"
         if let value = found[key] { return value }
-        let value = try await ask(text, path, table)
+        let value = try await ask(text, path, table, session)
         if found.count >= Self.mostFound { found = [:] }
-        found[key] = value
+        if text.utf8.count <= Self.longestFound { found[key] = value }
         return value
     }
 
@@ -42,21 +53,27 @@ actor FieldLabels {
             || FieldValue.time(text) != nil || ComparedValue.isComputed(text)
     }
 
-    private func ask(_ text: String, _ path: String, _ table: String) async throws(Failure) -> String {
-        if dictionaries[table]?.has(path, in: table) != true { dictionaries[table] = try await reading.read(table, for: [path]) }
+    private func ask(
+        _ text: String, _ path: String, _ table: String, _ session: ServiceNowSession
+    ) async throws(Failure) -> String {
+        let key = "\(table).\(path)"
+        if !unreadable.contains(key), dictionaries[table]?.has(path, in: table) != true {
+            dictionaries[table] = try await Self.reading(session).read(table, for: [path])
+            if dictionaries[table] == nil { unreadable.insert(key) }
+        }
         guard let dictionary = dictionaries[table] else {
             // This account may not read the dictionary: what every instance has is known.
-            if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path) }
+            if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path, session) }
             guard TaskFields.type(of: path) == .int else { return text }
             throw unclear(
                 text, path, "it holds a number, and this account may not read which label stands for which: write the number")
         }
         guard let column = dictionary.column(path, in: table) else { return text }
         if let target = column.reference, column.type == "reference" {
-            return try await record(called: text, in: target, for: path)
+            return try await record(called: text, in: target, for: path, session)
         }
         guard column.isChoice || column.fieldType == .int, let owner = dictionary.owner(of: path, in: table) else { return text }
-        return try await choice(called: text, path, of: owner, isNumber: column.fieldType == .int)
+        return try await choice(called: text, path, of: owner, isNumber: column.fieldType == .int, session)
     }
 
     private func unclear(_ text: String, _ path: String, _ why: String) -> Failure {
@@ -68,11 +85,11 @@ actor FieldLabels {
     // MARK: Choices
 
     private func choice(
-        called text: String, _ path: String, of table: String, isNumber: Bool
+        called text: String, _ path: String, of table: String, isNumber: Bool, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
         let field = path.split(separator: ".").last.map(String.init) ?? path
         let key = "\(table).\(field)"
-        if choices[key] == nil { choices[key] = try await reading.choices(of: field, in: table) }
+        if choices[key] == nil { choices[key] = try await Self.reading(session).choices(of: field, in: table) }
         let all = choices[key] ?? []
         if all.isEmpty, !isNumber { return text }
         if all.contains(where: { $0.value == text }) { return text }
@@ -109,11 +126,14 @@ actor FieldLabels {
     // MARK: Records
 
     /// The sys_id of the one record of that name.
-    private func record(called text: String, in table: String, for path: String) async throws(Failure) -> String {
-        let display = try await reading.display(of: table)
+    private func record(
+        called text: String, in table: String, for path: String, _ session: ServiceNowSession
+    ) async throws(Failure) -> String {
+        let display = try await Self.reading(session).display(of: table)
         let names = table == "sys_user" ? [display, "user_name", "email"] : [display]
         let conditions = names.map { EncodedQuery.Alternative.condition(.init($0, .equal, text)) }
-        let rows = try await rows(of: table, EncodedQuery(groups: [.init(terms: [.init(alternatives: conditions)])]), names)
+        let rows = try await rows(
+            of: table, EncodedQuery(groups: [.init(terms: [.init(alternatives: conditions)])]), names, session)
         guard let rows else {
             throw unclear(
                 text, path,
@@ -125,7 +145,7 @@ actor FieldLabels {
         for fitting in [exact, called] where fitting.count == 1 { return fitting[0].id }
         if called.isEmpty {
             let start = String(text.prefix(4))
-            let like = try await self.rows(of: table, EncodedQuery(.init(display, .contains, start)), names) ?? []
+            let like = try await self.rows(of: table, EncodedQuery(.init(display, .contains, start)), names, session) ?? []
             let near = like.isEmpty ? "" : "; there is " + Self.listed(like.map { $0.values[display] ?? $0.id })
             throw unclear(text, path, "no record of \(table) is called so\(near)")
         }
@@ -139,7 +159,9 @@ actor FieldLabels {
     }
 
     /// At most as many as a message can show; nil where the account may not read the table.
-    private func rows(of table: String, _ query: EncodedQuery, _ names: [String]) async throws(Failure) -> [Row]? {
+    private func rows(
+        of table: String, _ query: EncodedQuery, _ names: [String], _ session: ServiceNowSession
+    ) async throws(Failure) -> [Row]? {
         do throws(Failure) {
             let reply = try await TableAsk(session: session, table: table, paths: ["sys_id"] + names).page(query, limit: 6)
             return try reply.list.compactMap { row in
@@ -163,32 +185,37 @@ extension FieldLabels {
     /// Writes with the values that their labels and names stand for; those that are meant as labels go to the server as they are.
     ///
     /// - Parameter record: the record that is written to; nil for a new one.
-    func resolved(_ writes: [FieldWrite], in table: String, of record: TaskRecord? = nil) async throws(Failure) -> [FieldWrite] {
+    func resolved(
+        _ writes: [FieldWrite], in table: String, of record: TaskRecord? = nil, _ session: ServiceNowSession
+    ) async throws(Failure) -> [FieldWrite] {
         var resolved = writes
         for index in writes.indices where !writes[index].isDisplay {
             let write = writes[index]
             if let found = record?[write.name], found.label == write.value {
                 resolved[index].value = found.raw
             } else {
-                resolved[index].value = try await value(of: write.value, in: write.name, of: table)
+                resolved[index].value = try await value(of: write.value, in: write.name, of: table, session)
             }
         }
         return resolved
     }
 
     /// A query with the values that the labels and names in its conditions stand for.
-    func resolved(_ query: EncodedQuery, in table: String) async throws(Failure) -> EncodedQuery {
+    func resolved(
+        _ query: EncodedQuery, in table: String, _ session: ServiceNowSession
+    ) async throws(Failure) -> EncodedQuery {
         var query = query
         for group in query.groups.indices {
             for term in query.groups[group].terms.indices {
                 for place in query.groups[group].terms[term].alternatives.indices {
                     guard case .condition(var condition) = query.groups[group].terms[term].alternatives[place] else { continue }
                     switch condition.how {
-                    case .equal, .notEqual: condition.value = try await value(of: condition.value, in: condition.field, of: table)
+                    case .equal, .notEqual:
+                        condition.value = try await value(of: condition.value, in: condition.field, of: table, session)
                     case .isOneOf, .isNotOneOf:
                         var values: [String] = []
                         for part in condition.value.split(separator: ",", omittingEmptySubsequences: false) {
-                            values.append(try await value(of: String(part), in: condition.field, of: table))
+                            values.append(try await value(of: String(part), in: condition.field, of: table, session))
                         }
                         condition.value = values.joined(separator: ",")
                     default: continue

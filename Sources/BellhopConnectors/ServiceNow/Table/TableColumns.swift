@@ -95,7 +95,7 @@ final class TableColumns: Sendable {
     private func resolve() async throws(Failure) {
         guard settings.asking == "where", learnt.withLock({ $0.query }) == nil else { return }
         do throws(Failure) {
-            let query = try await connection.labels.resolved(settings.query, in: settings.table)
+            let query = try await connection.labels.resolved(settings.query, in: settings.table, connection.reading)
             learnt.withLock { $0.query = query }
         } catch {
             guard error.remedy == .giveUp else { throw error }

@@ -13,7 +13,7 @@ struct CreateAction: RecordAction {
         // One after another: two that look for the same key must not both find nothing.
         let gate = connection.creating(creation.key.value)
         var resolved = creation
-        resolved.writes = try await connection.labels.resolved(creation.writes, in: creation.table)
+        resolved.writes = try await connection.labels.resolved(creation.writes, in: creation.table, session)
         let creation = resolved
         return try await gate.inTurn { () async throws(Failure) in try await make(creation, note(of: delivery), attempt) }
     }

@@ -14,7 +14,7 @@ struct UpdateAction: RecordAction {
         let earlier = attempt.isFirst ? nil : Before(try await notebook.read())
         let record = try await TaskRecord.read(update.task, fields: update.fields, session)
         var update = update
-        update.writes = try await connection.labels.resolved(update.writes, in: record.table, of: record)
+        update.writes = try await connection.labels.resolved(update.writes, in: record.table, of: record, session)
         if update.isMet(by: record) {
             await notebook.forget()
             return Receipt(attempt.isFirst ? "it was so already" : "found written by an earlier attempt")
