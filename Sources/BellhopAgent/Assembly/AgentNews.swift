@@ -3,7 +3,8 @@ import BellhopEngine
 import Synchronization
 
 /// What the running agent knows beyond its store: when each source was last polled well (the store is told only of polls that showed
-/// something), whether changed rules were refused, and whether bellhop.yaml is another one than it runs with.
+/// something), whether changed rules were refused, whether bellhop.yaml is another one than it runs with, and which connections do not use
+/// what changed in the keychain.
 ///
 /// A class over a mutex, because every loop tells it and the control socket asks it.
 final class AgentNews: Sendable {
@@ -11,6 +12,8 @@ final class AgentNews: Sendable {
         var polled: [String: Timestamp] = [:]
         var refusedRules = 0
         var hasOtherConfiguration = false
+        /// Why connections do not use what changed in the keychain, by their names.
+        var unbound: [String: String] = [:]
     }
 
     private let state = Mutex(State())
@@ -21,7 +24,8 @@ final class AgentNews: Sendable {
         case .rulesLoaded: state.withLock { $0.refusedRules = 0 }
         case .rulesRefused(let problems): state.withLock { $0.refusedRules = problems }
         case .configurationChanged: state.withLock { $0.hasOtherConfiguration = true }
-        case .baseline, .recovered, .rebound, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .routed, .ruleFailed,
+        case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
+        case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .routed, .ruleFailed,
             .shadowed, .delivered, .retrying, .postponed, .dead, .held, .paused, .leaseLost, .rescued, .ruleRefused,
             .rulesUnwatched,
             .storeFailed, .pruned, .clockJumped, .stopping:
@@ -35,6 +39,7 @@ final class AgentNews: Sendable {
                 "polled": .object(state.polled.reduce(into: [:]) { $0[$1.key] = .string($1.value.rfc3339) }),
                 "refused_rules": .int(Int64(state.refusedRules)),
                 "restart_needed": .bool(state.hasOtherConfiguration),
+                "unbound": .object(state.unbound.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
             ]
         }
     }

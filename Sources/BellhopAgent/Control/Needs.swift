@@ -42,6 +42,11 @@ public enum Needs {
         if agent["restart_needed"] == true {
             sentences.append("The configuration changed, and the agent must be restarted to use it.")
         }
+        let unbound = agent["unbound"]?.asObject ?? [:]
+        for connection in unbound.keys.sorted() {
+            sentences.append(
+                "The connection \(connection) does not use what changed in the keychain: " + ended(unbound[connection]?.asString))
+        }
         if let trouble = agent["store_trouble"], let time = trouble["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
             now - time < recent
         {

@@ -84,7 +84,7 @@ extension Signal {
         case .clockJumped:
             "The clock was set, or the machine slept: polls and schedules go by the new time, and what came due meanwhile is made up for."
         case .rebound(_, nil): "What changed in the keychain is in use."
-        case .rebound: "The connection cannot be used with what is in the keychain now."
+        case .rebound: "The connection does not use what changed in the keychain."
         case .stopping: "Stopping; what is in flight is finished first."
         }
     }
