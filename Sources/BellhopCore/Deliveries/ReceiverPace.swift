@@ -108,6 +108,8 @@ public struct ReceiverPace: Sendable, Hashable {
     public mutating func restore(_ rest: ReceiverRest, at now: Timestamp) {
         guard rest.since <= now, rest.since + Self.memory > now || rest.until > now else { return }
         (restsUntil, interval, refusedAt, window) = (rest.until, rest.interval, rest.since, 1)
+        // When the earlier run sent its last is not known: it may have been just now.
+        latest = now
     }
 
     /// Ends what a clock that was put back would make last.
