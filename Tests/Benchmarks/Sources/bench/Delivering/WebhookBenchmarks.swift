@@ -47,7 +47,7 @@ enum WebhookBenchmarks {
         let store = try SQLiteStore.open(path: path)
         try await store.route(Routing(deliveries: deliveries(count, json, to: address, at: clock.now)))
         let http = try HTTPConnection(.init(name: "local"), clock: clock)
-        let action = WebhookAction(.direct(http))
+        let action = WebhookAction(.direct(http, guarded: http))
         let (progress, stop) = (Progress(), StopSign())
         let bells = Bells()
         let signals = Signals(logger: .silent) { signal in
