@@ -94,11 +94,11 @@ struct TestComparison {
             return failed("rule `\(happened.rule)` did it, not `\(rule)`", expected.place)
         }
         switch (expected.dead, happened.failure) {
-        case (nil, let failure?): return failed("`\(expected.kind)` was given up: \(failure.message)", expected.place)
-        case (_?, nil): return failed("`\(expected.kind)` was not given up", expected.place, help: happened.line)
+        case (nil, let failure?): return failed("`\(expected.kind)` is dead: \(failure.message)", expected.place)
+        case (_?, nil): return failed("`\(expected.kind)` is not dead", expected.place, help: happened.line)
         case (let reason?, let failure?) where !reason.isEmpty && reason != failure.reason.rawValue:
             return failed(
-                "`\(expected.kind)` was given up for `\(failure.reason.rawValue)`", expected.place, help: failure.message)
+                "`\(expected.kind)` is dead for the reason `\(failure.reason.rawValue)`", expected.place, help: failure.message)
         default: break
         }
         for (name, wanted) in expected.arguments {

@@ -45,7 +45,7 @@ enum TestKeys {
     /// Beside an expected action.
     static let expectation: [Setting] = [
         Setting("rule", .name, "The rule that does it."),
-        Setting("dead", .either([.boolean, .text]), "That it is given up at once, and why: `budget`, `unrenderable`."),
+        Setting("dead", .either([.boolean, .text]), "That it is dead at once, and why: `budget`, `unrenderable`."),
     ]
 
     /// What can be expected of a message.
