@@ -37,7 +37,7 @@ struct Journal: Sendable {
     }
 
     /// Whether the journal's table can be read: learnt, so that it is not asked for in vain each time. A class over a lock, because all
-    /// comments of a connection learn it together.
+    /// comments of a connection learn it together, and because sources are values and what is learnt outlives a poll.
     final class Access: Sendable {
         enum Kind: Sendable { case unknown, open, closed }
         private let kind = Mutex(Kind.unknown)

@@ -189,9 +189,6 @@ public final class Activation {
         if top == 0 { workLeft &-= granted &- costLeft }
     }
 
-    @inline(__always)
-    var isIdle: Bool { top == 0 }
-
     private func reserve(slots count: Int) {
         guard count > capacity else { return }
         slots = table.all

@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopStore
+import BellhopTesting
 import Testing
 
 @Suite struct `What was made while the clock was ahead` {

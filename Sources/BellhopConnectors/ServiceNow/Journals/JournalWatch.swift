@@ -1,5 +1,4 @@
 import BellhopCore
-import Synchronization
 
 /// Reads what was added to the journals of tasks: from the journal's own table, or from the tasks' histories where the account may not.
 struct JournalWatch: Sendable {
@@ -16,7 +15,8 @@ struct JournalWatch: Sendable {
     let connection: ServiceNowConnection
     let times: TableTimes
     private let state = TableState(page: 1000)
-    private let access = Access()
+    /// Of all entries of these kinds, not only of our own.
+    private let access = Journal.Access()
 
     /// So few tasks are named in the question.
     private static let few = 40
@@ -28,15 +28,6 @@ struct JournalWatch: Sendable {
         self.times = times
         self.table = table
         self.connection = connection
-    }
-
-    /// Whether the journal's table can be read: learnt once, and then when an answer shows it. A class over a lock, because sources are
-    /// values and what is learnt outlives a poll.
-    private final class Access: Sendable {
-        enum Kind: Sendable { case unknown, open, closed }
-        private let kind = Mutex(Kind.unknown)
-        var now: Kind { kind.withLock { $0 } }
-        func set(_ new: Kind) { kind.withLock { $0 = new } }
     }
 
     /// What is new since the cursor; without one the watch begins, and tells nothing.

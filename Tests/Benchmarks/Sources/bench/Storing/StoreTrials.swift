@@ -25,7 +25,8 @@ enum StoreTrials {
                     var running = 0
                     while true {
                         let claims = try await store.claim(
-                            limit: inFlight - running, excluding: [], until: now + .seconds(60), at: now)
+                            limit: inFlight - running, room: [:], others: inFlight, until: now + .seconds(60), at: now
+                        ).claims
                         if claims.isEmpty, running == 0 { break }
                         for claim in claims {
                             group.addTask {
@@ -95,7 +96,8 @@ enum StoreTrials {
         for _ in 0..<100 {
             times.append(
                 try await Stopwatch.seconds {
-                    _ = try await store.claim(limit: 10, excluding: ["busy"], until: now + .seconds(60), at: now)
+                    _ = try await store.claim(
+                        limit: 10, room: ["busy": Room(attempts: 0)], others: 10, until: now + .seconds(60), at: now)
                     _ = try await store.nextDue(excluding: ["busy"])
                 })
         }

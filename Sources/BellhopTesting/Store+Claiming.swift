@@ -1,3 +1,5 @@
+public import BellhopCore
+
 extension Store {
     /// Takes deliveries that are due for any receiver but these.
     public func claim(
