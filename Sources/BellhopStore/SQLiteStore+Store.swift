@@ -45,8 +45,8 @@ extension SQLiteStore: Store {
         return try await write { try $0.append(events) }
     }
 
-    /// Takes a limited number of bytes too, so that there may be more where fewer than `limit` come. An event that cannot be read is
-    /// passed over, and counted in the status.
+    /// Limits the bytes too, so fewer than `limit` events does not mean these are the last. An unreadable event is skipped, and
+    /// counted in the status.
     public func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
         while true {
             let (events, damaged) = try await read { try $0.unrouted(limit: limit) }
@@ -67,8 +67,8 @@ extension SQLiteStore: Store {
 
     // Rules.
 
-    /// A rule sees the events beyond the sequence that is its answer here: the last there was when it was first loaded, 0 when there
-    /// was none. A rule that is missing is forgotten, what it remembers (`once`) apart; should it come back, it starts anew.
+    /// A rule sees the events after the sequence returned here: the last one when the rule was first loaded, 0 if there was none.
+    /// A rule that is missing is forgotten, except for its `once` state; if it comes back, it starts anew.
     public func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
         try await write { try $0.register(rules, at: now) }
     }
@@ -88,9 +88,9 @@ extension SQLiteStore: Store {
 
     // Deliveries.
 
-    /// Takes at most one delivery per lane, and only when all earlier ones of its lane have ended: are done, dead, dropped or held.
-    /// One that is held waits for a person, who may take days, and so blocks nobody; should it be retried it comes late. A delivery
-    /// whose content this program cannot read becomes dead, and is seen among the dead.
+    /// Takes at most one delivery per lane, and only after all earlier ones of its lane are done, dead, dropped or held. A held
+    /// delivery waits for a person, perhaps for days, and so blocks no others; if it is retried, it comes late. A delivery whose
+    /// content this program cannot read becomes dead.
     public func claim(
         limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed {
@@ -123,8 +123,8 @@ extension SQLiteStore: Store {
         try await read { try $0.nextDue(excluding: receivers) }
     }
 
-    /// A retry makes what is dead or held available again with all its attempts, and lets what waits go at once; it ignores when
-    /// the delivery would have expired. What runs is left alone.
+    /// A retry makes dead or held deliveries available again with all their attempts, and sends waiting ones at once; it ignores
+    /// the expiry. Running ones are left alone.
     @discardableResult
     public func decide(
         _ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp
@@ -155,9 +155,9 @@ extension SQLiteStore: Store {
         try await read { try $0.deliveries(query) }
     }
 
-    /// Forgets in steps of a thousand rows, each a transaction of its own, so that nobody waits long behind it; what one step
-    /// forgot needs none of the others. Events that rules have still to see, deliveries that are held, and scopes that this process
-    /// has opened stay; what is removed is remembered for as long as events are kept at least.
+    /// Deletes in steps of a thousand rows, each its own independent transaction, so that others do not wait long. Unrouted
+    /// events, held deliveries, and scopes that this process has opened stay; removed tasks are remembered at least as long as
+    /// events are kept.
     @discardableResult
     public func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         var count = 0

@@ -4,21 +4,21 @@ import Synchronization
 
 /// The store in a SQLite file, in write-ahead mode with every commit on disk before it is answered.
 ///
-/// A class, because it owns what there is one of: the connections, the queue of writers and the lock on the file. One connection
-/// writes, in transactions that callers share; a few others read beside it.
+/// A class, because it owns unique things: the connections, the queue of writers and the lock on the file. One connection writes,
+/// in transactions that callers share; a few others read beside it.
 public final class SQLiteStore: Sendable {
     let path: String
     let database: any DatabaseWriter
     let writing: GroupCommit
     private let lock: StoreLock?
     private let isReadOnly: Bool
-    /// Only tests have any.
+    /// Nil outside tests.
     private let faults: StatementFaults?
     /// The file that was opened; nil for a store in memory.
     private let file: StoreFile.Identity?
-    /// Held while a read is handed over: a connection that is closed must not be touched any more.
+    /// Locked while a read is handed over: a closed connection must not be touched.
     private let isClosed = Mutex(false)
-    /// The scopes that this process polls, however far its clock jumps.
+    /// The scopes that this process polls; they are kept even if the clock jumps.
     let opened = Mutex<Set<Scope.ID>>([])
 
     private init(
@@ -34,8 +34,8 @@ public final class SQLiteStore: Sendable {
         writing = GroupCommit(database, log: log, faults: faults)
     }
 
-    /// Opens the store at `path` for the agent, making it when there is none and bringing it up to date after copying it to
-    /// `PATH.schema-N` when an older version made it. Waits for the disk.
+    /// Opens the store at `path` for the agent. Creates it if there is none. Upgrades an older version's store after copying it
+    /// to `PATH.schema-N`. Waits for the disk.
     ///
     /// - Throws: `.busy` when another process has it, `.newer`, `.damaged`, `.cannotOpen`, `.full`.
     public static func open(path: String) throws(StoreError) -> SQLiteStore {
@@ -47,7 +47,7 @@ public final class SQLiteStore: Sendable {
         try StoreFile.prepare(path)
         try lock.take(path)
         return try translating(path) {
-            // Before anything is written: what is not ours is left as it is.
+            // Before anything is written, so that a foreign file stays unchanged.
             if !StoreFile.isEmpty(path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
                 let standing = try queue.unsafeRead { try migrator.standing(of: Session($0), path: path) }
@@ -57,7 +57,7 @@ public final class SQLiteStore: Sendable {
             let pool = try DatabasePool(path: path, configuration: configuration(isReadOnly: false))
             let log = WriteAheadLog()
             try pool.writeWithoutTransaction { database in
-                // After opening: opening a pool sets NORMAL, with which a commit may be lost when the power goes.
+                // After opening: opening a pool sets NORMAL, which can lose a commit when the power fails.
                 try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
                 log.watch(database)
                 try database.execute(sql: SQL.usualCache)
@@ -70,8 +70,8 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Opens the store at `path` to look at it, whether an agent runs or not. Only the questions under *Looking* in ``Store``,
-    /// notes and what else merely reads can be asked.
+    /// Opens the store at `path` for reading, whether an agent runs or not. Only the queries under *Looking* in ``Store``, notes
+    /// and other reads work.
     public static func openForReading(path: String) throws(StoreError) -> SQLiteStore {
         try StoreFile.require(path)
         return try translating(path) {
@@ -87,7 +87,7 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// A store that is gone with the process: for tests and trials.
+    /// A store in memory, for tests and trials.
     public static func inMemory() throws(StoreError) -> SQLiteStore { try inMemory(faults: nil) }
 
     static func inMemory(faults: StatementFaults?) throws(StoreError) -> SQLiteStore {
@@ -98,11 +98,11 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Ends what is being written and lets go of the file and its lock. Nothing can be asked of the store afterwards.
+    /// Finishes pending writes and releases the file and its lock. The store cannot be used afterwards.
     public func close() async throws(StoreError) {
         if !isReadOnly { await writing.close() }
         isClosed.withLock { $0 = true }
-        // Readers first: only a writer that is the last one to leave can fold the write-ahead log into the file.
+        // Readers first: only the last connection to close, if it is the writer, can fold the write-ahead log into the file.
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
         try Self.translating(path) { try database.close() }
         lock?.release()
@@ -112,23 +112,23 @@ public final class SQLiteStore: Sendable {
 
     /// Runs work in a transaction of the writer; on disk when this returns.
     func write<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
-        if isReadOnly { throw StoreError(.other, "The store \(path) was opened to look at it, not to change it.") }
+        if isReadOnly { throw StoreError(.other, "The store \(path) was opened for reading only.") }
         try requirePlace()
         let result = await writing.write(work)
         if case .failure = result { try requirePlace() }
         return try Self.get(result, path)
     }
 
-    /// That the file is still the one that was opened: what is written to one that was deleted is on no disk.
+    /// Checks that the path still names the opened file: writes to a deleted file are lost.
     private func requirePlace() throws(StoreError) {
         guard let file, StoreFile.identity(of: path) != file else { return }
         throw StoreError(
             .lost,
-            "The store \(path) was deleted or replaced while it was in use, so nothing that happens now could be kept: put it back, "
-                + "or start the agent again, which begins anew where there is none.")
+            "The store \(path) was deleted or replaced while it was in use, so nothing can be saved now: put it back, "
+                + "or restart the agent, which creates a new one if there is none.")
     }
 
-    /// Runs work on a reader. A caller's cancellation does not reach it: an answer is quick, and half a read is no answer.
+    /// Runs work on a reader. Cancelling the caller has no effect: reads are quick, and half a read is useless.
     func read<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
         let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
             isClosed.withLock { isClosed in

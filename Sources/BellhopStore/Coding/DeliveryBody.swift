@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The part of a delivery that nobody searches by, as one JSON text with a version.
+/// The part of a delivery that is not searched by, as one versioned JSON text.
 struct DeliveryBody: Hashable {
     var revision: String
     var name: String?
@@ -10,7 +10,7 @@ struct DeliveryBody: Hashable {
     var after: [Delivery.ID]
     var initial: Delivery.InitialState
 
-    /// The version that this program writes; it reads no other.
+    /// The only version that this program writes and reads.
     static let version: Int64 = 1
 
     init(_ delivery: Delivery) {

@@ -1,11 +1,11 @@
 import BellhopCore
 
-/// Cuts what an event holds to a size, the longest texts first, and says in their place how much is missing.
+/// Cuts an event's data to a size, longest texts first, and notes in their place how much is missing.
 enum EventFitting {
-    /// An event's data is at most so many bytes of JSON.
+    /// The largest size of an event's data, in bytes of JSON.
     static let limit = 256 * 1024
 
-    /// The data as JSON, cut if it must be.
+    /// The data as JSON, cut if necessary.
     static func encode(_ data: JSON.Object, into bytes: inout [UInt8], limit: Int = limit) {
         bytes.removeAll(keepingCapacity: true)
         JSON.object(data).encode(into: &bytes)
@@ -22,19 +22,19 @@ enum EventFitting {
         if let level = level(of: lengths, excess: size - limit) {
             fitted = cut(data, above: level)
         }
-        // What is left is structure: numbers, names, short texts. The largest members go until it fits.
+        // What remains is structure: numbers, names, short texts. The largest members are removed until it fits.
         guard case .object(var object) = fitted else { return fitted }
         while JSON.object(object).encoded().count > limit {
             let sizes = object.map { (key: $0.key, size: $0.value.encoded().count) }
             guard let largest = sizes.max(by: { $0.size < $1.size }), largest.size > longestMark else {
-                return .object(["cut": .string(mark(size))])  // names alone fill it
+                return .object(["cut": .string(mark(size))])  // names alone are too long
             }
             object[largest.key] = .string(mark(largest.size))
         }
         return .object(object)
     }
 
-    /// What stands in the place of `count` bytes.
+    /// What replaces `count` bytes.
     private static func mark(_ count: Int) -> String { "… [cut, \(count) bytes]" }
 
     private static let longestMark = 40
@@ -42,9 +42,9 @@ enum EventFitting {
     /// Texts as short as this are never cut.
     private static let shortest = 64
 
-    /// The length to which texts are cut so that `excess` bytes go; nil when there is nothing long enough to cut.
+    /// The length to which texts are cut to save `excess` bytes; nil if no text is long enough to cut.
     ///
-    /// Each byte of text is at least a byte of JSON, so that counting bytes of text never cuts too little.
+    /// Each byte of text is at least one byte of JSON, so counting bytes of text never cuts too little.
     private static func level(of lengths: [Int], excess: Int) -> Int? {
         let lengths = lengths.filter { $0 > shortest + longestMark }.sorted(by: >)
         var sum = 0

@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Failure {
-    /// The failure as it is kept.
+    /// The failure as stored.
     var stored: JSON {
         var object: JSON.Object = ["reason": .string(reason.rawValue), "message": .string(message)]
         switch remedy {

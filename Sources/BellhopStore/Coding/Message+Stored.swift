@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Message {
-    /// The message as it is kept. Members that say nothing are left out.
+    /// The message as stored. Empty members are left out.
     var stored: JSON {
         var object: JSON.Object = ["title": title.stored, "severity": .string(severity.rawValue)]
         if !text.isEmpty { object["text"] = .array(text.map(\.stored)) }

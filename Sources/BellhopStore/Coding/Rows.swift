@@ -4,7 +4,7 @@ extension StoredEvent {
     /// Reads `sequence, id, type, source, subject, time, hop, data`.
     init(_ row: borrowing Prepared) throws {
         guard case .object(let data) = try row.json(7) else {
-            throw DamagedValue("the data of event \(row.int(0)) is no object")
+            throw DamagedValue("the data of event \(row.int(0)) is not an object")
         }
         self.init(
             sequence: row.int(0),
@@ -15,10 +15,10 @@ extension StoredEvent {
     }
 }
 
-/// A delivery as its row has it; its body may be of another version and unreadable.
+/// A delivery as stored in its row; another version may have written its body, which may then be unreadable.
 struct DeliveryRow {
     var delivery: Delivery
-    /// Why the body cannot be read; `delivery` has no arguments then.
+    /// Why the body cannot be read; then `delivery` has no arguments.
     var problem: DamagedValue?
 
     /// Reads the columns of `SQL.Deliveries.identity`, which come first.
@@ -45,14 +45,14 @@ struct DeliveryRow {
         }
     }
 
-    /// The column of what is to be sent.
+    /// The column of the body.
     static let body: Int32 = 7
 
     /// Where the columns after the identity start.
     static let width: Int32 = 12
 
-    /// The failure of a delivery that cannot be read.
+    /// The failure of a delivery whose body cannot be read.
     static func failure(_ problem: DamagedValue) -> Failure {
-        Failure(.badArguments, .giveUp, "What is to be sent cannot be read from the store: \(problem.problem).")
+        Failure(.badArguments, .giveUp, "The content cannot be read from the store: \(problem.problem).")
     }
 }

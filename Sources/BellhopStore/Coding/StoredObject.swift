@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// The members of a stored JSON object, read strictly: what is not as it was written is a ``DamagedValue``.
+/// The members of a stored JSON object, read strictly: anything unexpected throws ``DamagedValue``.
 struct StoredObject {
     let members: JSON.Object
     private let what: String
 
     init(_ json: JSON, _ what: String) throws(DamagedValue) {
-        guard case .object(let members) = json else { throw DamagedValue("\(what) is a \(json.kindName) and no object") }
+        guard case .object(let members) = json else { throw DamagedValue("\(what) is a \(json.kindName), not an object") }
         self.members = members
         self.what = what
     }
@@ -30,5 +30,5 @@ struct StoredObject {
         return array
     }
 
-    func missing(_ name: String) -> DamagedValue { DamagedValue("\(what) has no proper `\(name)`") }
+    func missing(_ name: String) -> DamagedValue { DamagedValue("\(what) has no valid `\(name)`") }
 }

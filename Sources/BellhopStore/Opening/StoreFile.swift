@@ -1,9 +1,10 @@
 import BellhopCore
 import Glibc
 
-/// The store as a file among files: who may read it, whether it is there, copying it.
+/// The store as a file: its permissions, its existence, its folder.
 enum StoreFile {
-    /// Makes the file when there is none, and sees to it that nobody else can read it. What SQLite puts beside it gets the same mode.
+    /// Creates the file if there is none, and lets only its owner read it. The files that SQLite puts beside it get the same
+    /// mode.
     static func prepare(_ path: String) throws(StoreError) {
         let isNew = access(path, F_OK) != 0
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -16,35 +17,35 @@ enum StoreFile {
         if isNew { try syncFolder(of: path) }
     }
 
-    /// That there is a file to look at.
+    /// Checks that the file exists and can be read.
     static func require(_ path: String) throws(StoreError) {
         guard access(path, R_OK) == 0 else {
             let code = errno
             guard code == ENOENT else { throw cannotOpen(path, code) }
-            throw StoreError(.cannotOpen, "There is no store \(path) yet: `bellhop run` makes it.")
+            throw StoreError(.cannotOpen, "There is no store \(path) yet: `bellhop run` creates it.")
         }
     }
 
-    /// Whether it has no content, as one that was just made.
+    /// Whether the file is empty, like a new one.
     static func isEmpty(_ path: String) -> Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_size == 0
     }
 
-    /// What tells a file from every other.
+    /// Distinguishes a file from all others.
     struct Identity: Sendable, Hashable {
         var device: UInt
         var number: UInt
     }
 
-    /// The file that a path names now; nil when it names none.
+    /// The file that a path names now; nil if it names none.
     static func identity(of path: String) -> Identity? {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return nil }
         return Identity(device: UInt(facts.st_dev), number: UInt(facts.st_ino))
     }
 
-    /// What opening `path` failed with, for people.
+    /// The error for a failure to open `path`.
     static func cannotOpen(_ path: String, _ code: Int32) -> StoreError {
         switch code {
         case ENOENT, ENOTDIR:
@@ -57,7 +58,7 @@ enum StoreFile {
         case EISDIR:
             return StoreError(.cannotOpen, "The store \(path) is a folder: `store` names a file.")
         case ENOSPC, EDQUOT:
-            return StoreError(.full, "The disk that is to hold the store \(path) is full: make room.")
+            return StoreError(.full, "The disk for the store \(path) is full: make room.")
         default:
             return StoreError(.cannotOpen, "The store \(path) cannot be opened: \(words(code)).")
         }
@@ -68,13 +69,13 @@ enum StoreFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Whether the disk has no room left for anything worth writing.
+    /// Whether the disk has no room for anything useful.
     static func isOnFullDisk(_ path: String) -> Bool {
         var facts = statvfs()
         return statvfs(folder(of: path), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536
     }
 
-    /// Puts a new name in the folder on disk.
+    /// Syncs the folder, so that a new file's name is on disk.
     static func syncFolder(of path: String) throws(StoreError) {
         let descriptor = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw cannotOpen(path, errno) }

@@ -2,10 +2,10 @@ import BellhopCore
 import Glibc
 import Synchronization
 
-/// The right to write a store, which one process at a time has.
+/// The right to write a store, which one process at a time has. Reading needs no lock.
 ///
-/// A class over a lock, so that letting go of it, or releasing it from any task, lets go of the right; the end of the process does
-/// so too, however it comes. Those who only look at the store do without.
+/// A class over a lock, so that `release` from any task, or dropping the object, gives the right up; so does the end of the
+/// process.
 final class StoreLock: Sendable {
     private let held: Mutex<[Int32]>
 
@@ -26,13 +26,13 @@ final class StoreLock: Sendable {
         fchmod(descriptor, 0o600)
         ftruncate(descriptor, 0)
         let text = Array("\(getpid())\n".utf8)
-        _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }  // only a courtesy to whoever is refused
+        _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }  // shown to other processes that are refused
         held = Mutex([descriptor])
     }
 
-    /// Takes the right to the file itself as well: it may have other names, and the file of the lock may be deleted.
+    /// Locks the file itself as well: it may have other names, and the lock file may be deleted.
     ///
-    /// Held until `release`, after the database is closed: closing a file lets go of all locks that SQLite has on it (fcntl(2)).
+    /// Held until `release`, after the database is closed: closing a file releases all locks that SQLite has on it (fcntl(2)).
     func take(_ path: String) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw StoreFile.cannotOpen(path, errno) }
@@ -51,7 +51,7 @@ final class StoreLock: Sendable {
     func release() {
         held.withLock { descriptors in
             for descriptor in descriptors {
-                // Closing alone would leave it to a process that was being started at that moment and has the same open file.
+                // Closing alone would leave the lock to a child process that was just being started and inherited the open file.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }

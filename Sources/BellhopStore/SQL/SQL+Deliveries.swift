@@ -1,6 +1,6 @@
 extension SQL {
     enum Deliveries {
-        /// It is the head of its lane where no delivery of the lane is alive.
+        /// The new delivery is its lane's head if no other delivery of the lane is open.
         static let insert = """
             INSERT INTO delivery
                 (name, occasion, rule, step, receiver, action, effect, subject, lane, body, hop, created, expires, state, head,
@@ -13,18 +13,18 @@ extension SQL {
             ON CONFLICT (name) DO NOTHING
             """
 
-        /// The first receiver for which anything waits, due or not.
+        /// The first receiver with a waiting delivery, due or not.
         static let firstReceiver = """
             SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
             """
 
-        /// The one after it. Going from receiver to receiver, passing over a busy one costs nothing, however much waits for it.
+        /// The next such receiver. Going from receiver to receiver makes skipping a busy one cheap, however much waits for it.
         static let nextReceiver = """
             SELECT min(receiver) FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > :receiver
             """
 
-        /// Only heads, so that no lane is walked; from the index alone. (PostgreSQL: FOR UPDATE SKIP LOCKED.)
+        /// Only heads, so no lane is walked; uses the index alone. (PostgreSQL: FOR UPDATE SKIP LOCKED.)
         static let due = """
             SELECT run_at, id FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND run_at <= :now
@@ -43,19 +43,19 @@ extension SQL {
             WHERE id = :id
             """
 
-        /// What others wrote at a task.
+        /// The references of other writes to a task.
         static let written = """
             SELECT reference FROM delivery
             WHERE subject = :subject AND effect = 'writes' AND reference IS NOT NULL AND id <> :id
             """
 
-        /// What others made at a receiver since a moment.
+        /// The references of what other deliveries created at a receiver since a time.
         static let made = """
             SELECT reference FROM delivery
             WHERE receiver = :receiver AND effect = 'makes' AND finished >= :since AND reference IS NOT NULL AND id <> :id
             """
 
-        /// The highest hop of what was written to a task, or may have been, and of what made it.
+        /// The highest hop of the deliveries that wrote (or may have written) to a task, or created it.
         static let writes = """
             SELECT max(hop) FROM (
                 SELECT hop FROM delivery
@@ -67,7 +67,7 @@ extension SQL {
             )
             """
 
-        /// The comments among them, with what they say. One that was refused for good without a doubt was never written.
+        /// The comments among these writes, with their text. A comment that was definitely refused was never written.
         static let comments = """
             SELECT reference, json_extract(body, '$.values.text'), hop, name FROM delivery
             WHERE subject = :subject AND effect = 'writes' AND action = 'comment'
@@ -89,7 +89,7 @@ extension SQL {
             WHERE id = :id
             """
 
-        /// Gives the attempt back: when it was the first and nothing can have been received, the next is the first again.
+        /// Gives the attempt back: if it was the first and nothing can have been received, the next one is the first again.
         static let pause = """
             UPDATE delivery SET
                 state = 'available', lease_until = NULL, run_at = :run_at, failure = :failure, paused = 1, attempts = attempts - 1,
@@ -98,7 +98,7 @@ extension SQL {
             WHERE id = :id
             """
 
-        /// Gives the attempt back, and its place among those that wait for the receiver.
+        /// Gives the attempt back, and keeps the delivery's place in the receiver's queue.
         static let postpone = """
             UPDATE delivery SET
                 state = 'available', lease_until = NULL, failure = :failure, attempts = attempts - 1,
@@ -116,7 +116,7 @@ extension SQL {
 
         static let subject = "SELECT subject FROM delivery WHERE id = :id"
 
-        /// Ends it without success, as `dead` or `held`.
+        /// Ends the delivery without success, as `dead` or `held`.
         static let end = """
             UPDATE delivery SET
                 state = :state, head = 0, lease_until = NULL, finished = :at, failure = :failure,
@@ -124,7 +124,7 @@ extension SQL {
             WHERE id = :id
             """
 
-        /// Passes over those that stay behind a delivery of their own rule that waits in the lane.
+        /// Skips deliveries that are behind a waiting delivery of their own rule in the lane.
         static let promote = """
             UPDATE delivery SET head = 1
             WHERE id = (
@@ -144,7 +144,7 @@ extension SQL {
             WHERE state = 'running' AND state <> 'done' AND (:everything OR lease_until <= :now)
             """
 
-        /// What was made or last tried while the clock was ahead waits for that time no longer.
+        /// Deliveries created or last tried while the clock was ahead need not wait for that future time.
         static let advance = """
             UPDATE delivery SET run_at = :now
             WHERE state = 'available' AND state <> 'done' AND run_at > :now AND (created > :now OR started > :now)
@@ -178,7 +178,7 @@ extension SQL {
             SELECT id, lane, state FROM delivery WHERE name = :name AND state IN ('available', 'waiting', 'dead', 'held')
             """
 
-        /// A person's retry starts the count of attempts anew, and knows of what may have been received before.
+        /// A manual retry resets the count of attempts, but remembers what may have been received before.
         static let retryAnew = """
             UPDATE delivery SET
                 state = 'available', head = 0, run_at = :now, paused = 0, attempts = 0, expires = NULL, finished = NULL
@@ -198,7 +198,7 @@ extension SQL {
             UPDATE delivery SET head = 0 WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running') AND head = 1
             """
 
-        /// What a delivery is, in the order in which `DeliveryRow` reads it.
+        /// The columns that identify a delivery, in the order in which `DeliveryRow` reads them.
         static let identity = "occasion, rule, step, receiver, action, effect, lane, body, hop, created, expires, run_at"
     }
 }

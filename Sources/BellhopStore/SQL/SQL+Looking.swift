@@ -1,6 +1,6 @@
 extension SQL {
     enum Looking {
-        /// Of each source the scope that it was last opened with.
+        /// The scope that each source was last opened with.
         static let sources = """
             SELECT source, instance, user, kind, query, turn, committed, health,
                 (SELECT count(*) FROM task WHERE task.scope = scope.id)
@@ -19,10 +19,10 @@ extension SQL {
 
         static let unroutedCount = "SELECT count(*) FROM unrouted"
 
-        /// Newest first; the caller turns them round.
+        /// Newest first; the caller reverses them.
         static let events = "\(eventRows) WHERE \(eventFilter) ORDER BY sequence DESC LIMIT :limit"
 
-        /// Oldest first: a page of those after a place.
+        /// Oldest first: a page of the events after a place.
         static let eventsAfter = """
             \(eventRows)
             WHERE sequence > :after AND (:through IS NULL OR sequence <= :through) AND \(eventFilter)
@@ -48,10 +48,10 @@ extension SQL {
                 AND (:id IS NULL OR iif(typeof(id) = 'blob', lower(hex(id)), id) LIKE :id ESCAPE '\\')
             """
 
-        /// Newest first; the caller turns them round.
+        /// Newest first; the caller reverses them.
         static let deliveries = "\(deliveryRows) WHERE \(deliveryFilter) ORDER BY id DESC LIMIT :limit"
 
-        /// Oldest first: a page of those after a place.
+        /// Oldest first: a page of the deliveries after a place.
         static let deliveriesAfter = """
             \(deliveryRows)
             WHERE id > :after AND (:through IS NULL OR id <= :through) AND \(deliveryFilter)
@@ -76,8 +76,8 @@ extension SQL {
             """
     }
 
-    /// Pruning walks a table from its oldest row in steps, and stops at the first step with nothing old in it. A row that is newer
-    /// than those after it (somebody set the clock) is left for later.
+    /// Pruning walks a table from its oldest row in steps, and stops at the first step with nothing old in it. A row that is
+    /// newer than those after it (the clock was set) is left for later.
     enum Pruning {
         static let delivery = "SELECT 1 FROM delivery WHERE name = :name"
 
@@ -88,7 +88,7 @@ extension SQL {
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)
             """
 
-        /// Not what rules have still to see, and never the last place on the bus.
+        /// Keeps events that rules have not seen yet, and always the last place on the bus.
         static let removeEvents = """
             DELETE FROM event
             WHERE sequence > :after AND sequence <= :last AND time < :before
@@ -101,13 +101,13 @@ extension SQL {
             FROM (SELECT id, created FROM delivery WHERE id > :after ORDER BY id LIMIT 1000)
             """
 
-        /// What is held waits for a person, however long.
+        /// A held delivery waits for a person, however long that takes.
         static let removeDeliveries = """
             DELETE FROM delivery
             WHERE id > :after AND id <= :last AND finished < :before AND state IN ('done', 'dead', 'dropped', 'shadow')
             """
 
-        /// An id may be given again once its delivery is gone, so nothing may wait for it or as it.
+        /// An id may be reused after its delivery is deleted, so no wait may refer to it.
         static let removeWaits = [
             """
             DELETE FROM delivery_wait

@@ -8,9 +8,9 @@ extension SQL {
 
         static let scope = "SELECT id, turn, cursor, answer, health FROM scope WHERE name = :name"
 
-        /// The ids first, from the index alone, so that sorting carries no snapshots about.
         static let knownCount = "SELECT count(*) FROM task WHERE scope = :scope"
 
+        /// The ids first, from the index alone, so that sorting does not move snapshots.
         static let known = """
             SELECT task.key, task.listed, task.content, task.refreshed
             FROM (SELECT id AS place FROM task WHERE scope = :scope ORDER BY id) JOIN task ON task.id = place

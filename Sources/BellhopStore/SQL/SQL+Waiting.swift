@@ -1,7 +1,7 @@
 extension SQL {
-    /// What comes after something else. These tables are empty for all rules without `on_error: stop`.
+    /// Deliveries that wait for other deliveries. Only rules with `on_error: stop` fill these tables.
     enum Waiting {
-        /// One that is not there (any more) is waited for by nobody.
+        /// A predecessor that no longer exists is not waited for.
         static let insert = """
             INSERT OR IGNORE INTO delivery_wait (after, delivery)
             SELECT id, :delivery FROM delivery WHERE name = :name AND id < :delivery
@@ -14,7 +14,8 @@ extension SQL {
             ORDER BY delivery_wait.delivery
             """
 
-        /// Whether any it waits for was given up, whether any waits for a person (itself or through others), whether any is not done.
+        /// Whether any predecessor was given up, whether any waits for a person (itself or through others), whether any is not
+        /// done.
         static let standing = """
             SELECT
                 coalesce(max(delivery.state IN ('dead', 'dropped')), 0),

@@ -1,5 +1,4 @@
-/// Every statement the store runs, whole, by topic. They are SQLite's dialect; where PostgreSQL would say it differently, a comment
-/// says how.
+/// Every statement the store runs, by topic, in SQLite's dialect. Comments note what PostgreSQL would need.
 enum SQL {
     static let begin = "BEGIN IMMEDIATE"
     static let commit = "COMMIT"
@@ -8,7 +7,7 @@ enum SQL {
     static let release = "RELEASE one"
     static let rollbackToSavepoint = "ROLLBACK TO one"
 
-    /// What the writer keeps of the file in memory, in kibibytes: little, except while very much is written at once.
+    /// The writer's page cache in kibibytes: small, except during large writes.
     static let usualCache = "PRAGMA cache_size = -4096"
     static let largeCache = "PRAGMA cache_size = -32768"
 
@@ -17,7 +16,7 @@ enum SQL {
         static let set =
             "INSERT INTO note (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         static let forget = "DELETE FROM note WHERE key = :key"
-        /// When something was last written down, whatever it was.
+        /// The time of the last write, apart from notes.
         static let latest = """
             SELECT max(moment) FROM (
                 SELECT max(committed) AS moment FROM scope

@@ -2,15 +2,15 @@ import BellhopCore
 import GRDB
 import Synchronization
 
-/// Lets writers that come at the same time share one transaction, and so one wait for the disk.
+/// Lets concurrent writers share one transaction, and so one wait for the disk.
 ///
-/// A class over a lock, because callers on any task meet here. Whoever finds nobody draining the queue starts to; while its
-/// transaction is being written, the others queue up for the next. What runs is on the connection's own queue, where the
-/// cancellation of a caller's task cannot reach: a write that was asked for is made, and its caller hears of it.
+/// A class over a lock, because callers on any task meet here. The first caller starts draining the queue; while its transaction
+/// is being written, others queue up for the next. The work runs on the connection's own queue, where cancelling the caller's
+/// task has no effect: each write is completed, and its caller gets the result.
 final class GroupCommit: Sendable {
-    /// One caller's wish.
+    /// One caller's request.
     private struct Job: Sendable {
-        /// Does it, and answers how to tell the caller once it is on disk. May run again when its group failed.
+        /// Does the work, and returns what answers the caller once it is on disk. May run again if its group failed.
         let perform: @Sendable (Session) throws -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
@@ -23,7 +23,7 @@ final class GroupCommit: Sendable {
     }
 
     private let database: any DatabaseWriter
-    /// Nil for a database that has none.
+    /// Nil for a database without one.
     private let log: WriteAheadLog?
     private let faults: StatementFaults?
     private let state = Mutex(State())
@@ -37,10 +37,10 @@ final class GroupCommit: Sendable {
     /// How many transactions were committed.
     var commits: Int { state.withLock { $0.commits } }
 
-    /// How many callers wait for the transaction after the one that is being written.
+    /// How many callers wait for the next transaction.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs work in a transaction; it is on disk when this returns. Fails alone, whoever shares the transaction.
+    /// Runs work in a transaction; it is on disk when this returns. A failure of one caller does not affect the others.
     func write<Value: Sendable>(
         _ work: @escaping @Sendable (Session) throws -> Value
     ) async -> Result<Value, any Error> {
@@ -55,7 +55,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Takes no more, and returns once everything that was asked for is written.
+    /// Accepts no more work, and returns once all earlier work is written.
     func close() async {
         await withCheckedContinuation { continuation in
             let last = Job(perform: { _ in { continuation.resume() } }, fail: { _ in continuation.resume() })
@@ -63,7 +63,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// False when it was closed before.
+    /// False if it was closed before.
     private func enqueue(_ job: Job, closing: Bool) -> Bool {
         let (isOpen, isFirst) = state.withLock { state in
             if state.isClosed { return (false, false) }
@@ -96,7 +96,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// One transaction for all, a savepoint for each. False when the transaction as a whole came to nothing and nobody was told.
+    /// One transaction for all, a savepoint for each. False if the whole transaction failed; no caller has been answered then.
     private func together(_ group: [Job], _ session: Session) -> Bool {
         var kept: [@Sendable () -> Void] = []
         var failed: [(Job, any Error)] = []
@@ -142,14 +142,14 @@ final class GroupCommit: Sendable {
         state.withLock { $0.commits += 1 }
     }
 
-    /// Leaves no transaction behind. The failure that led here is the one that is told; where even this one fails, SQLite has
-    /// rolled back by itself or the next BEGIN says so.
+    /// Leaves no transaction open. The caller gets the original error; if the rollback fails too, SQLite has rolled back by
+    /// itself or the next BEGIN reports it.
     private func rollback(_ session: Session) {
         guard session.isInTransaction else { return }
         do {
             try Session(session.database).run(SQL.rollback)
         } catch {
-            // Nothing to add: the next transaction meets the same trouble and reports it to its caller.
+            // The next transaction meets the same problem and reports it to its caller.
         }
     }
 }

@@ -2,10 +2,10 @@ import BellhopCore
 import GRDB
 import GRDBSQLite
 
-/// A prepared statement in use: parameters by name in, columns by position out, nothing boxed in between.
+/// A prepared statement in use: parameters by name in, columns by position out, without boxing.
 ///
-/// Parameters are bound in the same order each time it runs; the first run finds their places, later ones do not look again.
-/// Its statement is the connection's cached one, so that there is at most one `Prepared` of a text at a time.
+/// Parameters must be bound in the same order in each run; only the first run looks their positions up. The statement is the
+/// connection's cached one, so there must be at most one `Prepared` per text at a time.
 struct Prepared: ~Copyable {
     private let statement: Statement
     private let handle: SQLiteStatement
@@ -27,14 +27,14 @@ struct Prepared: ~Copyable {
 
     // Running.
 
-    /// Runs a statement that answers nothing; how many rows it changed.
+    /// Runs a statement that returns no rows; returns how many rows it changed.
     @discardableResult
     mutating func run() throws -> Int {
         while try next() {}
         return Int(sqlite3_changes(session.database.sqliteConnection))
     }
 
-    /// Goes to the next row; false when there is none, and the statement is ready to run again.
+    /// Goes to the next row; false after the last one, and the statement is ready to run again.
     mutating func next() throws -> Bool {
         if !isRunning {
             try session.faults?.beforeStatement()
@@ -88,7 +88,7 @@ struct Prepared: ~Copyable {
             })
     }
 
-    /// Binds bytes that are UTF-8 as text, and runs: they need not be copied, since they stay where they are meanwhile.
+    /// Binds bytes that are UTF-8 as text, and runs. The bytes are not copied, since they stay in place meanwhile.
     mutating func run(binding name: StaticString, text bytes: [UInt8]) throws {
         guard !bytes.isEmpty else {
             try bind(name, text: bytes)
@@ -97,7 +97,7 @@ struct Prepared: ~Copyable {
         let place = place(name)
         try bytes.withUnsafeBytes { bytes in
             let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-            // Nothing may be left that points to them, also where this fails.
+            // No pointer to the bytes may remain, not even after a failure.
             defer { sqlite3_bind_null(handle, place) }
             try check(sqlite3_bind_text(handle, place, start, Int32(bytes.count), nil))
             try run()
@@ -121,7 +121,7 @@ struct Prepared: ~Copyable {
         if let packed = Fingerprint(hex: key) { try bind(name, packed) } else { try bind(name, key) }
     }
 
-    // Columns of the row it stands on, counted from 0.
+    // Columns of the current row, counted from 0.
 
     borrowing func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
@@ -160,7 +160,7 @@ struct Prepared: ~Copyable {
         isNull(column) ? nil : try fingerprint(column)
     }
 
-    /// What `bind(_:key:)` kept.
+    /// A name bound by `bind(_:key:)`.
     borrowing func key(_ column: Int32) -> String {
         let bytes = buffer(column)
         guard sqlite3_column_type(handle, column) == SQLITE_BLOB, bytes.count == 16 else { return text(column) }
@@ -169,7 +169,7 @@ struct Prepared: ~Copyable {
 
     // The C side.
 
-    /// Tells SQLite to copy what it is given. Spelt as SQLite's own macro spells it, which Swift does not see.
+    /// Tells SQLite to copy the bytes: SQLITE_TRANSIENT, a macro that Swift does not import.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private func text(_ place: Int32, _ bytes: UnsafeBufferPointer<CChar>) -> Int32 {

@@ -2,7 +2,7 @@ import BellhopCore
 import GRDB
 import GRDBSQLite
 
-/// A connection for the length of one access: what the statements of a transaction run on.
+/// A connection during one access; runs the statements of a transaction.
 struct Session {
     let database: Database
     /// Makes statements fail, in tests; nil otherwise.
@@ -31,7 +31,7 @@ struct Session {
     /// Whether a transaction is open. A full disk ends one by itself.
     var isInTransaction: Bool { database.isInsideTransaction }
 
-    /// What the connection says of its latest failure.
+    /// The connection's latest failure.
     func failure() -> DatabaseError {
         let connection = database.sqliteConnection
         return DatabaseError(

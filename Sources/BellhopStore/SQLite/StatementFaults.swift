@@ -1,9 +1,9 @@
 import GRDB
 import Synchronization
 
-/// Makes the n-th statement from now fail, once. A class over a lock because the test sets it while the connection's queue counts.
+/// Makes the n-th statement from now fail, once. Only tests use it.
 ///
-/// Nothing outside the tests makes one.
+/// A class over a lock because the test sets it while the connection's queue counts.
 final class StatementFaults: Sendable {
     private struct State {
         var remaining: Int?
@@ -14,16 +14,16 @@ final class StatementFaults: Sendable {
 
     private let state = Mutex(State())
 
-    /// Lets `count - 1` statements pass and fails the one after them.
+    /// Lets `count - 1` statements pass and fails the next one.
     ///
-    /// - Parameter ofReadings: whether the statements of readings count too; else only those that write do.
+    /// - Parameter ofReadings: whether statements of reads count too; otherwise only those of writes.
     func fail(statement count: Int, with code: ResultCode = .SQLITE_IOERR, ofReadings: Bool = false) {
         state.withLock { $0 = State(remaining: count, code: code, ofReadings: ofReadings) }
     }
 
     var countsReadings: Bool { state.withLock { $0.ofReadings } }
 
-    /// Lets everything pass; how many statements ran since the failure was asked for, and whether it happened.
+    /// Stops failing; returns how many statements ran since `fail`, and whether the failure happened.
     @discardableResult
     func stop() -> (ran: Int, failed: Bool) {
         state.withLock { state in

@@ -2,7 +2,7 @@ import BellhopCore
 import GRDB
 
 extension StoreError {
-    /// What a failure means to the person whose store is at `path`.
+    /// What a failure means to the user whose store is at `path`.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError:
@@ -25,7 +25,7 @@ extension StoreError {
         case .SQLITE_FULL:
             self.init(fullDiskWith: path)
         case .SQLITE_IOERR where StoreFile.isOnFullDisk(path):
-            // Files that SQLite maps into memory are made without its noticing why it fails.
+            // SQLite does not notice why it could not extend a memory-mapped file.
             self.init(fullDiskWith: path)
         case .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_PERM:
             self.init(
@@ -40,7 +40,7 @@ extension StoreError {
                 "The store \(path) is damaged (\(said)): stop the agent and put back a copy, or move the file away to start anew."
             )
         case .SQLITE_NOTADB:
-            self.init(.damaged, "The file \(path) is no Bellhop store: name another file under `store` in bellhop.yaml.")
+            self.init(.damaged, "The file \(path) is not a Bellhop store: name another file under `store` in bellhop.yaml.")
         case .SQLITE_CANTOPEN, .SQLITE_AUTH:
             self.init(
                 .cannotOpen, "The store \(path) cannot be opened (\(said)): check that its folder is there and can be written.")
@@ -50,6 +50,6 @@ extension StoreError {
     }
 
     private init(fullDiskWith path: String) {
-        self.init(.full, "The disk that holds the store \(path) is full: make room; nothing that was kept is lost.")
+        self.init(.full, "The disk with the store \(path) is full: make room; no stored data is lost.")
     }
 }

@@ -2,16 +2,16 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// The write-ahead log of a store, as full as SQLite says it is after each commit; it is folded into the database when it is long.
+/// A store's write-ahead log, whose length SQLite reports after each commit; a long log is folded into the database.
 ///
-/// SQLite would fold it within the commit that made it long, whose callers wait meanwhile although what they wrote is on disk; here
-/// they are told first. A class over a lock, because SQLite tells its length to an address that must stay.
+/// SQLite itself would fold it within the commit that made it long, while callers wait although their data is on disk; here they
+/// are answered first. A class over a lock, because SQLite's hook needs a stable address.
 final class WriteAheadLog: Sendable {
     private let pages = Mutex<Int32>(0)
-    /// So long, pages that many commits write to go to the database once for all of them.
+    /// Long enough that pages written by many commits go to the database only once.
     private static let long: Int32 = 4000
 
-    /// Takes the place of SQLite's own folding on this connection, which must end before this does.
+    /// Replaces SQLite's own folding on this connection, which must be closed before this object goes.
     func watch(_ database: Database) {
         sqlite3_wal_hook(
             database.sqliteConnection,
@@ -22,7 +22,7 @@ final class WriteAheadLog: Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Folds a long log into the database, as far as readers let it. Where it cannot be done now, it is after the next commit.
+    /// Folds a long log into the database, as far as readers allow. If it cannot be done now, the next commit tries again.
     func fold(_ database: Database) {
         guard pages.withLock({ $0 >= Self.long }) else { return }
         sqlite3_wal_checkpoint_v2(database.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)

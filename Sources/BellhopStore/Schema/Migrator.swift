@@ -1,18 +1,18 @@
 import BellhopCore
 import GRDB
 
-/// Brings a database to the program's schema, one version at a time, or says why it cannot.
+/// Upgrades a database to the program's schema, one version at a time, or says why it cannot.
 struct Migrator {
     var migrations = Schema.migrations
 
-    /// What a database is to this program.
+    /// The state of a database's schema.
     enum Standing: Hashable {
         case current
         /// Made by an older program, or empty (version 0).
         case older(Int64)
     }
 
-    /// How the database stands; throws when it is newer than the program or somebody else's.
+    /// The state of the database's schema; throws if it is newer than the program or another program's.
     func standing(of session: Session, path: String) throws -> Standing {
         let application = try session.int("PRAGMA application_id")
         let version = try session.int("PRAGMA user_version")
@@ -47,8 +47,8 @@ struct Migrator {
         }
     }
 
-    /// Copies the whole database, as it is now, to a file beside it that says its version. A copy of that version that is there
-    /// already is replaced.
+    /// Copies the whole database, as it is now, to a file beside it that is named after its version. An earlier copy of that
+    /// version is replaced.
     func copy(_ database: any DatabaseReader, at path: String, version: Int64) throws {
         let target = "\(path).schema-\(version)"
         try StoreFile.prepare(target)

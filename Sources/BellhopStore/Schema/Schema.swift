@@ -1,9 +1,9 @@
-/// What the database looks like. Text that was released is never changed: a new version is a new migration.
+/// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
     /// Marks a file as a Bellhop store: the bytes of `BELL`.
     static let application: Int64 = 0x4245_4c4c
 
-    /// One step from each version to the next, the first from an empty file; `user_version` counts those that were taken.
+    /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
     static let migrations = [first, second]
 
     /// The version this program works with.
@@ -149,7 +149,8 @@ enum Schema {
         CREATE TABLE note (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         """
 
-    /// What an action does to tasks is said by its manifest and kept with the delivery; and a claim leaves the index of lanes alone.
+    /// An action's manifest says what it does to tasks, which is stored with the delivery; and a claim does not change the lane
+    /// index.
     private static let second = """
         ALTER TABLE delivery ADD COLUMN effect TEXT;  -- 'writes' to its task, 'makes' one (its reference is the subject), or neither
         UPDATE delivery SET effect = iif(action = 'create', 'makes', 'writes')

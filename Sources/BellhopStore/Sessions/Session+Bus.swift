@@ -2,7 +2,7 @@ import BellhopCore
 import GRDB
 
 extension Session {
-    /// Adds events and marks the new ones as unrouted; how many those were.
+    /// Adds events and marks the new ones as unrouted; returns how many were new.
     @discardableResult
     func append(_ events: [Event]) throws -> Int {
         guard !events.isEmpty else { return 0 }
@@ -30,7 +30,7 @@ extension Session {
         return count
     }
 
-    /// The first events that no rule has seen, and the places of those among them that cannot be read.
+    /// The first unrouted events, and the places of those that cannot be read.
     func unrouted(limit: Int) throws -> (events: [StoredEvent], damaged: [Int64]) {
         var statement = try prepare(SQL.Bus.unrouted)
         try statement.bind(":limit", limit)
@@ -44,16 +44,16 @@ extension Session {
         return (events, damaged)
     }
 
-    /// So many bytes of events are taken at once; one event at least.
+    /// The most bytes of events to take at once; at least one event is taken.
     static let mostUnrouted = 8 << 20
 
-    /// Leaves events that cannot be read to nobody, and counts them.
+    /// Marks unreadable events as routed, and counts them.
     func passOver(_ sequences: [Int64]) throws {
         let count = try markRouted(sequences)
         try setNote(Self.damagedNote, to: .int(Int64(try damagedEvents() + count)))
     }
 
-    /// How many events were passed over because they could not be read.
+    /// How many unreadable events were skipped.
     func damagedEvents() throws -> Int { Int(try note(Self.damagedNote)?.asInt ?? 0) }
 
     private static let damagedNote = "store/damaged-events"
@@ -72,7 +72,7 @@ extension Session {
         return values
     }
 
-    /// T2. Events that were routed meanwhile are routed once: where none of the marks is left, nothing is kept.
+    /// T2. Events are routed only once: if none of the marks is left, nothing is saved.
     func route(_ routing: Routing) throws {
         if !routing.routed.isEmpty, try markRouted(routing.routed) == 0 { return }
         try insert(routing.deliveries)
@@ -81,7 +81,7 @@ extension Session {
         try add(routing.tallies)
     }
 
-    /// Removes the marks, a run of neighbours at a time; how many there were.
+    /// Removes the marks in runs of consecutive numbers; returns how many there were.
     private func markRouted(_ sequences: [Int64]) throws -> Int {
         var statement = try prepare(SQL.Bus.markRouted)
         var count = 0
@@ -93,7 +93,7 @@ extension Session {
         return count
     }
 
-    /// The runs of neighbours that these numbers make up.
+    /// The runs of consecutive numbers among these.
     static func runs(of numbers: [Int64]) -> [ClosedRange<Int64>] {
         var runs: [ClosedRange<Int64>] = []
         for number in numbers.sorted() {

@@ -10,14 +10,14 @@ extension Session {
         var lastUncertain: Timestamp?
     }
 
-    /// By how much the clock may have been put back between two attempts.
+    /// How far the clock may have been set back between two attempts.
     private static let clockCorrection = Duration.seconds(3600)
 
     /// A delivery that is due.
     private struct Due {
         var runAt: Int64
         var id: Int64
-        /// Those behind it whose tasks the attempt is to know.
+        /// The next deliveries in line, whose tasks the attempt should know.
         var upcoming: ArraySlice<Int64>
     }
 
@@ -43,7 +43,7 @@ extension Session {
         return claimed
     }
 
-    /// What is due for whom there is room, the longest waiting first.
+    /// The due deliveries of receivers with room, longest waiting first.
     private func due(
         limit: Int, room: [String: Room], others: Int, at now: Timestamp, _ waiting: inout Set<String>
     ) throws -> [Due] {
@@ -55,7 +55,7 @@ extension Session {
             let room = room[receiver] ?? Room(attempts: others)
             try statement.bind(":receiver", receiver)
             try statement.bind(":now", now)
-            // One more than there is room for shows that more waits.
+            // One more than there is room for, to see whether more wait.
             try statement.bind(":limit", min(room.attempts, limit) + max(room.upcoming, 1))
             var found: [(runAt: Int64, id: Int64)] = []
             while try statement.next() { found.append((statement.int(0), statement.int(1))) }
@@ -108,7 +108,7 @@ extension Session {
                 mayRepeat: row.lastUncertain == nil ? downtime?.span(before: row.delivery.delivery.createdAt) : nil))
     }
 
-    /// What other deliveries made where this one's would be, for those who look there for what they made themselves.
+    /// What other deliveries wrote or created in the same place, so that an attempt that looks for its own result can exclude it.
     private func references(of row: Row) throws -> Set<String> {
         let delivery = row.delivery.delivery
         var statement: Prepared
@@ -118,7 +118,7 @@ extension Session {
             statement = try prepare(SQL.Deliveries.written)
             try statement.bind(":subject", subject)
         case .makes:
-            // At its first attempt there is nothing yet that it could have made.
+            // Before its first attempt the delivery cannot have created anything.
             guard let first = row.firstStarted else { return [] }
             statement = try prepare(SQL.Deliveries.made)
             try statement.bind(":receiver", delivery.id.receiver)

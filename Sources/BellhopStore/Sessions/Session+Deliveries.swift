@@ -2,7 +2,7 @@ import BellhopCore
 import GRDB
 
 extension Session {
-    /// Adds deliveries; those whose identity is there already are left out.
+    /// Adds deliveries; ids that already exist are skipped.
     func insert(_ deliveries: [Delivery]) throws {
         guard !deliveries.isEmpty else { return }
         var statement = try prepare(SQL.Deliveries.insert)
@@ -35,7 +35,7 @@ extension Session {
                 waits = true
             }
         }
-        // What waits keeps others of its lane behind it. Hardly ever does anything wait, and then no lane is looked at.
+        // A waiting delivery keeps others of its lane behind it. Waiting is rare; without it no lane is examined.
         if try waits || int(SQL.Waiting.anyBars) == 1 { try reorder(barredAmong: deliveries) }
     }
 
@@ -65,7 +65,7 @@ extension Session {
         try statement.run()
     }
 
-    /// The highest hop of what was written to each of these tasks, or may have been, or made it, since then.
+    /// The highest hop of the deliveries that wrote (or may have written) to each of these tasks, or created it, since then.
     func writes(to subjects: [String], since: Timestamp) throws -> [String: Int] {
         var statement = try prepare(SQL.Deliveries.writes)
         var hops: [String: Int] = [:]
@@ -78,7 +78,7 @@ extension Session {
         return hops
     }
 
-    /// What comments said that were written to each of these tasks, or may have been, since then.
+    /// The comments that were written (or may have been) to each of these tasks since then.
     func comments(on subjects: [String], since: Timestamp) throws -> [String: [WrittenComment]] {
         var statement = try prepare(SQL.Deliveries.comments)
         var comments: [String: [WrittenComment]] = [:]
@@ -119,7 +119,7 @@ extension Session {
 }
 
 extension Delivery {
-    /// The state it starts in, and why where it starts dead.
+    /// The initial state, and the failure if it is dead.
     fileprivate var stored: (state: DeliveryState, failure: Failure?) {
         switch initial {
         case .available: (after.isEmpty ? .available : .waiting, nil)

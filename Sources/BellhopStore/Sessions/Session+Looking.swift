@@ -58,7 +58,7 @@ extension Session {
         return try Self.span(&statement)
     }
 
-    /// So many bytes of rows are in a page that is read after a place; one row at least.
+    /// The most bytes of rows in a page after a place; a page has at least one row.
     private static let mostShown = 4 << 20
 
     private static func bind(_ query: EventQuery, to statement: inout Prepared) throws {
@@ -126,7 +126,7 @@ extension Session {
     }
 
     static func state(_ text: String) throws -> DeliveryState {
-        guard let state = DeliveryState(rawValue: text) else { throw DamagedValue("a delivery is in no known state") }
+        guard let state = DeliveryState(rawValue: text) else { throw DamagedValue("a delivery has an unknown state") }
         return state
     }
 
@@ -135,7 +135,7 @@ extension Session {
         names.isEmpty ? nil : JSON.array(names.map(JSON.string)).encoded()
     }
 
-    /// A pattern for what starts with this text.
+    /// A pattern for texts with this prefix.
     private static func prefix(_ text: String) -> String {
         var pattern = ""
         for character in text {

@@ -9,14 +9,14 @@ extension Session {
         return answers
     }
 
-    /// A person's word.
+    /// A person's decision.
     func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) throws -> Int {
         var count = 0
         for id in deliveries {
             guard let row = try decidable(id) else { continue }
             switch decision {
             case .retry:
-                // What waits for others is not theirs to be overtaken.
+                // A waiting delivery must not overtake the ones it waits for.
                 if row.state == .waiting { continue }
                 try change(SQL.Deliveries.retryAnew, row.id, at: now)
             case .drop:
@@ -121,7 +121,7 @@ extension Session {
         try statement.run()
     }
 
-    /// Finds the head of a lane anew: the one that runs, else the oldest that is alive.
+    /// Finds a lane's head again: the running delivery, else the oldest open one.
     func reorder(_ lane: String) throws {
         var runs = try prepare(SQL.Deliveries.laneRuns)
         try runs.bind(":lane", lane)

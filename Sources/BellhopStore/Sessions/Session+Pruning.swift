@@ -1,16 +1,16 @@
 import BellhopCore
 
 extension Session {
-    /// One step of forgetting.
+    /// One step of pruning.
     enum PruningStep: Sendable {
         case events(after: Int64)
         case deliveries(after: Int64)
         case rest
     }
 
-    /// Takes one step, of a thousand rows at most where there may be many; how many rows went, and the step after it.
+    /// Takes one step, of at most a thousand rows of the large tables; returns how many rows were removed, and the next step.
     ///
-    /// - Parameter scopes: what is in use, and stays however long ago it was heard of.
+    /// - Parameter scopes: scopes in use, which stay however old they are.
     func prune(
         _ step: PruningStep, _ retention: Retention, keeping scopes: Set<Scope.ID>, at now: Timestamp
     ) throws -> (removed: Int, next: PruningStep?) {
@@ -24,13 +24,13 @@ extension Session {
             if let last, removed > 0 { try forgetWaits(after: after, through: last) }
             return (removed, last.map { .deliveries(after: $0) } ?? .rest)
         case .rest:
-            // A task that is forgotten counts its changes anew: its new events must not meet old ones of the same identity.
+            // A forgotten task counts its changes from the start again, so its new events must not collide with old ones.
             let limit = now - max(retention.forgotten, retention.events)
             return (try forget(before: limit, keeping: scopes) + expire(at: now) + forgetNotes() + forgetRests(at: now), nil)
         }
     }
 
-    /// Removes what is old among the next thousand rows; the last of those, or nil when none of them was old.
+    /// Removes the old ones among the next thousand rows; returns the last of these rows, or nil if none was old.
     private func walk(
         _ look: String, _ remove: String, _ after: Int64, before limit: Timestamp
     ) throws -> (removed: Int, last: Int64?) {
@@ -46,7 +46,7 @@ extension Session {
         return (try removing.run(), last)
     }
 
-    /// Forgets what waited as, or for, those of these deliveries that are gone.
+    /// Deletes the waits of, and for, those of these deliveries that are gone.
     private func forgetWaits(after: Int64, through last: Int64) throws {
         for sql in SQL.Pruning.removeWaits {
             var statement = try prepare(sql)
@@ -56,7 +56,7 @@ extension Session {
         }
     }
 
-    /// Forgets removed tasks, and scopes that nothing has been heard of for as long.
+    /// Forgets removed tasks, and scopes unused for as long.
     private func forget(before limit: Timestamp, keeping kept: Set<Scope.ID>) throws -> Int {
         var departed = try prepare(SQL.Pruning.removeDeparted)
         try departed.bind(":before", limit)
@@ -77,7 +77,7 @@ extension Session {
         return count
     }
 
-    /// Forgets rests that are over, of receivers that are taken for ones that refuse nothing.
+    /// Forgets rests that ended so long ago that the receiver is treated as one that never refused.
     private func forgetRests(at now: Timestamp) throws -> Int {
         var statement = try prepare(SQL.Pruning.removeRests)
         try statement.bind(":now", now)
@@ -85,11 +85,11 @@ extension Session {
         return try statement.run()
     }
 
-    /// Forgets what was noted of deliveries that are gone.
+    /// Deletes the notes on deliveries that are gone.
     private func forgetNotes() throws -> Int {
         var looking = try prepare(SQL.Notes.startingWith)
         try looking.bind(":first", Delivery.notePrefix)
-        // What comes after every text that begins so: `0` follows `/`.
+        // The end of the texts with this prefix: `0` follows `/`.
         try looking.bind(":end", Delivery.notePrefix.dropLast() + "0")
         var keys: [String] = []
         while try looking.next() { keys.append(looking.text(0)) }

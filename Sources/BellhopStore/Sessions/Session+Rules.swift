@@ -41,7 +41,7 @@ extension Session {
         return timers
     }
 
-    /// Moves each timer on and adds its events, if it has not moved meanwhile.
+    /// Advances each timer and adds its events, unless it has changed meanwhile.
     func fire(_ firings: [TimerFiring]) throws {
         var statement = try prepare(SQL.Rules.fire)
         for firing in firings {
@@ -62,7 +62,7 @@ extension Session {
         return rows
     }
 
-    /// A timer goes on as it was while its schedule's text is the same; where the clock was put back, from the clock's time.
+    /// A timer continues while its schedule's text is the same; if the clock was set back, it starts from the current time.
     private func update(_ rule: RuleRegistration, _ row: RuleRow) throws {
         var due = rule.schedule?.next
         if let schedule = rule.schedule, schedule.text == row.schedule { due = row.due.map { min($0, schedule.next) } }

@@ -93,14 +93,14 @@ extension Session {
 
     // Parts.
 
-    /// From so many rows on, the indexes that a poll fills are to stay in memory while it is written.
+    /// From this many rows on, the indexes that a poll fills should stay in memory while it is written.
     private static let large = 10_000
 
     private func restoreCache() {
         do {
             try run(SQL.usualCache)
         } catch {
-            // The poll is kept or not as it was going to be; some memory stays taken until the next large poll.
+            // This does not affect the poll; some memory stays in use until the next large poll.
         }
     }
 
@@ -188,6 +188,6 @@ extension Session {
     }
 
     private static func unopened(_ id: Scope.ID) -> StoreError {
-        StoreError(.other, "The store knows no scope \(id.text): a scope is opened before it is polled.")
+        StoreError(.other, "The store has no scope \(id.text): open a scope before polling it.")
     }
 }

@@ -1,13 +1,13 @@
 import BellhopCore
 
 extension Session {
-    /// What becomes of a delivery, by those it comes after.
+    /// A delivery's state, given those it waits for.
     private enum Standing: Hashable {
         /// All of them are done.
         case free
-        /// One is not; later ones of its rule in its lane wait behind it.
+        /// One is not; later deliveries of its rule in its lane wait behind it.
         case waiting
-        /// One waits for a person, who may take days: meanwhile it blocks nobody.
+        /// One waits for a person, perhaps for days: meanwhile this delivery blocks no others.
         case aside
         /// One was given up.
         case stopped
@@ -21,7 +21,7 @@ extension Session {
 
     private static let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead.")
 
-    /// Lets a delivery that was just inserted as waiting wait for those it comes after, as far as they are there.
+    /// Makes a delivery that was just inserted as waiting wait for its existing predecessors.
     func wait(_ id: Int64, _ delivery: Delivery) throws {
         var statement = try prepare(SQL.Waiting.insert)
         for predecessor in delivery.after {
@@ -33,7 +33,7 @@ extension Session {
         try reorder(delivery.lane)
     }
 
-    /// Frees, stops or lets wait again what comes after a delivery that has changed, and what comes after that.
+    /// Frees, stops or makes wait again the deliveries that directly or indirectly wait for a changed one.
     func settleFollowers(of id: Int64, at now: Timestamp) throws {
         var changed = [id]
         while let id = changed.popLast() {
@@ -47,14 +47,14 @@ extension Session {
         }
     }
 
-    /// Forgets what a delivery waits for, so that nothing brings it back.
+    /// Deletes a delivery's waits, so that nothing revives it.
     func forgetWaits(of id: Int64) throws {
         var statement = try prepare(SQL.Waiting.forget)
         try statement.bind(":id", id)
         try statement.run()
     }
 
-    /// Finds the heads of those lanes anew in which something waits.
+    /// Finds the heads of the lanes again in which a delivery waits.
     func reorder(barredAmong deliveries: [Delivery]) throws {
         for lane in Set(deliveries.map(\.lane)) {
             if try isBarred(lane) { try reorder(lane) }
