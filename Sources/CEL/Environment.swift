@@ -1,12 +1,13 @@
 /// What an expression may use: variables, functions, extension libraries, limits.
 ///
-/// A value: copy it and declare more for a narrower scope. Copies share ``slots``, so one ``Activation`` serves the programs of all.
+/// A value: copy it and declare more for a narrower scope. Copies share ``slots``, so one ``Activation`` serves the programs of
+/// all.
 public struct Environment: Sendable {
     public let libraries: Set<Library>
-    /// The namespace in which names are looked up first, such as `google.type`; empty for none.
+    /// The namespace searched first for names, such as `google.type`; empty for none.
     public var container: String
     public var limits: Limits
-    /// The paths that the programs of this environment read, numbered.
+    /// The numbered paths that programs of this environment read.
     public let slots: SlotTable
     public private(set) var variables: [String: Variable] = [:]
     public private(set) var functions: [String: Function] = [:]
@@ -28,13 +29,13 @@ public struct Environment: Sendable {
         for type in Standard.types { declare(type) }
     }
 
-    /// A name that the host gives a value when an expression runs.
+    /// A name that gets its value from the host when an expression runs.
     public struct Variable: Sendable {
         public let name: String
         public let type: CELType
-        /// Tells apart variables of one name whose values differ, such as each rule's own; part of the slot.
+        /// Distinguishes variables of one name with different values, such as each rule's own; part of the slot.
         public let scope: String
-        /// The expression whose value it is, if it is not the host's to give.
+        /// The expression that computes the variable, if the host does not give it.
         let definition: Program?
 
         public init(_ name: String, _ type: CELType, scope: String = "") {
@@ -44,7 +45,7 @@ public struct Environment: Sendable {
             definition = nil
         }
 
-        /// A variable whose value is that of an expression: computed when first used, once per event.
+        /// A variable computed by an expression: on first use, once per event.
         public init(_ name: String, _ definition: Expression, scope: String) {
             self.name = name
             type = definition.type
@@ -57,7 +58,7 @@ public struct Environment: Sendable {
 
     public mutating func declare(_ name: String, _ type: CELType) { declare(Variable(name, type)) }
 
-    /// Adds a function, or further overloads of one that is there.
+    /// Adds a function, or further overloads of an existing one.
     public mutating func declare(_ function: Function) {
         functions[function.name, default: Function(function.name, [])].overloads += function.overloads
     }
@@ -67,7 +68,7 @@ public struct Environment: Sendable {
 }
 
 extension Environment {
-    /// Reads a text by its grammar alone; names and types may be anything.
+    /// Parses a text by its grammar alone, without checking names and types.
     public func parse(_ text: String) throws(Issues) -> Node {
         do throws(Issue) {
             return try Parser.parse(text, macros: libraries, limits: limits)
@@ -76,7 +77,7 @@ extension Environment {
         }
     }
 
-    /// Parses and checks an expression that is not to run.
+    /// Parses and checks an expression without planning it.
     ///
     /// - Returns: the type of its value.
     public func check(_ text: String, expecting expected: CELType? = nil) throws(Issues) -> CELType {
@@ -84,20 +85,20 @@ extension Environment {
         return try Checker.check(root, of: text, in: self, expecting: expected, isStrict: true).type
     }
 
-    /// Parses and checks an expression, and plans how it runs.
+    /// Parses, checks and plans an expression.
     ///
     /// - Parameter expected: the type that the expression must have, such as `.bool` for a condition.
-    /// - Throws: everything that is wrong with the text.
+    /// - Throws: all problems of the text.
     public func compile(_ text: String, expecting expected: CELType? = nil) throws(Issues) -> Expression {
         try Expression(text, in: self, expecting: expected, checked: true)
     }
 
-    /// Parses an expression and leaves all types to be seen when it runs.
+    /// Parses an expression and leaves all type checks to run time.
     public func compileUnchecked(_ text: String) throws(Issues) -> Expression {
         try Expression(text, in: self, expecting: nil, checked: false)
     }
 
-    /// The names under which a name may be declared, the most specific first.
+    /// The names under which a name may be declared, most specific first.
     func candidates(for name: String) -> [String] {
         if name.hasPrefix(".") { return [String(name.dropFirst())] }
         guard !container.isEmpty else { return [name] }

@@ -1,4 +1,4 @@
-/// A parsed, checked and planned expression: ask it for its type, for what it reads, and for its ``program``.
+/// A parsed, checked and planned expression: its type, what it reads, and its ``program``.
 public struct Expression: Sendable {
     public let text: String
     /// The type of its value.
@@ -11,7 +11,7 @@ public struct Expression: Sendable {
     let checked: Checked
     let environment: Environment
 
-    /// What an expression uses, each once, in the order of the text.
+    /// What an expression uses, without repetitions, in text order.
     public struct References: Sendable {
         public var variables: [String] = []
         /// The slots it reads: the longest paths, such as `task.priority`.
@@ -19,7 +19,7 @@ public struct Expression: Sendable {
         public var functions: [String] = []
     }
 
-    /// Says that an expression can only be true where the slot's value is one of these.
+    /// The expression can only be true if the slot's value is one of these.
     public struct Equality: Sendable {
         public let slot: Slot
         public let values: [Value]
@@ -75,8 +75,8 @@ extension Expression {
         return found
     }
 
-    /// The slot that must have one of the values for the term to be true: `path == constant`, `path in [constants]`, or several of
-    /// these on one path joined by `||`.
+    /// The slot that must have one of the values for the term to be true: `path == constant`, `path in [constants]`, or several
+    /// of these on one path joined by `||`.
     private static func choices(_ term: Node, _ planner: Planner) -> (Int, [Value])? {
         switch term.kind {
         case .call("_==_", target: nil, let sides) where sides.count == 2:

@@ -1,4 +1,4 @@
-/// An extension of the standard language that an environment may opt into; named after the extension libraries of cel-go.
+/// An optional extension of the standard language; named after cel-go's extension libraries.
 public enum Library: String, Sendable, Hashable, CaseIterable {
     /// `charAt`, `indexOf`, `replace`, `split`, `substring`, `trim`, `format`, …
     case strings

@@ -1,12 +1,11 @@
-/// Every sentence that the language says to its users stands in this file: first what is wrong with an expression's text, then what
-/// can go wrong when it runs. Each has a code that stays the same over versions.
+/// All messages of the language: first errors in an expression's text, then errors at run time. Codes are stable over versions.
 
-/// What functions say of their arguments.
+/// Messages about functions' arguments.
 enum Messages {
     static let patternHelp = "the syntax is RE2's: no look-around, no back-references"
     static let severalGroups = "the pattern has several groups in parentheses; make all but one of them (?:…)"
     static func badReplacement(_ text: String) -> String {
-        "\(Value.quoted(text)) is no replacement: behind a backslash stands a backslash or the number of a group"
+        "\(Value.quoted(text)) is not a replacement: a backslash must be followed by a backslash or a group number"
     }
 
     static let timeHelp = "such as \"2026-01-05T09:00:00Z\""
@@ -39,10 +38,10 @@ enum Messages {
     }
     static let tooNested = "error during formatting: the value is nested too deep"
 
-    static let timePatternHelp = "such as \"yyyy-MM-dd HH:mm\"; text between single quotes stands as it is"
+    static let timePatternHelp = "such as \"yyyy-MM-dd HH:mm\"; text between single quotes is literal"
     static let openQuote = "the pattern has a quote that is not closed"
     static func unknownTimeField(_ letter: UnicodeScalar, _ count: Int) -> String {
-        "`\(String(repeating: String(letter), count: count))` is no part of a time pattern"
+        "`\(String(repeating: String(letter), count: count))` is not part of a time pattern"
     }
 
     static func patternTooLong(limit: Int) -> String { "it is longer than \(limit) bytes" }
@@ -56,7 +55,7 @@ enum Messages {
 
 // MARK: Parts of sentences
 
-/// What the parser expects in the place of something else.
+/// What the parser expects instead.
 enum Expected {
     static let member = "the name of a field or a function"
     static let value = "a value"
@@ -64,7 +63,7 @@ enum Expected {
     static func symbol(_ symbol: Token.Symbol) -> String { "`\(symbol.rawValue)`" }
 }
 
-/// What a part of an expression is in it, where its type is wrong.
+/// The part of an expression whose type is wrong.
 enum Part {
     static let whole = "the expression's type here"
     static let choice = "the condition before `?`"
@@ -76,7 +75,7 @@ enum Part {
     static func key(of macro: Node.Comprehension.Kind) -> String { "what \(macro.rawValue)() sorts by" }
 }
 
-/// What is null or of a wrong type when an expression runs.
+/// The operand that is null or of a wrong type at run time.
 enum Operand {
     static let condition = "a condition"
     static let index = "an index"
@@ -85,7 +84,7 @@ enum Operand {
 }
 
 extension Token {
-    /// How a message names the token.
+    /// The token as shown in a message.
     var text: String {
         switch kind {
         case .int(let value): String(value)
@@ -138,7 +137,7 @@ extension Issue {
     static func strangeCharacter(_ text: String, at range: Range<Int>) -> Issue {
         let slips = [
             "=": "compare with `==`", "&": "write `&&`", "|": "write `||`", ";": "an expression has no `;`",
-            "$": "inside an expression names stand without `${{`", "“": "use straight quotes", "”": "use straight quotes",
+            "$": "inside an expression, write names without `${{`", "“": "use straight quotes", "”": "use straight quotes",
             "‘": "use straight quotes", "’": "use straight quotes",
         ]
         return Issue(code: "strange-character", message: "`\(text)` means nothing here", range: range, help: slips[text])
@@ -152,7 +151,7 @@ extension Issue {
 
     static func badEscape(at range: Range<Int>) -> Issue {
         Issue(
-            code: "bad-escape", message: "there is no such escape in a string", range: range,
+            code: "bad-escape", message: "unknown escape in a string", range: range,
             help: "write `\\\\` for a backslash, or r\"…\" for a text without escapes")
     }
 
@@ -166,7 +165,7 @@ extension Issue {
 
     static func badFieldName(at range: Range<Int>) -> Issue {
         Issue(
-            code: "bad-field-name", message: "a name in backticks holds letters, digits, `_`, `.`, `-`, `/` and blanks",
+            code: "bad-field-name", message: "a name in backticks may contain letters, digits, `_`, `.`, `-`, `/` and blanks",
             range: range,
             help: "use [\"…\"] for other names")
     }
@@ -231,7 +230,7 @@ extension Issue {
         Issue(code: "wrong-type", message: "\(what) is \(article(needs)), and this is \(article(got))", range: range)
     }
 
-    /// A comparison of types that never equal each other.
+    /// A comparison of types that are never equal.
     static func incomparable(_ symbol: String, _ left: CELType, _ right: CELType, fix: String?, at range: Range<Int>) -> Issue {
         Issue(
             code: "incomparable-types", message: "`\(symbol)` cannot compare \(article(left)) with \(article(right))",
@@ -293,7 +292,7 @@ extension EvaluationError {
     }
     static func noSuchKey(_ key: Value) -> EvaluationError { EvaluationError(.noSuchKey, "no such key: \(key)") }
     static func badKey(_ key: Value) -> EvaluationError { EvaluationError(.badKey, "\(key.celType) cannot be the key of a map") }
-    static func duplicateKey(_ key: Value) -> EvaluationError { EvaluationError(.duplicateKey, "the key \(key) is there twice") }
+    static func duplicateKey(_ key: Value) -> EvaluationError { EvaluationError(.duplicateKey, "the key \(key) occurs twice") }
     static func indexOutOfRange(_ index: Value) -> EvaluationError {
         EvaluationError(.indexOutOfRange, "index out of range: \(index)")
     }
@@ -326,7 +325,7 @@ extension EvaluationError {
         EvaluationError(.invalidArgument, "unknown time zone \(Value.quoted(name))")
     }
     static func badPattern(_ reason: String) -> EvaluationError {
-        EvaluationError(.invalidPattern, "the regular expression is refused: \(reason)")
+        EvaluationError(.invalidPattern, "invalid regular expression: \(reason)")
     }
     static func invalid(_ message: String) -> EvaluationError { EvaluationError(.invalidArgument, message) }
 }

@@ -85,7 +85,7 @@ struct Composer {
         var start = marks.position(event.start)
         if !properties.isEmpty { start = contentStart(start, before: source.bytes.count) }
         guard frames.count < limits.depth else {
-            let message = "lists and mappings lie within one another more than \(limits.depth) deep"
+            let message = "lists and mappings are nested more than \(limits.depth) deep"
             return stop(YAMLError(.tooDeep, message, at: SourceRange(start, start), help: "a bracket may be missing further up"))
         }
         if let written = properties.tag, let tag = known(written, before: SourceRange(start, start)) {
@@ -118,13 +118,13 @@ struct Composer {
 
     private mutating func alias(_ name: String, at range: SourceRange) {
         guard let anchored = anchors[name] else {
-            let message = "no `&\(name)` stands above this `*\(name)`"
+            let message = "there is no `&\(name)` above this `*\(name)`"
             let help = "write `&\(name)` before the value that is meant, or put the text in quotes"
             report(YAMLError(.unknownAlias, message, at: range, help: help))
             return add(missing(name, at: range), isBare: false, height: 0)
         }
         guard let node = anchored.node else {
-            report(YAMLError(.recursiveAlias, "`*\(name)` stands inside the value that it repeats", at: range))
+            report(YAMLError(.recursiveAlias, "`*\(name)` is inside the value that it repeats", at: range))
             return add(missing(name, at: range), isBare: false, height: 0)
         }
         nodes += anchored.weight

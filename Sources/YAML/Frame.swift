@@ -84,7 +84,7 @@ struct Frame {
             return YAMLError(.mergeKey, "merge keys (`<<`) are not part of YAML 1.2", at: place, help: help)
         }
         if let first = first(named: scalar.text) {
-            let note = YAMLError.Note(range: first.key.alias ?? first.key.range, message: "`\(scalar.text)` stands here already")
+            let note = YAMLError.Note(range: first.key.alias ?? first.key.range, message: "`\(scalar.text)` is already used here")
             return YAMLError(.duplicateKey, "the key `\(scalar.text)` occurs twice", at: place, help: "delete one", note: note)
         }
         key = .good(node, name: scalar.text)

@@ -7,7 +7,7 @@ extension Slips {
         let place = source.range(first..<first + 1)
         let number = line.number...line.number
         if line.isBlank {
-            let message = "a tab stands on an otherwise empty line"
+            let message = "a tab is on an otherwise empty line"
             return [
                 Slip(code: .tabIndentation, message: message, help: "empty the line", range: place, lines: number, mended: "")
             ]

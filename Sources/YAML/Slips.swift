@@ -31,7 +31,7 @@ struct Slips {
         let blanks = head.excerpt.text(head.line.lowerBound..<head.indentEnd)
         return [
             Slip(
-                code: .indentation, message: "a list begins here, and `\(name)` above has its value already",
+                code: .indentation, message: "a list begins here, and `\(name)` above already has a value",
                 help: "write the list's own key above it (in a rule, `do:`); a text of several lines begins with `>-`",
                 range: source.range(line.indentEnd..<line.indentEnd + 1), lines: line.number...line.number,
                 mended: blanks + "do:\n" + line.excerpt.text(line.line))
@@ -54,7 +54,7 @@ struct Slips {
             let blanks = head.excerpt.text(head.line.lowerBound..<head.indentEnd)
             return [
                 Slip(
-                    code: .indentation, message: "this key is indented further than the one above, which has its value already",
+                    code: .indentation, message: "this key is indented further than the one above, which already has a value",
                     help: "indent both alike", range: source.range(key), lines: line.number...line.number,
                     mended: blanks + line.excerpt.text(line.indentEnd..<line.line.upperBound))
             ]

@@ -35,7 +35,7 @@ struct Wording {
             isAtContext = true
         case "found unknown escape character":
             code = .badEscape
-            message = "this is no escape that YAML knows between double quotes"
+            message = "this is not a YAML escape between double quotes"
             help = "write `\\\\` for a backslash, or use single quotes"
         case "did not find expected hexdecimal number", "found invalid Unicode character escape code":
             code = .badEscape
@@ -48,7 +48,7 @@ struct Wording {
         case "found an indentation indicator equal to 0",
             "did not find expected comment or line break" where context == "while scanning a block scalar":
             code = .blockHeader
-            message = "behind `|` or `>` only `+`, `-` and a digit from 1 to 9 may stand on the line"
+            message = "after `|` or `>` the line may have only `+`, `-` and a digit from 1 to 9"
             help = "begin the text on the next line, or put it in quotes"
         case "did not find expected alphabetic or numeric character":
             code = .anchorName
@@ -67,13 +67,13 @@ struct Wording {
             "did not find URI escaped octet", "found an incorrect leading UTF-8 octet", "found an incorrect trailing UTF-8 octet",
             "did not find expected whitespace or line break":
             code = .unknownTag
-            message = "`!` begins a tag, and this is none that is known"
+            message = "`!` begins a tag, and this tag is unknown"
             help = "put the whole value in quotes if it is a text"
             isAtContext = true
         case "found incompatible YAML document", "found extremely long version number", "did not find expected version number",
             "did not find expected digit or '.' character":
             code = .version
-            message = "this is no version of YAML that can be read"
+            message = "this version of YAML is not supported"
             help = "delete the line, or write `%YAML 1.2`"
         case _
         where context.contains("directive") || problem.contains("directive") || problem == "did not find expected whitespace":

@@ -12,7 +12,7 @@ struct CheckerTests {
         Line("true & false", "strange-character: `&` means nothing here at & (write `&&`)"),
         Line("true | false", "strange-character: `|` means nothing here at | (write `||`)"),
         Line("true;", "strange-character: `;` means nothing here at ; (an expression has no `;`)"),
-        Line("${{ task }}", "strange-character: `$` means nothing here at $ (inside an expression names stand without `${{`)"),
+        Line("${{ task }}", "strange-character: `$` means nothing here at $ (inside an expression, write names without `${{`)"),
         Line("‘a’", "strange-character: `‘` means nothing here at ‘ (use straight quotes)"),
         Line("#", "strange-character: `#` means nothing here at #"),
         Line("task.?", "syntax: the expression ends too early at  (expected the name of a field or a function)"),
@@ -23,13 +23,13 @@ struct CheckerTests {
         ), Line("'''a", "unterminated-string: the string is not closed at '''a"),
         Line(
             #"'\d'"#,
-            #"bad-escape: there is no such escape in a string at \d (write `\\` for a backslash, or r"…" for a text without escapes)"#
+            #"bad-escape: unknown escape in a string at \d (write `\\` for a backslash, or r"…" for a text without escapes)"#
         ), Line("1x", "bad-number: `1x` is not a number at 1x"),
         Line("9223372036854775808", "number-too-large: the number does not fit 64 bits at 9223372036854775808"),
         Line("18446744073709551616u", "number-too-large: the number does not fit 64 bits at 18446744073709551616u"),
         Line(
             "task.`a$`",
-            #"bad-field-name: a name in backticks holds letters, digits, `_`, `.`, `-`, `/` and blanks at $ (use ["…"] for other names)"#
+            #"bad-field-name: a name in backticks may contain letters, digits, `_`, `.`, `-`, `/` and blanks at $ (use ["…"] for other names)"#
         ),
         Line("while", "reserved-name: `while` is a reserved word of the language at while"),
         Line("!-1", "syntax: `!` and `-` cannot follow each other at - (put the inner part in parentheses)"),
@@ -118,11 +118,11 @@ struct CheckerTests {
             #"unknown-type: there is no type `Thing` to make an object of at Thing (write a map: {"field": value})"#),
         Line(
             "task.title.matches('a(')",
-            "invalid-argument: the regular expression is refused: missing ): a( at 'a(' (the syntax is RE2's: no look-around, no back-references)"
+            "invalid-argument: invalid regular expression: missing ): a( at 'a(' (the syntax is RE2's: no look-around, no back-references)"
         ),
         Line(
             "task.created.format('yyyy-qq')",
-            #"invalid-argument: `qq` is no part of a time pattern at 'yyyy-qq' (such as "yyyy-MM-dd HH:mm"; text between single quotes stands as it is)"#
+            #"invalid-argument: `qq` is not part of a time pattern at 'yyyy-qq' (such as "yyyy-MM-dd HH:mm"; text between single quotes is literal)"#
         ),
         Line("math.greatest(1, 'a')", "invalid-argument: math.greatest() compares numbers at 'a'"),
         Line("[?1]", "wrong-type: what follows `?` is an optional(dyn), and this is an int at 1"),

@@ -33,7 +33,7 @@ struct FailureTests {
         Line("[1][-1]", "index-out-of-range: index out of range: -1 at -1"),
         Line("[1]['a']", #"invalid-argument: invalid argument: "a" is not an index of a list at 'a'"#),
         Line("{1.5: 1}", "bad-key: double cannot be the key of a map at 1.5"),
-        Line("{1: 1, 1u: 2}", "duplicate-key: the key 1u is there twice at 1u"),
+        Line("{1: 1, 1u: 2}", "duplicate-key: the key 1u occurs twice at 1u"),
         Line("x", "unknown-name: `x` has no value here at x"),
         Line("1 + 'a'", "no-such-overload: no such overload: + on (int, string) at 1 + 'a'"),
         Line("[1].x", "no-such-overload: no such overload: field `x` of list(dyn) at x"),
@@ -43,7 +43,7 @@ struct FailureTests {
         Line("size(1)", "no-such-overload: no such overload: size on (int) at size"),
         Line("'a'.nothing()", "no-such-overload: no such overload: nothing on (string) at nothing"),
         Line("1.map(x, x)", "no-such-overload: no such overload: map on (int) at 1"),
-        Line("'a'.matches('(')", "invalid-pattern: the regular expression is refused: missing ): ( at matches"),
+        Line("'a'.matches('(')", "invalid-pattern: invalid regular expression: missing ): ( at matches"),
         Line("optional.none().value()", "empty-optional: optional.none() has no value at value"),
         Line("'a'.charAt(9)", "index-out-of-range: index out of range: 9 at charAt"),
         Line("'abc'.substring(2, 1)", "invalid-argument: invalid range: start 2, end 1 at substring"),
@@ -97,7 +97,7 @@ struct FailureTests {
             "invalid-argument: error during formatting: the value is nested too deep at format"),
         Line(
             #"regex.replace('a', 'a', '\\9')"#,
-            #"invalid-argument: "\\9" is no replacement: behind a backslash stands a backslash or the number of a group at replace"#
+            #"invalid-argument: "\\9" is not a replacement: a backslash must be followed by a backslash or a group number at replace"#
         ),
         Line(
             "regex.extract('a', '(a)(b)')",
@@ -106,9 +106,9 @@ struct FailureTests {
         Line("ip('fe80::1%en0')", "invalid-argument: IP Address with zone value is not allowed at ip"),
         Line("cidr('1.2.3.4')", "invalid-argument: CIDR '1.2.3.4' parse error during conversion from string at cidr"),
         Line("ip('::ffff:1.2.3.4')", "invalid-argument: IPv4-mapped IPv6 address is not allowed at ip"),
-        Line("timestamp(0).format('qq')", "invalid-argument: `qq` is no part of a time pattern at format"),
+        Line("timestamp(0).format('qq')", "invalid-argument: `qq` is not part of a time pattern at format"),
         Line("timestamp(0).format(\"'\")", "invalid-argument: the pattern has a quote that is not closed at format"),
-        Line("['a', 'a'].transformMapEntry(i, v, {v: i})", #"duplicate-key: the key "a" is there twice at {v: i}"#),
+        Line("['a', 'a'].transformMapEntry(i, v, {v: i})", #"duplicate-key: the key "a" occurs twice at {v: i}"#),
     ])
     func `an error has a code, a sentence and a place`(_ line: Line) throws {
         #expect(try failure(line.text) == line.expected)

@@ -1,15 +1,15 @@
-/// A type as the checker knows it, and as `type()` shows it.
+/// A type as the checker and `type()` know it.
 public indirect enum CELType: Sendable, Hashable {
     case null, bool, int, uint, double, string, bytes, timestamp, duration
-    /// Any type at all: checked when the expression runs.
+    /// Any type: checked at run time.
     case dyn
     case list(CELType)
     case map(CELType, CELType)
     case optional(CELType)
     case type(CELType)
-    /// A host's object with declared fields.
+    /// A host object with declared fields.
     case object(ObjectType)
-    /// The type or null, such as a number that a record may lack: it is used as its inner type, and may be compared with `null`.
+    /// The type or null, such as a number that a record may lack. Used as its inner type; may be compared with `null`.
     case nullable(CELType)
     /// A type known by name only, such as `net.IP`.
     case opaque(String, [CELType] = [])
@@ -61,7 +61,7 @@ extension CELType: CustomStringConvertible {
 }
 
 extension CELType {
-    /// The types that this one is made of.
+    /// The types inside this one.
     var parts: [CELType] {
         switch self {
         case .list(let a), .optional(let a), .type(let a), .nullable(let a): [a]
@@ -71,7 +71,7 @@ extension CELType {
         }
     }
 
-    /// The same type of other parts.
+    /// The same type with other inner types.
     func replacingParts(_ change: (CELType) -> CELType) -> CELType {
         switch self {
         case .list(let a): .list(change(a))
@@ -84,7 +84,7 @@ extension CELType {
         }
     }
 
-    /// Whether the type, or a part of it, is only seen when the expression runs.
+    /// Whether the type, or a part of it, is known only at run time.
     var isOpen: Bool {
         switch self {
         case .dyn, .parameter: true
@@ -92,7 +92,7 @@ extension CELType {
         }
     }
 
-    /// Whether types lie in each other to more than a depth.
+    /// Whether types are nested deeper than `depth`.
     func isDeeper(than depth: Int) -> Bool { depth < 0 || parts.contains { $0.isDeeper(than: depth - 1) } }
 
     /// The inner type of a nullable one, else the type itself.

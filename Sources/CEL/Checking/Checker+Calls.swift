@@ -29,7 +29,7 @@ extension Checker {
             return .dyn
         }
         guard !all.isEmpty else {
-            // A receiver of unknown type may not make an unknown function known.
+            // A receiver of unknown type must not hide that the function is unknown.
             return report(
                 .unknownFunction(
                     name, suggestion: Suggestion.closest(to: name, among: environment.functions.keys), at: node.point))
@@ -46,7 +46,7 @@ extension Checker {
             } else {
                 result = type
             }
-            // Types that are known leave one choice; others are kept for what is met when the expression runs.
+            // Known types leave one choice; otherwise the others are kept for the values met at run time.
             if !types.contains(where: \.isOpen) { break }
         }
         guard let result else {
@@ -57,7 +57,7 @@ extension Checker {
         return result
     }
 
-    /// Lets a function look at its constant arguments.
+    /// Lets a function check its constant arguments.
     private mutating func check(_ nodes: [Node], _ overloads: [Overload], _ node: Node) {
         guard overloads.count == 1, let check = overloads[0].check else { return }
         let constants = nodes.map { node -> Value? in
@@ -93,16 +93,16 @@ extension Checker {
         "_/_": "/", "_%_": "%", "-_": "-", "!_": "!", "_[_]": "[]", "_[?_]": "[?]",
     ]
 
-    // MARK: Ways out
+    // MARK: Suggested fixes
 
-    /// The operation with one side converted so that it works, if that can be said.
+    /// The operation with one side converted so that it works, if there is such a conversion.
     private func mended(_ left: Node, _ leftType: CELType, _ symbol: String, _ right: Node, _ rightType: CELType) -> String? {
         if symbol == "in" {
             guard case .list(let element) = rightType.unwrapped else { return nil }
             return conversion(left, from: leftType, to: element).map { "`\($0) in \(source(right))`" }
         }
         guard symbol != "[]", symbol != "[?]" else { return nil }
-        // Where a text is written out that is no number, the number as text would never be equal to it.
+        // A literal text that is not a number can never equal the other side's number written as text.
         for (node, type) in [(left, rightType), (right, leftType)] where Self.comparisons.contains(symbol) {
             if case .literal(.string) = node.kind, Self.plain.contains(type.unwrapped) {
                 return conversion(node, from: .string, to: type).map { mended in
@@ -110,7 +110,7 @@ extension Checker {
                 }
             }
         }
-        // A constant is mended before a field is.
+        // Converting a constant is preferred to converting a field.
         let newRight = { conversion(right, from: rightType, to: leftType).map { "`\(source(left)) \(symbol) \($0)`" } }
         let newLeft = { conversion(left, from: leftType, to: rightType).map { "`\($0) \(symbol) \(source(right))`" } }
         if case .literal = left.kind { return newLeft() ?? newRight() }
@@ -118,15 +118,15 @@ extension Checker {
         return leftType.unwrapped == .double ? newRight() : newLeft() ?? newRight()
     }
 
-    /// Types whose values a text can be of, or not.
+    /// Types that a text can be parsed as.
     private static let plain: [CELType] = [.int, .uint, .double, .bool, .timestamp, .duration]
 
-    /// A time as `timestamp()` reads it: a day alone is its midnight in UTC, a blank may stand for the `T`.
+    /// A time as `timestamp()` reads it: a date alone is midnight UTC, and a blank may replace the `T`.
     private static func moment(_ text: String) -> String? {
         [text, text + "T00:00:00Z", text + "Z", text.replacing(" ", with: "T") + "Z"].first { Value.Timestamp($0) != nil }
     }
 
-    /// A part's text, changed so that it has another type.
+    /// A part's source text, converted to another type.
     func conversion(_ node: Node, from actual: CELType, to wanted: CELType) -> String? {
         let text = source(node)
         switch (node.kind, wanted.unwrapped) {

@@ -6,8 +6,8 @@ extension Checker {
         return scoped(variables, of: node) { checker in checker.result(of: macro, over: range) }
     }
 
-    /// The types of the variables of a macro that runs over a list (the element, or its index and the element) or a map (the key, or
-    /// the key and the value).
+    /// The types of a macro's variables: over a list the element, or its index and the element; over a map the key, or the key
+    /// and the value.
     private mutating func variableTypes(of macro: Node.Comprehension, over range: CELType) -> [CELType] {
         guard isStrict else { return [.dyn, .dyn] }
         let both = macro.variables.count == 2

@@ -1,8 +1,8 @@
-/// Finds what each name stands for and which type each part has, and gathers everything that is wrong.
+/// Resolves names, finds the type of each part, and collects all errors.
 struct Checker {
     let environment: Environment
     let text: String
-    /// False leaves types to be seen at run time: nothing is wrong but what fails when it runs.
+    /// False leaves types to run time and reports only what fails then.
     let isStrict: Bool
     var inference = Inference()
     var types: [Int: CELType] = [:]
@@ -35,7 +35,7 @@ struct Checker {
             references: checker.references, locals: checker.deepest)
     }
 
-    /// The node's type, as far as it is known.
+    /// The node's type, as far as known.
     mutating func visit(_ node: Node) -> CELType {
         var type = isStrict ? inference.resolve(type(of: node)) : dynamic(node)
         if type.isDeeper(than: Self.deepestType) { type = report(.typeTooDeep(at: node.range)) }
@@ -54,7 +54,7 @@ struct Checker {
         return .dyn
     }
 
-    /// In an unchecked expression every type is dynamic; names are found all the same.
+    /// In an unchecked expression every type is dynamic; names are still resolved.
     private mutating func dynamic(_ node: Node) -> CELType {
         _ = type(of: node)
         return .dyn
@@ -100,7 +100,7 @@ struct Checker {
 
     // MARK: Names
 
-    /// The type of a name or of the longest chain of names that is declared as one; nil where it is neither.
+    /// The type of a name or of the longest declared chain of names; nil for neither.
     private mutating func name(_ node: Node) -> CELType? {
         guard let name = node.qualifiedName else { return nil }
         if !name.hasPrefix(".") {
@@ -135,7 +135,7 @@ struct Checker {
         return report(.unknownName(name, suggestion: suggestion(for: name), at: node.range))
     }
 
-    /// Marks a part of an unchecked expression that fails whenever it is reached.
+    /// Marks a part of an unchecked expression that fails whenever it is evaluated.
     mutating func fail(_ node: Node, _ error: EvaluationError) -> CELType {
         references[node.id] = .failure(error.at(node.range))
         return .dyn
@@ -143,7 +143,7 @@ struct Checker {
 
     private func suggestion(for name: String) -> String? {
         let names = Array(environment.variables.keys) + scopes.map(\.name)
-        // A variable that is always there comes before one that may be null.
+        // A variable that is always present is preferred to one that may be null.
         let owners = environment.variables.values.filter { variable in
             guard case .object(let type) = variable.type.unwrapped else { return false }
             return type.index(of: name) != nil
@@ -176,7 +176,7 @@ struct Checker {
 
     // MARK: Scopes
 
-    /// Runs with variables declared, which get the next places among the macro variables.
+    /// Runs `body` with variables declared, which get the next places among the macro variables.
     mutating func scoped<Result>(_ variables: [(String, CELType)], of node: Node, _ body: (inout Checker) -> Result) -> Result {
         references[node.id] = .local(scopes.count)
         scopes += variables.map { (name: $0.0, type: $0.1) }
@@ -186,8 +186,8 @@ struct Checker {
     }
 
     private mutating func block(_ values: [Node], _ body: Node, _ node: Node) -> CELType {
-        // Each value sees the ones before it. All places are taken first: a value is computed when it is first used, so that the
-        // variables of macros inside it must not lie where another value is kept.
+        // Each value sees the ones before it. All places are reserved first: a value is computed on first use, so the variables
+        // of macros inside it must not overlap another value's place.
         let first = scopes.count
         references[node.id] = .local(first)
         for _ in values { scopes.append((name: "", type: .dyn)) }
@@ -208,19 +208,19 @@ struct Checker {
         issues.append(.wrongType(what, needs: .bool, got: resolved(type), at: node.range))
     }
 
-    /// One type for values of two, or nil where they do not go together.
+    /// The common type of two, or nil if there is none.
     mutating func join(_ first: CELType, _ second: CELType) -> CELType? {
         let shared = inference.fresh()
         return inference.accepts([first, second], as: [shared, shared]) ? inference.resolve(shared) : nil
     }
 
-    /// The type of a map literal's keys; of those that no map can have nothing is kept, for they may be large.
+    /// The type of a map literal's keys. Types that no map key can have are discarded, for they may be large.
     private mutating func keyType(_ entries: [Node.Entry]) -> CELType {
         let type = inference.resolve(elementType(entries.map { ($0.key, false) }))
         return type.parts.isEmpty ? type : .dyn
     }
 
-    /// The type of a literal's elements: what they agree on, else `dyn`.
+    /// The common type of a literal's elements, else `dyn`.
     private mutating func elementType(_ elements: [(Node, Bool)]) -> CELType {
         var joined: CELType?
         for (node, optional) in elements {
@@ -256,7 +256,7 @@ extension CELType {
         return false
     }
 
-    /// What an optional holds; of any other type, the type itself.
+    /// The inner type of an optional; any other type itself.
     var optionalPayload: CELType {
         if case .optional(let inner) = self { return inner }
         return self

@@ -1,7 +1,7 @@
-/// What the checker has learnt of type parameters, and whether one type may stand where another is expected.
+/// What the checker knows about type parameters, and whether one type is assignable to another.
 ///
-/// The rules are those of the language's reference checkers: a parameter takes the most general of the types that meet it, `dyn` goes
-/// with everything, null goes with objects, times, optionals and nullable types.
+/// The rules are those of the language's reference checkers: a parameter takes the most general of the types it meets, `dyn`
+/// matches everything, null matches objects, times, optionals and nullable types.
 struct Inference {
     private var known: [String: CELType] = [:]
     private var made = 0
@@ -32,7 +32,7 @@ struct Inference {
         return types.map { replace($0, &self) }
     }
 
-    /// The type with what is known of its parameters; those that are unknown stay, or become `dyn`.
+    /// The type with its known parameters replaced; unknown ones stay, or become `dyn`.
     func resolve(_ type: CELType, unknownAsDyn: Bool = false) -> CELType {
         if case .parameter(let name) = type {
             guard let found = known[name] else { return unknownAsDyn ? .dyn : type }
@@ -41,7 +41,7 @@ struct Inference {
         return type.replacingParts { resolve($0, unknownAsDyn: unknownAsDyn) }
     }
 
-    /// Whether values of the actual types may be given for the expected ones; what that teaches is kept only where all of them may.
+    /// Whether all actual types are assignable to the expected ones; what that reveals about parameters is kept only then.
     mutating func accepts(_ actual: [CELType], as expected: [CELType]) -> Bool {
         let before = known
         for (a, e) in zip(actual, expected) where !assign(a, to: e) {
@@ -53,7 +53,7 @@ struct Inference {
 
     mutating func accepts(_ actual: CELType, as expected: CELType) -> Bool { accepts([actual], as: [expected]) }
 
-    /// The more general of two types of which one is assignable to the other.
+    /// The more general of two types, one of which is assignable to the other.
     func general(_ a: CELType, _ b: CELType) -> CELType { Self.isAtLeastAsGeneral(a, as: b) ? a : b }
 
     private mutating func assign(_ actual: CELType, to expected: CELType) -> Bool {

@@ -1,6 +1,6 @@
-/// One thing that is wrong with an expression, with its place and, where there is one, a way out.
+/// One problem of an expression, with its place and, if possible, a fix.
 public struct Issue: Error, Sendable, Hashable {
-    /// A name for the kind of problem, stable over versions, such as `unknown-field`.
+    /// The kind of problem, stable over versions, such as `unknown-field`.
     public let code: String
     public let message: String
     /// UTF-8 offsets in the expression's text.
@@ -16,7 +16,7 @@ public struct Issue: Error, Sendable, Hashable {
     }
 }
 
-/// Everything that is wrong with an expression, in the order of the text.
+/// All problems of an expression, in text order.
 public struct Issues: Error, Sendable, Hashable {
     public let all: [Issue]
 }

@@ -1,6 +1,6 @@
-/// A type of the host with named fields, such as a task: the checker knows each field and refuses others.
+/// A host type with named fields, such as a task: the checker knows each field and refuses others.
 ///
-/// A class, though immutable, so that a running expression can tell by identity that an object is of the type it was checked with.
+/// A class, though immutable, so that a running expression can check by identity that an object has the type it was compiled for.
 public final class ObjectType: Sendable {
     public struct Field: Sendable, Hashable {
         public let name: String
@@ -13,9 +13,9 @@ public final class ObjectType: Sendable {
     }
 
     public let name: String
-    /// The declared fields; an object is asked for them by their place here.
+    /// The declared fields; objects are asked for them by their index here.
     public let fields: [Field]
-    /// The type of fields that are not declared: nil refuses them.
+    /// The type of undeclared fields; nil refuses them.
     public let otherFields: CELType?
     private let places: [String: Int]
 
@@ -26,7 +26,7 @@ public final class ObjectType: Sendable {
         places = Dictionary(zip(fields.map(\.name), fields.indices)) { first, _ in first }
     }
 
-    /// The place of a declared field.
+    /// The index of a declared field.
     public func index(of field: String) -> Int? { places[field] }
 
     /// The type of a field, declared or other.

@@ -10,10 +10,10 @@ public struct Function: Sendable {
     }
 }
 
-/// One choice of types of a ``Function``, and what it does.
+/// One signature of a ``Function``, and its implementation.
 public struct Overload: Sendable {
-    /// What a call does. It gets the activation for what belongs to the run (its resolver, its cost); an error without a place gets
-    /// that of the call.
+    /// The implementation of a call. It gets the activation for the run's state (its resolver, its cost); an error without a
+    /// place gets the place of the call.
     public enum Implementation: Sendable {
         case nullary(@Sendable (Activation) throws(EvaluationError) -> Value)
         case unary(@Sendable (Activation, Value) throws(EvaluationError) -> Value)
@@ -21,14 +21,15 @@ public struct Overload: Sendable {
         case any(@Sendable (Activation, [Value]) throws(EvaluationError) -> Value)
     }
 
-    /// Looks at arguments before anything runs: the value of each that is constant, nil for others. Gives what is wrong, if anything.
+    /// Checks arguments before anything runs: gets the value of each constant argument, nil for others, and returns what is
+    /// wrong, if anything.
     public typealias ArgumentCheck = @Sendable ([Value?]) -> ArgumentProblem?
 
     /// What is wrong with a constant argument.
     public struct ArgumentProblem: Sendable {
         public let message: String
         public let help: String?
-        /// Which argument, counted with the target of a member function.
+        /// The index of the argument, counting the target of a member function.
         public let argument: Int
 
         public init(_ message: String, help: String? = nil, argument: Int = 0) {
@@ -42,9 +43,9 @@ public struct Overload: Sendable {
     public let isMember: Bool
     public let parameters: [CELType]
     public let result: CELType
-    /// Whether the last parameter may be given any number of times, once at least.
+    /// Whether the last parameter may be repeated; it is given at least once.
     public let isVariadic: Bool
-    /// Whether equal arguments always give an equal result, so that a call with constants may be made once, ahead of time.
+    /// Whether equal arguments always give an equal result, so that a call with constants may be computed once, in advance.
     public let isPure: Bool
     public let check: ArgumentCheck?
     public let implementation: Implementation
@@ -63,18 +64,18 @@ public struct Overload: Sendable {
         masks = parameters.map(KindSet.init(of:))
     }
 
-    /// What each parameter takes at run time.
+    /// The kinds that each parameter accepts at run time.
     let masks: [KindSet]
 }
 
 extension Overload {
-    /// The parameter that takes an argument, or nil where there are too many.
+    /// Whether the overload takes that many arguments.
     func takes(count: Int) -> Bool { isVariadic ? count >= parameters.count : count == parameters.count }
 
     func parameter(_ index: Int) -> CELType { parameters[min(index, parameters.count - 1)] }
     func mask(_ index: Int) -> KindSet { masks[min(index, masks.count - 1)] }
 
-    /// How the overload reads in a message, such as `string.contains(string)`.
+    /// The overload as shown in a message, such as `string.contains(string)`.
     func signature(of name: String) -> String {
         let names = parameters.map(\.description)
         let rest = isVariadic ? ", …" : ""
@@ -83,7 +84,7 @@ extension Overload {
     }
 }
 
-/// Kinds of values, one bit each: how a call finds its overload at run time.
+/// Kinds of values, one bit each, to select overloads at run time.
 struct KindSet: OptionSet, Sendable {
     let rawValue: UInt16
 
@@ -105,7 +106,7 @@ struct KindSet: OptionSet, Sendable {
 
     init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// What a parameter of that type takes.
+    /// The kinds that a parameter of that type accepts.
     init(of type: CELType) {
         switch type {
         case .null: self = .null
@@ -148,7 +149,7 @@ extension Value {
         }
     }
 
-    /// Whether an overload's parameter takes the value; objects go by the name of their type.
+    /// Whether an overload's parameter accepts the value; objects are matched by the name of their type.
     func fits(_ mask: KindSet, _ type: CELType) -> Bool {
         guard mask.contains(kind) else { return false }
         guard case .object(let object) = self, mask != .any else { return true }

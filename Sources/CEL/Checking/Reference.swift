@@ -1,25 +1,25 @@
-/// What a name in an expression stands for, found by the checker.
+/// What a name in an expression refers to, found by the checker.
 enum Reference: Sendable {
     /// A variable of the environment; the node may be a whole chain such as `a.b.c`.
     case variable(Environment.Variable)
-    /// The place of a macro's variable among those of an evaluation; of a macro itself, the first of its places.
+    /// The place of a macro's variable among those of an evaluation; for a macro itself, its first place.
     case local(Int)
     case constant(Value)
-    /// A function and the overloads that the argument types leave; a namespaced one has no target to evaluate.
+    /// A function and the overloads that match the argument types; a namespaced one has no target to evaluate.
     case function(name: String, overloads: [Overload], isNamespaced: Bool)
-    /// What an unchecked expression fails with, once it gets there.
+    /// The error of an unchecked expression when this part is evaluated.
     case failure(EvaluationError)
 }
 
-/// A tree with the types of its nodes and the meaning of its names, by the nodes' ids.
+/// A tree with the types and references of its nodes, by node id.
 struct Checked: Sendable {
     let root: Node
     var types: [Int: CELType]
     var references: [Int: Reference]
-    /// The most macro variables that are alive at once.
+    /// The most macro variables in use at once.
     var locals: Int
 
-    /// The parts of a node that have values of their own: not the names before the dot of `math.round`.
+    /// The parts of a node that have values: not the names before the dot of `math.round`.
     func evaluatedChildren(of node: Node) -> [Node] {
         switch references[node.id] {
         case .constant?, .variable?: []

@@ -1,7 +1,7 @@
 /// The name that was probably meant.
 enum Suggestion {
-    /// The closest of the choices by letters inserted, dropped, changed and swapped; nil where none is near: a third of the letters may be
-    /// off, and not all of them.
+    /// The closest choice by letters inserted, dropped, changed and swapped; nil if none is close: at most a third of the letters
+    /// may differ, and never all of them.
     static func closest(to name: String, among choices: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().utf8)
         let allowed = max(1, wanted.count / 3)

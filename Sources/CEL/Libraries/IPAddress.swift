@@ -1,8 +1,8 @@
-/// An address of version 4 or 6, as a value of the language.
+/// An IPv4 or IPv6 address, as a value of the language.
 final class IPAddress: HostObject {
     /// Four or sixteen bytes.
     let bytes: [UInt8]
-    /// Whether the text was a version 4 address inside a version 6 one, such as `::ffff:10.0.0.1`.
+    /// Whether the text was an IPv4 address inside an IPv6 one, such as `::ffff:10.0.0.1`.
     let isDottedMapped: Bool
 
     init(bytes: [UInt8]) {
@@ -25,7 +25,7 @@ final class IPAddress: HostObject {
 
     var celType: CELType { Network.ipType }
     func value(named name: String) -> Value? { nil }
-    /// A version 4 address and the version 6 one that it is mapped into (`::ffff:0:0/96`) are the same.
+    /// An IPv4 address equals the IPv6 one that it is mapped into (`::ffff:0:0/96`).
     func isEqual(to other: any HostObject) -> Bool { (other as? IPAddress)?.unmapped == unmapped }
     func hash(into hasher: inout Hasher) { hasher.combine(unmapped) }
 
@@ -48,7 +48,7 @@ final class IPAddress: HostObject {
         if isV4 { return bytes.map(String.init).joined(separator: ".") }
         let groups = stride(from: 0, to: 16, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
         if Self.isMapped(bytes) { return "::ffff:" + bytes[12...].map(String.init).joined(separator: ".") }
-        // The longest run of two zero groups or more, the first of equal ones, becomes `::`.
+        // The longest run of at least two zero groups, the first of equal ones, becomes `::`.
         var best = 0..<0
         var start = 0
         while start < 8 {
@@ -101,7 +101,7 @@ final class IPAddress: HostObject {
         return missing >= 2 ? (sides[0] + Array(repeating: 0, count: missing) + sides[1], dotted) : nil
     }
 
-    /// The parts before and behind each `::`.
+    /// The parts between `::`.
     private static func halves(of text: String) -> [Substring] {
         var parts: [Substring] = []
         var rest = text[...]
@@ -113,7 +113,7 @@ final class IPAddress: HostObject {
     }
 }
 
-/// A block of addresses: an address and the number of its leading bits that count.
+/// A block of addresses: an address and the length of its prefix in bits.
 final class AddressBlock: HostObject {
     let address: IPAddress
     let bits: Int

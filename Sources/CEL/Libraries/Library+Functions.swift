@@ -1,5 +1,5 @@
 extension Library {
-    /// The functions that the library adds; its macros are the parser's.
+    /// The functions that the library adds; the parser handles its macros.
     var functions: [Function] {
         switch self {
         case .strings: Strings.functions

@@ -10,7 +10,7 @@ enum MathFunctions {
 
     private static let extremes: [Function] = [extreme("math.greatest", .more), extreme("math.least", .less)]
 
-    /// Of several numbers, or of a list of them; the first of equal ones.
+    /// Of several numbers or a list of them; the first of equal ones.
     private static func extreme(_ name: String, _ wanted: Order) -> Function {
         let pick: @Sendable ([Value]) throws(EvaluationError) -> Value = { values throws(EvaluationError) in
             guard var best = values.first else { throw .invalid(Messages.emptyList(name)) }
@@ -147,7 +147,7 @@ enum MathFunctions {
         return Function(name, [.pure(.int, .int, .int, body), .pure(.uint, .uint, .uint, body)])
     }
 
-    /// A right shift brings in zeros, of negative ints too.
+    /// A right shift fills with zeros, for negative ints too.
     private static func shift(_ name: String, isLeft: Bool) -> Function {
         let body: @Sendable (Activation, Value, Value) throws(EvaluationError) -> Value = {
             _, value, distance throws(EvaluationError) in

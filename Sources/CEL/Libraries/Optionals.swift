@@ -1,4 +1,4 @@
-/// The `optional` library: values that may be absent. Its syntax (`.?`, `[?]`) and macros are the parser's.
+/// The `optional` library: values that may be absent. The parser handles its syntax (`.?`, `[?]`) and macros.
 enum Optionals {
     private static let a = CELType.parameter("A")
 
@@ -62,7 +62,7 @@ enum Optionals {
         return .list(made)
     }
 
-    /// Whether a value is what its type begins with: zero, empty, null.
+    /// Whether a value is its type's zero value: zero, empty, null.
     private static func isZero(_ value: Value) -> Bool {
         switch value {
         case .null: true

@@ -72,7 +72,8 @@ enum RegexFunctions {
         case group(Int)
     }
 
-    /// A replacement: `\1` stands for a group, `\0` for the whole match, `\\` for a backslash.
+    /// A replacement: `\1` is a group, `\0` the whole match, `
+    /// ` a backslash.
     private static func template(_ text: String, groups: Int) throws(EvaluationError) -> [Part] {
         var parts: [Part] = []
         var plain = String.UnicodeScalarView()
@@ -110,10 +111,10 @@ enum RegexFunctions {
         }
     }
 
-    /// The matches of a pattern that do not overlap, from the left; behind an empty one the search goes on a code point further.
+    /// The non-overlapping matches of a pattern, from the left; after an empty match the search continues one code point further.
     ///
-    /// One search is linear in the text. All together need not be: one for `a+b|a` reads to the end of the text each time. How far a
-    /// search reads RE2 does not say, so the time that searches take is counted as work.
+    /// One search is linear in the text, but all together need not be: each one for `a+b|a` reads to the end of the text. RE2
+    /// does not report how far it reads, so the time of searches is counted as work.
     private struct Matches {
         let pattern: Pattern
         let text: String
@@ -127,7 +128,8 @@ enum RegexFunctions {
 
         mutating func next(_ activation: Activation) throws(EvaluationError) -> [Range<Int>?]? {
             guard let start = at else { return nil }
-            // Reading the clock costs more than a short search, so one of sixteen stands for all; beside a long one it costs nothing.
+            // Reading the clock costs more than a short search, so only every sixteenth is measured; next to a long one the cost
+            // is negligible.
             searches += 1
             let stands = text.utf8.count - start > Self.long ? 1 : searches % 16 == 0 ? 16 : 0
             let meter = stands > 0 ? WorkMeter() : nil

@@ -1,4 +1,4 @@
-/// The `sets` library: lists whose order and repetitions do not count.
+/// The `sets` library: lists compared without regard to order and repetition.
 enum Sets {
     static let functions: [Function] = [
         test("sets.contains") { known, wanted in wanted.allSatisfy(known.contains) },

@@ -88,7 +88,7 @@ extension Standard {
         Function("type", [.pure(.parameter("A"), .type(.parameter("A"))) { .type($1.celType) }]),
     ]
 
-    /// Refuses a constant text that cannot be read before anything runs.
+    /// Rejects an unreadable constant text before anything runs.
     private static func readable(_ help: String, _ isReadable: @escaping @Sendable (String) -> Bool) -> Overload.ArgumentCheck {
         { constants in
             guard case .string(let text)?? = constants.first, !isReadable(text) else { return nil }
@@ -103,7 +103,7 @@ extension Standard {
             guard let result = Int64(exactly: number) else { throw .rangeError(value, to: type) }
             return .int(result)
         case (.int, .double(let number)):
-            // The least int is left out, as every double near it stands for several ints.
+            // The least int is excluded, as every double near it represents several ints.
             guard number > -0x1p63, number < 0x1p63 else { throw .rangeError(value, to: type) }
             return .int(Int64(number))
         case (.int, .string(let text)):

@@ -56,7 +56,7 @@ extension Standard {
         }
     }
 
-    /// Refuses a constant pattern that RE2 refuses, before anything runs.
+    /// Rejects a constant pattern that RE2 refuses, before anything runs.
     static func patternCheck(argument: Int) -> Overload.ArgumentCheck {
         { constants in
             guard constants.count > argument, case .string(let text)? = constants[argument] else { return nil }

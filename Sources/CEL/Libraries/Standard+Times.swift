@@ -12,7 +12,7 @@ extension Standard {
         part("getMilliseconds", ofDuration: { $0 / 1_000_000 % 1000 }) { _, nanoseconds in Int64(nanoseconds) / 1_000_000 },
     ]
 
-    /// A function that takes a part of a moment, in UTC or in a zone, and of a duration where that has it: the whole in that unit, save
+    /// A function for a part of a moment, in UTC or in a zone; for durations that support it, the whole in that unit, except
     /// milliseconds, which are those of the last second (cel-spec, langdef, list of standard definitions).
     private static func part(
         _ name: String, ofDuration: (@Sendable (Int64) -> Int64)? = nil, _ part: @escaping @Sendable (CivilTime, Int32) -> Int64

@@ -24,7 +24,7 @@ extension Overload {
         Overload(member: member, [first, second], result, pure: true, check: check, .binary(body))
     }
 
-    /// An operator, which the planner knows how to evaluate.
+    /// An operator, which the planner evaluates.
     fileprivate static func operation(_ parameters: [CELType], _ result: CELType) -> Overload {
         Overload(
             parameters, result, pure: true, .any { _, values throws(EvaluationError) in throw .noOverload("operator", values) })
@@ -70,7 +70,7 @@ extension Standard {
                 ]),
         ] + ["_<_", "_<=_", "_>_", "_>=_"].map { Function($0, orderings) }
 
-    /// Numbers are ordered across their types; all else only among its own.
+    /// Numbers are ordered across types; all else only within its own.
     private static let orderings: [Overload] =
         [.bool, .string, .bytes, .timestamp, .duration].map { .operation([$0, $0], .bool) }
         + numbers.flatMap { left in numbers.map { right in .operation([left, right], .bool) } }

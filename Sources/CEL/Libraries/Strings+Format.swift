@@ -16,7 +16,7 @@ extension Strings {
 
     private static let mostDigits = 1000
 
-    /// Puts values in the places of a text that `%s`, `%d`, `%f`, `%.3f`, `%e`, `%b`, `%o`, `%x` and `%X` mark; `%%` is a percent sign.
+    /// Replaces `%s`, `%d`, `%f`, `%.3f`, `%e`, `%b`, `%o`, `%x` and `%X` with values; `%%` is a percent sign.
     private static func format(_ text: String, _ values: Value.List, _ activation: Activation) throws(EvaluationError) -> String {
         var result = String.UnicodeScalarView()
         var rest = text.unicodeScalars[...]
@@ -90,7 +90,7 @@ extension Strings {
         }
     }
 
-    /// A number with that many digits behind the point, rounded from its exact value.
+    /// A number with that many digits after the point, rounded from its exact value.
     private static func printed(_ value: Value, _ precision: Int, _ form: String, _ clause: UnicodeScalar) throws(EvaluationError)
         -> String
     {

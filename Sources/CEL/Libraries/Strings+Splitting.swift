@@ -74,7 +74,7 @@ extension Strings {
             })
     }
 
-    /// The next place of a text to replace; an empty one stands before each code point and at the end.
+    /// The next occurrence to replace; the empty text occurs before each code point and at the end.
     private static func next(_ old: String, in text: String, from start: Int, isFirst: Bool) -> Int? {
         guard old.isEmpty else { return text.firstByteOffset(of: old, from: start) }
         if isFirst { return start }

@@ -57,7 +57,7 @@ enum Strings {
             })
     }
 
-    /// The byte offset of a code point; the one behind the last is allowed.
+    /// The byte offset of a code point; the end of the text is allowed.
     static func offset(of index: Int64, in text: String) throws(EvaluationError) -> Int {
         guard index >= 0, let found = text.byteOffset(ofCodePoint: index) else { throw .indexOutOfRange(.int(index)) }
         return found

@@ -53,7 +53,7 @@ enum Times {
         case letter(UnicodeScalar, Int)
     }
 
-    /// The letters of Unicode's date patterns (UTS #35) that are understood, with the most of each.
+    /// The supported letters of Unicode's date patterns (UTS #35), with the longest run of each.
     private static let known: [UnicodeScalar: Int] = [
         "y": 4, "M": 4, "d": 2, "E": 4, "H": 2, "h": 2, "m": 2, "s": 2, "S": 9, "a": 1, "D": 3, "X": 3, "x": 3, "z": 1, "V": 2,
     ]
@@ -63,7 +63,7 @@ enum Times {
         var rest = pattern.unicodeScalars[...]
         while let next = rest.popFirst() {
             if next == "'" {
-                // Text between quotes stands as it is; two quotes are one.
+                // Text between quotes is literal; two quotes are one.
                 if rest.first == "'" {
                     rest.removeFirst()
                     fields.append(.text("'"))

@@ -2,11 +2,11 @@
 public protocol Resolver: AnyObject {
     /// The value of a slot, asked for once per event.
     ///
-    /// For a path, nil means that the fields are to be followed from the variable's own value; a host that knows a shorter way gives
-    /// the value. For a variable, nil means that it has none: an error where it is used.
+    /// For a path, nil means: follow the fields from the variable's own value; a host with a faster way returns the value. For a
+    /// variable, nil means that it has no value: an error where it is used.
     func value(of slot: Slot) -> Value?
 
-    /// Why a variable has no value now; nil where it is simply not known.
+    /// Why a variable has no value now; nil if it is simply unknown.
     func reason(for slot: Slot) -> EvaluationError?
 }
 
@@ -14,18 +14,18 @@ extension Resolver {
     public func reason(for slot: Slot) -> EvaluationError? { nil }
 }
 
-/// What programs run on: the values of their slots, filled when first read and kept until the next event, and the storage of macros.
+/// The state of evaluations: the values of slots, filled on first read and kept until the next event, and the storage of macros.
 ///
-/// A class, used by one thread at a time: its storage is reused from event to event, so that a condition costs no allocation. One
+/// A class, used by one thread at a time: its storage is reused from event to event, so that a condition allocates nothing. One
 /// activation serves all programs whose environments share a ``SlotTable``.
 public final class Activation {
     private let table: SlotTable
     private var failures: [Int: EvaluationError] = [:]
     private var patterns = PatternCache()
 
-    // Storage that closures read on every step. Exclusivity is not checked at run time: nothing holds an access over a call.
+    // Storage that closures read at every step. Exclusivity is not checked at run time: no access is held across a call.
     @exclusivity(unchecked) private var slots: [Slot] = []
-    /// What gives the variables of this event their values.
+    /// The source of the variables' values for this event.
     @exclusivity(unchecked) public private(set) var resolver: (any Resolver)?
     @exclusivity(unchecked) private(set) var values: UnsafeMutablePointer<Value>
     @exclusivity(unchecked) private var stamps: UnsafeMutablePointer<UInt64>
@@ -40,7 +40,7 @@ public final class Activation {
     @exclusivity(unchecked) private var costLeft: Int64 = 0
     @exclusivity(unchecked) private var memoryLeft: Int64 = 0
     @exclusivity(unchecked) private var granted: Int64 = 0
-    /// The work that evaluations may do from now on together; each takes what it cost. One that would need more fails.
+    /// The total work that evaluations may still do; each subtracts its cost, and one that exceeds it fails.
     @exclusivity(unchecked) public var workLeft = Int64.max
     /// Why the last test failed.
     @exclusivity(unchecked) var failure: EvaluationError?
@@ -72,7 +72,7 @@ public final class Activation {
         locals.deallocate()
     }
 
-    /// Forgets the values of the last event; those of the next come from this resolver. Not to be called while a program runs.
+    /// Forgets the last event's values and sets the resolver for the next event. Not to be called while a program runs.
     public func begin(_ resolver: (any Resolver)?) {
         self.resolver = resolver
         event += 1
@@ -80,7 +80,7 @@ public final class Activation {
         if !failures.isEmpty { failures.removeAll(keepingCapacity: true) }
     }
 
-    /// Gives a slot its value for this event, so that the resolver is not asked for it.
+    /// Sets a slot's value for this event, so that the resolver is not asked.
     public func set(_ slot: Slot, to value: Value) {
         reserve(slots: slot.id + 1)
         values[slot.id] = value
@@ -90,15 +90,15 @@ public final class Activation {
 
     // MARK: Slots
 
-    /// Whether the slot's value lies in ``values``.
+    /// Whether the slot's value is in ``values``.
     @inline(__always)
     func isReady(_ id: Int) -> Bool { stamps[id] == event << 2 | State.ready }
 
-    /// Sees to it that the slot's value lies in ``values``; false leaves why not in ``failure``.
+    /// Puts the slot's value into ``values``; if that fails, returns false and sets ``failure``.
     @inline(__always)
     func makeReady(_ id: Int) -> Bool { isReady(id) || fill(id) }
 
-    /// The bytes of the slot's text; where there is none, why not.
+    /// The bytes of the slot's text; if there is none, why not.
     @inline(__always)
     func text(of id: Int) -> SlotText { texts[id].event == event ? texts[id] : readText(id) }
 
@@ -133,7 +133,7 @@ public final class Activation {
         if stamp != event << 2 | State.filling {
             stamps[id] = event << 2 | State.filling
             if slot.isOfHost, let value = resolver?.value(of: slot) {
-                // Moved, not assigned: an assignment would count one more reference to a text.
+                // Moved, not assigned: an assignment would retain a text once more.
                 let place = values + id
                 place.deinitialize(count: 1)
                 place.initialize(to: value)
@@ -155,7 +155,7 @@ public final class Activation {
         return false
     }
 
-    /// The value of a slot that the resolver does not give.
+    /// The value of a slot that the resolver does not provide.
     private func find(_ slot: Slot) throws(EvaluationError) -> Value {
         if let definition = slot.definition { return try definition.evaluate(self) }
         guard !slot.path.isEmpty else { throw resolver?.reason(for: slot) ?? .unknownName(slot.variable) }
@@ -166,7 +166,7 @@ public final class Activation {
 
     // MARK: Runs
 
-    /// Room for a program; gives what ``leave(_:)`` takes back.
+    /// Reserves room for a program; returns what ``leave(_:)`` restores.
     @inline(__always)
     func enter(_ program: Program) -> Int {
         if capacity < program.slotCount { reserve(slots: program.slotCount) }
@@ -230,14 +230,14 @@ public final class Activation {
 
     // MARK: Bounds
 
-    /// Counts work: about one for each call, element or 16 bytes of text.
+    /// Counts work: about one per call, element or 16 bytes of text.
     @inline(__always)
     public func spend(_ work: Int) throws(EvaluationError) {
         costLeft &-= Int64(truncatingIfNeeded: work)
         if costLeft < 0 { throw .costLimit }
     }
 
-    /// Counts the work of reading that many bytes; false leaves the limit in ``failure``.
+    /// Counts the work of reading that many bytes; if it exceeds the limit, returns false and sets ``failure``.
     @inline(__always)
     func affords(reading bytes: Int) -> Bool {
         costLeft &-= Int64(truncatingIfNeeded: bytes >> 6)
@@ -246,7 +246,7 @@ public final class Activation {
         return false
     }
 
-    /// Counts memory that a new value takes, and the work of writing it.
+    /// Counts the memory of a new value, and the work of writing it.
     public func spend(bytes: Int) throws(EvaluationError) {
         memoryLeft &-= Int64(truncatingIfNeeded: bytes)
         if memoryLeft < 0 { throw .memoryLimit }
@@ -260,7 +260,7 @@ public final class Activation {
         try spend(bytes: bytes)
     }
 
-    /// A new value that holds others, unless it is too deep or, counting what it shares, too large to be walked.
+    /// A new container value, unless it is too deep or, counting shared parts, too large to walk.
     @inline(__always)
     func bounded(_ value: Value) throws(EvaluationError) -> Value {
         if value.depth > Self.deepest { throw .tooNested }
@@ -271,10 +271,10 @@ public final class Activation {
     private static let deepest = 100
     private static let heaviest = 16 << 20
 
-    /// A compiled regular expression, kept for the next time.
+    /// A compiled regular expression, cached.
     func pattern(_ text: String) throws(EvaluationError) -> Pattern { try patterns.pattern(text) }
 
-    /// Ends a test in failure, at a place unless it has one.
+    /// Makes a test fail, at a place unless the error has one.
     func fail(_ error: EvaluationError, at range: Range<Int>) -> Truth {
         failure = error.at(range)
         return .failed

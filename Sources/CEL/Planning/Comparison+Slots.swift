@@ -1,4 +1,4 @@
-/// Tests of a slot against a constant, the shape that most conditions are made of: the value is read where it lies.
+/// Tests of a slot against a constant, the most common form of a condition: the value is read in place.
 extension Comparison {
     static func equality(_ slot: Int, _ constant: Value, at range: Range<Int>) -> Plan.Test {
         switch constant {
@@ -43,7 +43,7 @@ extension Comparison {
                 return general(activation)
             }
         }
-        // One closure for each relation: the choice is made here, not at each event.
+        // One closure per relation: the choice is made here, not at each event.
         @inline(__always)
         func int(_ holds: @escaping @Sendable (Int64) -> Bool) -> Plan.Test {
             Plan.Test { activation in

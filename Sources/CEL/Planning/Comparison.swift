@@ -66,7 +66,7 @@ enum Comparison {
         }
     }
 
-    /// A test of a text's bytes, read where they lie.
+    /// A test of a text's bytes, read in place.
     static func text(
         _ plan: Plan, _ name: String, at range: Range<Int>, _ holds: @escaping @Sendable (UnsafeBufferPointer<UInt8>) -> Bool
     ) -> Plan.Test {

@@ -4,7 +4,7 @@
 public struct EvaluationError: Error, Sendable {
     /// The kind of failure; its raw value is stable over versions.
     public enum Code: String, Sendable, Hashable {
-        /// An operation other than `==` and `!=` met a null operand: for a host, "unknown" rather than wrong.
+        /// An operation other than `==` and `!=` on a null operand: "unknown" rather than wrong to a host.
         case nullOperand = "null-operand"
         case noSuchOverload = "no-such-overload"
         case noSuchField = "no-such-field"
@@ -20,7 +20,7 @@ public struct EvaluationError: Error, Sendable {
         case emptyOptional = "empty-optional"
         case costLimit = "cost-limit"
         case memoryLimit = "memory-limit"
-        /// A function of the host failed.
+        /// A host function failed.
         case host = "host"
     }
 
@@ -44,16 +44,17 @@ public struct EvaluationError: Error, Sendable {
 
     public var code: Code { storage.code }
     public var message: String { storage.message }
-    /// UTF-8 offsets in the expression's text; nil where the failure is not of one place.
+    /// UTF-8 offsets in the expression's text; nil if the failure has no single place.
     public var range: Range<Int>? { storage.range }
 
-    /// The same failure at a place, unless it has one already.
+    /// The same failure with a place, unless it has one already.
     func at(_ range: Range<Int>) -> EvaluationError { storage.range == nil ? EvaluationError(code, message, at: range) : self }
 
-    /// Whether the evaluation as a whole is at its end, so that `||` and `&&` must not hide it.
+    /// Whether the whole evaluation is over, so that `||` and `&&` must not hide the error.
     var isFinal: Bool { code == .costLimit || code == .memoryLimit }
 
-    /// Which of two failures is the reason of an `||` or `&&`: the end of the evaluation before an error, an error before an unknown.
+    /// Decides which of two failures an `||` or `&&` reports: the end of the evaluation before an error, an error before an
+    /// unknown.
     var gravity: Int { isFinal ? 2 : code == .nullOperand ? 0 : 1 }
 }
 

@@ -14,7 +14,7 @@ enum Fields {
         }
     }
 
-    /// `operand.?field`: an optional that is empty where the field is not there.
+    /// `operand.?field`: an optional, empty if the field is absent.
     static func optionalSelect(_ field: String, of value: Value) throws(EvaluationError) -> Value {
         switch value {
         case .map(let map): return .optional(map[.string(field)])
@@ -61,7 +61,7 @@ enum Fields {
         }
     }
 
-    /// `operand[?key]`: an optional that is empty where the element is not there.
+    /// `operand[?key]`: an optional, empty if the element is absent.
     static func optionalIndex(_ operand: Value, _ key: Value) throws(EvaluationError) -> Value {
         switch operand {
         case .list(let list):
@@ -78,7 +78,7 @@ enum Fields {
         }
     }
 
-    /// A number of any type that is whole.
+    /// A whole number of any type.
     private static func wholeNumber(_ value: Value) -> Int64? {
         switch value {
         case .int(let number): number

@@ -1,6 +1,6 @@
-/// `&&` and `||` over any number of terms: an error on one side is forgotten where another side decides.
+/// `&&` and `||` over any number of terms: an error of one term is ignored if another decides.
 enum Logic {
-    /// - Parameter deciding: the answer of a term that settles the whole: `.no` for `&&`, `.yes` for `||`.
+    /// - Parameter deciding: the answer of a term that decides the whole: `.no` for `&&`, `.yes` for `||`.
     static func chain(_ tests: [Plan.Test], deciding: Truth) -> Plan.Test {
         switch tests.count {
         case 1: return tests[0]
@@ -37,8 +37,8 @@ enum Logic {
         }
     }
 
-    /// Asks the other terms whether they decide. Where they do not, the graver failure is the reason, and of two alike the first: an error
-    /// stands above an unknown, so that the order of the terms does not matter.
+    /// Checks whether another term decides. If none does, the graver failure is the reason (the first of equal ones): an error
+    /// outranks an unknown, so the order of the terms does not matter.
     @inline(never)
     private static func afterFailure(_ activation: Activation, _ rest: Plan.Test, _ deciding: Truth) -> Truth {
         let failure = activation.failure

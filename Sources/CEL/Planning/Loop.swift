@@ -1,7 +1,7 @@
-/// What the macros that run over a list or a map share: the range, and the places of their variables.
+/// What all macros over a list or a map share: the range, and the places of their variables.
 struct Loop: Sendable {
     let range: Plan.Evaluate
-    /// Where the first variable lies; the second lies behind it.
+    /// The place of the first variable; the second follows it.
     let place: Int
     let both: Bool
     let at: Range<Int>
@@ -15,7 +15,7 @@ struct Loop: Sendable {
         self.name = name
     }
 
-    /// Runs the body with the variables set to each element in turn, until it says false.
+    /// Runs the body with the variables set to each element in turn, until it returns false.
     @inline(__always)
     func forEach(
         _ activation: Activation, _ body: (Activation) throws(EvaluationError) -> Bool
@@ -54,7 +54,7 @@ struct Loop: Sendable {
         }
     }
 
-    /// The condition of an element, with its failure thrown.
+    /// The condition of an element; throws its failure.
     @inline(__always)
     private func holds(_ test: Plan.Test, _ activation: Activation) throws(EvaluationError) -> Bool {
         switch test(activation) {
@@ -64,7 +64,7 @@ struct Loop: Sendable {
         }
     }
 
-    /// `all` and `exists`: one element that decides is enough, and outweighs the failures of others.
+    /// `all` and `exists`: one deciding element is enough, and outweighs the failures of others.
     func any(_ test: Plan.Test, of deciding: Truth, found: Truth) -> Plan.Test {
         Plan.Test { activation in
             var failure: EvaluationError?
@@ -94,7 +94,7 @@ struct Loop: Sendable {
         }
     }
 
-    /// `exists_one`: looks at every element, and fails where one does.
+    /// `exists_one`: looks at every element, and fails if one does.
     func one(_ test: Plan.Test) -> Plan.Test {
         Plan.Test { activation in
             var count = 0
@@ -153,7 +153,7 @@ struct Loop: Sendable {
         }
     }
 
-    /// `transformMapEntry`: the body makes maps, which are put together.
+    /// `transformMapEntry`: the body makes maps, which are merged.
     func entries(_ body: @escaping Plan.Evaluate, where filter: Plan.Test?, at bodyRange: Range<Int>) -> Plan.Evaluate {
         { activation throws(EvaluationError) in
             var made: [(Value, Value)] = []
@@ -173,7 +173,7 @@ struct Loop: Sendable {
         }
     }
 
-    /// `sortBy`: by the body's value for each element, which must be of one orderable type; equal ones keep their order.
+    /// `sortBy`: sorts by the body's values, which must be of one orderable type; the sort is stable.
     func sort(by body: @escaping Plan.Evaluate, at bodyRange: Range<Int>) -> Plan.Evaluate {
         { activation throws(EvaluationError) in
             var elements: [Value] = []
@@ -209,9 +209,9 @@ struct Loop: Sendable {
     }
 }
 
-/// Sorting that says why it cannot.
+/// Sorting that reports why it fails.
 enum Sorting {
-    /// The places of the keys in rising order; equal keys keep theirs. Nulls come last: a task without a date is not an error in a list.
+    /// The order of the keys, ascending and stable. Nulls come last: a task without a date is not an error in a list.
     static func order(of keys: [Value], _ activation: Activation) throws(EvaluationError) -> [Int] {
         guard keys.count > 1 else { return Array(keys.indices) }
         let weight = keys.reduce(0) { $0 &+ $1.weight }

@@ -1,9 +1,9 @@
 import CRE2
 import Glibc
 
-/// A constant text that others are compared with, by its bytes where they lie.
+/// A constant text that others are compared with, byte by byte in place.
 ///
-/// A class because it owns memory: the bytes stay at one address, so that a comparison neither copies nor counts references. They are
+/// A class because it owns memory: the bytes have a fixed address, so a comparison neither copies nor counts references. They are
 /// never written after init, hence `@unchecked`.
 final class Needle: @unchecked Sendable {
     private let start: UnsafeMutablePointer<UInt8>

@@ -1,9 +1,9 @@
-/// What a part of an expression gave, for explaining an answer.
+/// The result of a part of an expression, for explaining an answer.
 public struct Observation: Sendable {
     public enum Outcome: Sendable {
         case value(Value)
         case failure(EvaluationError)
-        /// The part was never reached, as the right side of a decided `&&`.
+        /// The part was not evaluated, like the right side of a decided `&&`.
         case notEvaluated
     }
 
@@ -11,17 +11,17 @@ public struct Observation: Sendable {
     /// The part's own text.
     public let text: String
     public let type: CELType
-    /// How deep the part lies; the whole expression at 0.
+    /// The part's depth; the whole expression is at 0.
     public let depth: Int
-    /// What the part gave; inside a macro, what it gave for the last element.
+    /// The part's result; inside a macro, that for the last element.
     public let outcome: Outcome
     /// How often the part was evaluated: more than once inside a macro.
     public let times: Int
 }
 
-/// Keeps what each part gave, by the nodes' ids.
+/// Records the result of each part, by node id.
 ///
-/// A class, of one thread, because closures of all parts write to it while they run.
+/// A class, used by one thread, because closures of all parts write to it while they run.
 final class Recorder {
     var outcomes: [Int: (outcome: Observation.Outcome, times: Int)] = [:]
 
@@ -31,7 +31,7 @@ final class Recorder {
 }
 
 extension Planner {
-    /// A plan that reports what the part gives.
+    /// A plan that records the part's result.
     func observed(_ plan: Plan, _ node: Node) -> Plan {
         let id = node.id
         return Plan { activation throws(EvaluationError) in
@@ -48,10 +48,10 @@ extension Planner {
 }
 
 extension Expression {
-    /// Evaluates the expression and tells what each part gave, in the order of the text. Slow: for explaining, not for routing.
+    /// Evaluates the expression and returns the result of each part, in text order. Slow: for explaining, not for routing.
     ///
-    /// - Parameter wholePaths: tells of a path such as `task.priority` as one part, read as the ``program`` reads it: in one step, where
-    ///   the host knows a short way. Otherwise each field is followed from the one before.
+    /// - Parameter wholePaths: reports a path such as `task.priority` as one part, read as the ``program`` reads it: in one step,
+    ///   if the host has a faster way. Otherwise each field is followed from the one before.
     public func explain(
         _ activation: Activation, wholePaths: Bool = false
     ) -> (result: Observation.Outcome, parts: [Observation]) {

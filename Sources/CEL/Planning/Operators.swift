@@ -1,4 +1,4 @@
-/// The operators on values whose types are only seen when they meet.
+/// Operators on values whose types are known only at run time.
 enum Operators {
     static func add(_ activation: Activation, _ left: Value, _ right: Value) throws(EvaluationError) -> Value {
         switch (left, right) {
@@ -95,7 +95,7 @@ enum Operators {
         left.isNull || right.isNull ? .nullOperand("`\(symbol)`") : .noOverload(symbol, [left, right])
     }
 
-    /// Why a function takes none of the values.
+    /// Why a function accepts none of the values.
     static func overload(_ name: String, _ values: [Value]) -> EvaluationError {
         values.contains(where: \.isNull) ? .nullOperand("\(name)()") : .noOverload(name, values)
     }
@@ -116,7 +116,7 @@ enum Operators {
     }
 }
 
-/// An operator that orders.
+/// An ordering operator.
 enum Relation: String, Sendable {
     case less = "<", lessOrEqual = "<=", more = ">", moreOrEqual = ">="
 

@@ -1,12 +1,12 @@
 import CRE2
 
-/// A regular expression of RE2: matching takes time linear in the text, whatever the pattern.
+/// An RE2 regular expression: matching takes time linear in the text, whatever the pattern.
 ///
 /// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
 final class Pattern: @unchecked Sendable {
     private let regex: OpaquePointer
 
-    /// What RE2 may use for one pattern, in bytes.
+    /// The memory that RE2 may use for one pattern, in bytes.
     private static let memory: Int64 = 8 << 20
 
     init(_ text: String, limit: Int = Limits().patternBytes) throws(EvaluationError) {
@@ -16,13 +16,13 @@ final class Pattern: @unchecked Sendable {
         }
         guard let made else { throw .badPattern(Messages.patternTooLarge) }
         regex = made
-        // A refused pattern is deleted with the object: all properties are set by now.
+        // deinit deletes a refused pattern: all properties are set by now.
         if let reason = cre2_error(made) { throw .badPattern(String(cString: reason)) }
     }
 
     deinit { cre2_delete(regex) }
 
-    /// The number of groups in parentheses.
+    /// The number of capture groups.
     var groups: Int { Int(cre2_groups(regex)) }
 
     func isFound(in text: String) -> Bool { text.withBytes(isFound) }
@@ -32,7 +32,7 @@ final class Pattern: @unchecked Sendable {
         bytes.withMemoryRebound(to: CChar.self) { cre2_match(regex, $0.baseAddress, bytes.count, 0, nil, 0) }
     }
 
-    /// The byte ranges of the first match at or after an offset: the whole first, then each group, nil where it took no part.
+    /// The byte ranges of the first match at or after an offset: the whole first, then each group, nil if it took no part.
     func match(in text: String, from start: Int) -> [Range<Int>?]? {
         var spans = Array(repeating: cre2_span(start: -1, end: -1), count: groups + 1)
         let found = text.withBytes { bytes in
@@ -44,7 +44,7 @@ final class Pattern: @unchecked Sendable {
     }
 }
 
-/// The patterns that an activation has met, so that one in a loop is compiled once.
+/// The patterns that an activation has used, so that one in a loop is compiled once.
 struct PatternCache {
     private var known: [String: Pattern] = [:]
     private static let most = 64

@@ -2,7 +2,7 @@
 struct Plan: Sendable {
     typealias Evaluate = @Sendable (Activation) throws(EvaluationError) -> Value
 
-    /// A part as a condition. A struct around its closure: in an optional or an array a bare closure would be wrapped once more.
+    /// A part as a condition. A struct around the closure: in an optional or an array a bare closure would be wrapped once more.
     struct Test: Sendable {
         private let body: @Sendable (Activation) -> Truth
 
@@ -13,11 +13,11 @@ struct Plan: Sendable {
     }
 
     let evaluate: Evaluate
-    /// The part as a condition, where it can be told without making a value.
+    /// The part as a condition, if it can be decided without making a value.
     var test: Test?
-    /// The value, where it is known ahead.
+    /// The value, if known in advance.
     var constant: Value?
-    /// The slot that the part is, where it is no more than that.
+    /// The slot, if the part is just a slot.
     var slot: Int?
 
     init(_ evaluate: @escaping Evaluate) { self.evaluate = evaluate }
@@ -46,7 +46,7 @@ struct Plan: Sendable {
 
     init(failure: EvaluationError) { evaluate = { _ throws(EvaluationError) in throw failure } }
 
-    /// The part as a condition; a value that is no bool fails at the range.
+    /// The part as a condition; a value that is not a bool fails at the range.
     func asTest(at range: Range<Int>) -> Test {
         if let test { return test }
         let evaluate = evaluate

@@ -64,7 +64,7 @@ extension Planner {
         }
     }
 
-    /// `contains`, `startsWith`, `endsWith` and `matches` with a constant: on the bytes of the text where it lies.
+    /// `contains`, `startsWith`, `endsWith` and `matches` with a constant: on the text's bytes in place.
     private func textTest(_ node: Node, _ name: String, _ plans: [Plan], _ overloads: [Overload]) -> Plan? {
         guard plans.count == 2, overloads.count == 1, case .string(let constant)? = plans[1].constant, plans[0].constant == nil
         else { return nil }
@@ -84,7 +84,7 @@ extension Planner {
     }
 }
 
-/// A call of a function, which finds its overload by the arguments it meets.
+/// A function call that selects its overload by its arguments at run time.
 struct Call: Sendable {
     let name: String
     let overloads: [Overload]
@@ -145,7 +145,7 @@ struct Call: Sendable {
         }
     }
 
-    /// Tries the overloads in turn; none gives the error that says whether a null was in the way.
+    /// Tries the overloads in turn; if none fits, the error says whether a null was the cause.
     @inline(__always)
     private func run(
         _ activation: Activation, _ attempt: (Overload) throws(EvaluationError) -> Value?, mismatch: () -> [Value]

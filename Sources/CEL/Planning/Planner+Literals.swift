@@ -70,7 +70,7 @@ extension Planner {
         return plan
     }
 
-    /// The values of a block lie in places of their own, each marked as not yet computed until its first use.
+    /// A block's values have places of their own, each marked as not computed until its first use.
     mutating func block(_ node: Node, _ values: [Node], _ body: Node) -> Plan {
         guard case .local(let first)? = checked.references[node.id] else { return plan(body) }
         for (index, value) in values.enumerated() { blockPlans[first + index] = plan(value) }
@@ -82,7 +82,7 @@ extension Planner {
         }
     }
 
-    /// A use of a block's value, which computes it where that has not been done.
+    /// A use of a block's value; computes it on first use.
     func blockValue(_ place: Int, _ node: Node) -> Plan {
         guard let evaluate = blockPlans[place]?.evaluate else {
             return Plan(failure: EvaluationError.unknownName("cel.index").at(node.range))
@@ -97,7 +97,7 @@ extension Planner {
     }
 }
 
-/// Marks the place of a block's value that nothing has used yet. A class because object values are.
+/// Marks a block's value as unused so far. A class because object values are.
 private final class NotComputed: HostObject {
     static let mark = NotComputed()
     var celType: CELType { .dyn }

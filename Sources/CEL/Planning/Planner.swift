@@ -1,16 +1,16 @@
-/// Turns a checked tree into closures: names become slots, constants are computed once, common shapes get closures of their own.
+/// Turns a checked tree into closures: names become slots, constants are computed once, common forms get special closures.
 struct Planner {
     let checked: Checked
     let environment: Environment
-    /// Whether each part reports its value as it is evaluated; then nothing is fused or computed ahead.
+    /// Whether each part reports its value when evaluated; then nothing is fused or computed in advance.
     let isObserving: Bool
-    /// Whether a path of fields is one part, the slot's.
+    /// Whether a path of fields is one part, the slot.
     let readsPaths: Bool
-    /// The slots that parts of the tree are, by node.
+    /// The nodes that are slots.
     private(set) var slots: [Int: Int] = [:]
-    /// The values known ahead, by node.
+    /// The values known in advance, by node.
     private(set) var constants: [Int: Value] = [:]
-    /// How the values of blocks are computed, by their places.
+    /// How block values are computed, by place.
     var blockPlans: [Int: Plan] = [:]
 
     init(_ checked: Checked, in environment: Environment, isObserving: Bool = false, readsPaths: Bool = true) {
@@ -121,7 +121,7 @@ struct Planner {
         }
     }
 
-    /// The variable and the fields that a chain of plain selections names.
+    /// The variable and the fields of a chain of plain selections.
     private func variablePath(_ node: Node) -> (Environment.Variable, [String])? {
         if case .variable(let variable)? = checked.references[node.id] { return (variable, []) }
         guard case .select(let operand, let field, optional: false) = node.kind, let (variable, path) = variablePath(operand),
@@ -159,7 +159,7 @@ struct Planner {
     // MARK: Logic
 
     private mutating func logical(_ node: Node, isOr: Bool) -> Plan {
-        // A chain is one closure over its terms, unless each step is watched.
+        // A chain is one closure over its terms, unless each step is observed.
         let terms = isObserving ? node.kind.children : Self.terms(node, isOr: isOr)
         let plans = terms.map { ($0.range, plan($0)) }
         let deciding: Truth = isOr ? .yes : .no
@@ -208,13 +208,13 @@ struct Planner {
 }
 
 extension Plan {
-    /// The same plan with its value computed now, if that is asked for and gives one.
+    /// The same plan with its value computed now, if wanted and possible.
     func folded(_ wanted: Bool) -> Plan {
         guard wanted, let value = Self.constantValue(of: evaluate) else { return self }
         return Plan(constant: value)
     }
 
-    /// The value of a part that reads nothing, within bounds that keep constants small; nil leaves its error for the run.
+    /// The value of a part that reads nothing, within bounds that keep constants small; an error is left for the run: nil.
     private static func constantValue(of evaluate: @escaping Evaluate) -> Value? {
         var limits = Limits()
         limits.cost = 10_000

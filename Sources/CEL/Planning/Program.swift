@@ -1,7 +1,7 @@
-/// The answer of a condition.
+/// The result of a condition.
 enum Truth: Sendable {
     case no, yes
-    /// Why is in the activation's `failure`.
+    /// The reason is in the activation's `failure`.
     case failed
 
     @inline(__always)
@@ -17,7 +17,7 @@ enum Truth: Sendable {
     }
 }
 
-/// A planned expression: what evaluating it takes, as closures over the slots of an ``Activation``.
+/// A planned expression: closures over the slots of an ``Activation``.
 public struct Program: Sendable {
     let plan: Plan
     let test: Plan.Test
@@ -33,10 +33,10 @@ public struct Program: Sendable {
         self.limits = limits
     }
 
-    /// The answer of a condition: yes, no, or why there is none.
+    /// The result of a condition: yes, no, or why there is none.
     public enum Verdict: Sendable {
         case yes, no
-        /// An operand was null: the condition neither holds nor fails.
+        /// An operand was null: the condition is neither true nor false.
         case unknown(EvaluationError)
         case failed(EvaluationError)
     }
@@ -48,12 +48,12 @@ public struct Program: Sendable {
         return try plan.evaluate(activation)
     }
 
-    /// The value with variables given by name, for the odd evaluation.
+    /// The value with variables given by name, for occasional evaluations.
     public func evaluate(_ variables: [String: Value] = [:], in environment: Environment) throws(EvaluationError) -> Value {
         try evaluate(Activation(environment, resolver: Bindings(variables)))
     }
 
-    /// The expression as a condition; does not allocate where the answer is yes or no.
+    /// The expression as a condition; does not allocate if the answer is yes or no.
     public func verdict(_ activation: Activation) -> Verdict {
         let before = activation.enter(self)
         defer { activation.leave(before) }
@@ -66,7 +66,7 @@ public struct Program: Sendable {
         }
     }
 
-    /// Whether the expression, as a condition, holds: false where it is unknown or fails. The quickest of all.
+    /// Whether the condition is true; false if it is unknown or fails. The fastest way.
     public func holds(_ activation: Activation) -> Bool {
         let before = activation.enter(self)
         defer { activation.leave(before) }

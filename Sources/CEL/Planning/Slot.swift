@@ -2,21 +2,21 @@ import Synchronization
 
 /// A variable, or a path of fields from one, that programs read: a numbered place in an ``Activation``, filled once per event.
 ///
-/// A class, though immutable, so that handing one to a resolver costs no copy of its names.
+/// A class, though immutable, so that passing it to a resolver does not copy its names.
 public final class Slot: Sendable {
-    /// The place in every activation of the table.
+    /// The index in every activation of the table.
     public let id: Int
-    /// What tells apart variables of one name; see ``Environment/Variable/scope``.
+    /// Distinguishes variables of one name; see ``Environment/Variable/scope``.
     public let scope: String
     public let variable: String
     /// The fields to follow from the variable; empty for the variable itself.
     public let path: [String]
-    /// The place of the variable itself.
+    /// The slot of the variable itself.
     let root: Int
-    /// The program whose value the variable has, if it is not the host's to give.
+    /// The program that computes the variable, if the host does not give it.
     let definition: Program?
 
-    /// Whether the variable's value is the host's to give.
+    /// Whether the host gives the variable's value.
     let isOfHost: Bool
 
     init(id: Int, scope: String, variable: String, path: [String], root: Int?, definition: Program?) {
@@ -36,8 +36,8 @@ extension Slot: CustomStringConvertible {
 
 /// The slots of all programs of an environment and of its copies.
 ///
-/// The one piece of shared mutable state in the language: programs are compiled one by one, and must agree on the numbers of the paths
-/// they share so that one activation, filled once, serves them all. Slots are only ever added.
+/// The language's only shared mutable state: programs are compiled one by one and must agree on the numbers of shared paths, so
+/// that one activation, filled once, serves them all. Slots are only ever added.
 public final class SlotTable: Sendable {
     private struct State {
         var slots: [Slot] = []
@@ -59,7 +59,7 @@ public final class SlotTable: Sendable {
 
     public var count: Int { state.withLock(\.slots.count) }
 
-    /// The number of a path, new or known.
+    /// The number of a path, new or existing.
     func number(_ variable: Environment.Variable, _ path: [String]) -> Int {
         state.withLock { state in
             func add(_ path: [String], root: Int?) -> Int {

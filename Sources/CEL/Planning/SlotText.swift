@@ -1,7 +1,7 @@
-/// The bytes of a slot's text, at an address that stays until the next event.
+/// The bytes of a slot's text, at an address that is valid until the next event.
 struct SlotText {
     fileprivate(set) var start: UnsafeMutablePointer<UInt8>?
-    /// The number of bytes, or what there is instead.
+    /// The number of bytes, or a marker if there is no text.
     fileprivate(set) var count: Int
     /// The event that the text belongs to.
     fileprivate(set) var event: UInt64
@@ -16,15 +16,15 @@ struct SlotText {
         SlotText(start: bytes.baseAddress, count: bytes.count, event: event)
     }
 
-    /// The text, or nil where the value is none.
+    /// The text, or nil if the value is not a text.
     @inline(__always)
     var bytes: UnsafeBufferPointer<UInt8>? { count >= 0 ? UnsafeBufferPointer(start: start, count: count) : nil }
 
-    /// Whether the value is no text.
+    /// Whether the value is not a text.
     var isNone: Bool { count == Self.noText }
 }
 
-/// Memory for the texts of one event, given out piece by piece and taken back whole.
+/// Memory for the texts of one event, allocated piece by piece and freed at once.
 struct TextArena {
     private var blocks: [UnsafeMutableBufferPointer<UInt8>] = []
     private var block = 0
@@ -32,7 +32,7 @@ struct TextArena {
 
     private static let blockSize = 16 << 10
 
-    /// Forgets all texts; the memory stays for the next ones, save what an unusual event needed.
+    /// Forgets all texts; keeps the memory for the next ones, except what an unusual event needed.
     mutating func reset() {
         block = 0
         used = 0
@@ -54,7 +54,7 @@ struct TextArena {
         return place
     }
 
-    /// Gives the memory back; the arena's owner calls it once.
+    /// Frees the memory; the arena's owner calls it once.
     mutating func free() {
         for block in blocks { block.deallocate() }
         blocks = []

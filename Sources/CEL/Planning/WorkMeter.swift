@@ -1,17 +1,17 @@
 import Glibc
 
-/// Turns the time that this thread has computed into work, for what nobody can count: one for each 64 nanoseconds, in which about
-/// 64 bytes of text are read.
+/// Converts this thread's computing time into work, for operations whose work cannot be counted: one unit per 64 nanoseconds, in
+/// which about 64 bytes of text are read.
 ///
-/// It is the thread's own time, so that what else the machine does counts for nothing.
+/// It measures the thread's own time, so other load on the machine does not count.
 struct WorkMeter {
     private let start = WorkMeter.now
 
-    /// The work since it was made.
+    /// The work since creation.
     var work: Int { Int(truncatingIfNeeded: (Self.now - start) / 64) }
 
     private static var now: Int64 {
-        // A `timespec`, whose members an optimised build ascribes to a module that nobody may import.
+        // A `timespec`; an optimised build attributes its members to a module that cannot be imported.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutableBytes(of: &time) { bytes in
             _ = clock_gettime(CLOCK_THREAD_CPUTIME_ID, bytes.baseAddress!.assumingMemoryBound(to: timespec.self))

@@ -1,9 +1,9 @@
 /// Finds where an expression inside other text ends, as the lexer sees it.
 public enum ExpressionScanner {
-    /// The offset of the `}}` that closes an expression which begins at `start` (after `${{`), or nil where none does.
+    /// The offset of the `}}` that closes an expression beginning at `start` (after `${{`), or nil if there is none.
     ///
-    /// A `}}` inside a string, a comment or a map literal does not count. A text that the lexer refuses is searched for a plain
-    /// `}}`, so that the mistake is reported for the expression and not for the whole text.
+    /// A `}}` inside a string, a comment or a map literal does not count. In a text that the lexer rejects, the next plain `}}`
+    /// is used, so that the error is reported for the expression and not for the whole text.
     public static func end(of bytes: [UInt8], from start: Int) -> Int? {
         var lexer = Lexer(bytes, from: start)
         var braces = 0

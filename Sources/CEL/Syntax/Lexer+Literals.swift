@@ -1,5 +1,5 @@
 extension Lexer {
-    /// A number: decimal or `0x` int, with `u` an uint, with a point or an exponent a double.
+    /// A number: a decimal or `0x` int, an uint with `u`, a double with a point or an exponent.
     mutating func number() throws(Issue) -> Token {
         let start = at
         if peek() == UInt8(ascii: "0"), let x = peek(1), x | 0x20 == UInt8(ascii: "x"), peek(2)?.hexadecimalDigit != nil {
@@ -42,7 +42,7 @@ extension Lexer {
         throw .badNumber(string(start..<at), at: start..<at)
     }
 
-    /// A string or bytes literal, whose quotes begin at the lexer's place; `start` is that of its prefix.
+    /// A string or bytes literal whose quotes begin at the current offset; `start` is the offset of its prefix.
     mutating func text(from start: Int, raw: Bool, isBytes: Bool) throws(Issue) -> Token {
         let quote = bytes[at]
         let isTriple = peek(1) == quote && peek(2) == quote

@@ -1,4 +1,4 @@
-/// Cuts the bytes of an expression into tokens, one at a time.
+/// Splits the bytes of an expression into tokens, one at a time.
 struct Lexer {
     let bytes: [UInt8]
     private(set) var at: Int
@@ -31,7 +31,7 @@ struct Lexer {
 
     func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    /// The range of the code point at an offset, for pointing at it.
+    /// The range of the code point at an offset, for error messages.
     func character(at offset: Int) -> Range<Int> {
         var end = min(offset + 1, bytes.count)
         while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
@@ -49,7 +49,7 @@ struct Lexer {
         }
     }
 
-    /// Takes `r`, `b`, `rb` or `br` where a quote follows.
+    /// Consumes `r`, `b`, `rb` or `br` before a quote.
     private mutating func literalPrefix() -> (raw: Bool, isBytes: Bool)? {
         var raw = false
         var isBytes = false
@@ -96,7 +96,7 @@ struct Lexer {
 
 extension UInt8 {
     var isDigit: Bool { (0x30...0x39).contains(self) }
-    /// A letter of ASCII or the underscore.
+    /// An ASCII letter or the underscore.
     var isLetter: Bool { (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) || self == 0x5F }
     var hexadecimalDigit: UInt32? {
         switch self {

@@ -6,7 +6,7 @@ public final class Node: Sendable {
     public let id: Int
     /// The whole part's UTF-8 offsets in the text.
     public let range: Range<Int>
-    /// Where a message points: the operator, the name of the function or of the field.
+    /// Where a message points: the operator, or the name of the function or field.
     public let point: Range<Int>
     public let kind: Kind
     /// The height of the tree below.
@@ -22,7 +22,7 @@ public final class Node: Sendable {
 
     public enum Kind: Sendable {
         case literal(Value)
-        /// A name; `absolute` with a leading dot, which looks outside the container and comprehensions.
+        /// A name; `absolute` has a leading dot, which skips the container and comprehension variables.
         case identifier(String, absolute: Bool)
         /// `operand.field`, or `operand.?field`.
         case select(Node, field: String, optional: Bool)
@@ -42,13 +42,13 @@ public final class Node: Sendable {
         case comprehension(Comprehension)
         /// `cel.bind(name, value, body)`.
         case bind(String, Node, Node)
-        /// `cel.block([values], body)`, whose values the body calls `@index0`, `@index1`, …
+        /// `cel.block([values], body)`; the body refers to the values as `@index0`, `@index1`, …
         case block([Node], Node)
     }
 
     public struct Element: Sendable {
         public let value: Node
-        /// `?value`: left out where the optional is empty.
+        /// `?value`: omitted if the optional is empty.
         public let optional: Bool
     }
 
@@ -75,7 +75,7 @@ public final class Node: Sendable {
 }
 
 extension Node.Kind {
-    /// The parts in the order in which they stand in the text.
+    /// The parts in text order.
     public var children: [Node] {
         switch self {
         case .literal, .identifier: []

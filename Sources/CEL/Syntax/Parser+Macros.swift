@@ -1,5 +1,5 @@
 extension Parser {
-    /// The node that a macro stands for, or nil where the call is none.
+    /// The node for a macro call, or nil if the call is not a macro.
     mutating func expand(_ name: String, target: Node?, arguments: [Node], range: Range<Int>, point: Range<Int>) throws(Issue)
         -> Node?
     {
@@ -23,7 +23,7 @@ extension Parser {
         return try make(range, point: point, .comprehension(comprehension))
     }
 
-    /// What a macro of that name and number of arguments is, where its library is on.
+    /// The kind of the macro with that name and argument count, if its library is enabled.
     private func shape(of name: String, count: Int) -> (kind: Node.Comprehension.Kind, variables: Int)? {
         let two = macros.contains(.twoVariableComprehensions)
         switch (name, count) {

@@ -1,8 +1,8 @@
-/// Turns the text of an expression into a tree, macros expanded, by the grammar of the language's specification.
+/// Parses an expression into a tree by the grammar of the language's specification, expanding macros.
 struct Parser {
     private var lexer: Lexer
     private(set) var token: Token
-    /// Where the last token ended.
+    /// The end of the last token.
     private(set) var ended = 0
     private var depth = 0
     private var nodes = 0
@@ -52,14 +52,14 @@ struct Parser {
         return try make(start..<ended, point: point, .conditional(condition, yes, no))
     }
 
-    /// A side of `&&` or `||`, with its parentheses, and the place behind it: that of the next operator.
+    /// An operand of `&&` or `||` with its parentheses, and the place of the operator after it.
     private struct Term {
         let node: Node
         let range: Range<Int>
         let next: Range<Int>
     }
 
-    /// A chain of `&&` or `||` as a balanced tree, so that a long one is not deep.
+    /// A chain of `&&` or `||` as a balanced tree, so that a long chain is not deep.
     private mutating func logical(_ symbol: Token.Symbol) throws(Issue) -> Node {
         var terms: [Term] = []
         repeat {

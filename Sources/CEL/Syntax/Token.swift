@@ -1,4 +1,4 @@
-/// A word of an expression and its place, in UTF-8 offsets.
+/// A token of an expression and its place, in UTF-8 offsets.
 struct Token: Sendable {
     enum Kind: Sendable, Equatable {
         case int(UInt64)

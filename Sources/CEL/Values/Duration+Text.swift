@@ -1,5 +1,5 @@
 extension Duration {
-    /// The span in nanoseconds, or nil where it does not fit 64 bits (292 years).
+    /// The span in nanoseconds, or nil if it does not fit 64 bits (292 years).
     var nanosecondsExactly: Int64? {
         let (seconds, attoseconds) = components
         let (scaled, tooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -7,14 +7,14 @@ extension Duration {
         return tooLarge || overflow ? nil : sum
     }
 
-    /// Seconds with as many digits as are needed, such as `90.5s`.
+    /// Seconds with as many digits as needed, such as `90.5s`.
     var celText: String {
         let (seconds, attoseconds) = components
         let sign = seconds < 0 || attoseconds < 0 ? "-" : ""
         return "\(sign)\(seconds.magnitude)\(fraction(Int32(abs(attoseconds / 1_000_000_000))))s"
     }
 
-    /// Reads a number with a unit, or several, such as `1h30m`, `-1.5s`, `250ms`; nil where the text is not that or does not fit.
+    /// Parses numbers with units, such as `1h30m`, `-1.5s`, `250ms`; nil for invalid or too large values.
     init?(cel text: String) {
         var bytes = Array(text.utf8)[...]
         let negative = bytes.first == UInt8(ascii: "-")
@@ -39,7 +39,7 @@ extension Duration {
         ("m", 60_000_000_000), ("h", 3_600_000_000_000), ("d", 86_400_000_000_000),
     ]
 
-    /// Takes one number with its unit from the front and gives its nanoseconds.
+    /// Consumes one number with its unit and returns its nanoseconds.
     private static func part(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
         func digit() -> Int64? {
             guard let byte = bytes.first, (0x30...0x39).contains(byte) else { return nil }

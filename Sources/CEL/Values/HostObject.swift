@@ -1,28 +1,28 @@
-/// A value of the host's own: fields are asked for one by one, when an expression needs them, so nothing is converted up front.
+/// A value of the host: its fields are read one by one, when an expression needs them, so nothing is converted in advance.
 public protocol HostObject: AnyObject, Sendable {
-    /// The type that `type()` shows and that a dynamic expression goes by.
+    /// The type that `type()` shows and that dynamic expressions use.
     var celType: CELType { get }
 
-    /// The value of a declared field by its place in the type that the expression was checked against, or nil where the object
-    /// has no such field. The place costs an array access; an object of another type than `type` goes by `type.fields[index].name`.
+    /// The value of a declared field by its index in the type that the expression was checked against, or nil if the object has
+    /// no such field. The index costs an array access; an object of another type than `type` uses `type.fields[index].name`.
     func value(at index: Int, of type: ObjectType) -> Value?
 
-    /// The value of a field by its name, or nil where the object has no such field.
+    /// The value of a field by its name, or nil if the object has no such field.
     func value(named name: String) -> Value?
 
-    /// Whether `has()` is true of the field. Unless the object says otherwise: it is there and not null.
+    /// Whether `has()` is true for the field. By default: it exists and is not null.
     func has(_ name: String) -> Bool
 
-    /// Whether `==` holds. Unless the object says otherwise: it is the same object.
+    /// Whether `==` is true. By default: it is the same object.
     func isEqual(to other: any HostObject) -> Bool
 
-    /// Agrees with ``isEqual(to:)``.
+    /// Consistent with ``isEqual(to:)``.
     func hash(into hasher: inout Hasher)
 
-    /// The fields that JSON shows.
+    /// The fields to include in JSON.
     var fieldNames: [String] { get }
 
-    /// What `string()` gives, or nil where it is no overload.
+    /// The result of `string()`, or nil if it is not supported.
     var text: String? { get }
 }
 

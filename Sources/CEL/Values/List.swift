@@ -1,5 +1,5 @@
 extension Value {
-    /// A list: either an array of values or a list that the host keeps and shows element by element.
+    /// A list: either an array of values or a list kept by the host and read element by element.
     public struct List: Sendable {
         enum Storage: Sendable {
             case array([Value], Shape)
@@ -43,7 +43,7 @@ extension Value {
     }
 }
 
-/// A list that the host keeps: nothing is converted until an element is asked for.
+/// A list kept by the host: an element is converted only when it is read.
 public protocol HostList: AnyObject, Sendable {
     var count: Int { get }
     /// The element at an index within `0..<count`.

@@ -1,6 +1,6 @@
 extension Value {
-    /// A map that keeps the order in which its entries were given. Keys are bools, ints, uints or strings; numbers are found by
-    /// their value, whatever their type (`{1: 'a'}[1u]`).
+    /// A map that keeps the order of its entries. Keys are bools, ints, uints or strings; numeric keys match by value, whatever
+    /// their type (`{1: 'a'}[1u]`).
     public struct Map: Sendable {
         enum Storage: Sendable {
             case table(Table)
@@ -9,7 +9,7 @@ extension Value {
 
         let storage: Storage
 
-        /// Takes entries in order; of equal keys the first counts.
+        /// Adds entries in order; the first of equal keys counts.
         public init(_ entries: [(Value, Value)] = []) { storage = .table(Table(entries)) }
 
         public init(_ host: any HostMap) { storage = .host(host) }
@@ -54,14 +54,14 @@ extension Value {
     }
 }
 
-/// A map that the host keeps: nothing is converted until a key is asked for.
+/// A map kept by the host: a value is converted only when its key is read.
 public protocol HostMap: AnyObject, Sendable {
     var keys: [Value] { get }
     func value(for key: Value) -> Value?
 }
 
 extension Value.Map {
-    /// Entries in the order given, with an index once there are many.
+    /// Entries in the order given, with an index if there are many.
     ///
     /// A class because a value of the language must stay two words long; immutable once made.
     final class Table: Sendable {

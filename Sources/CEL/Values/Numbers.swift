@@ -1,4 +1,4 @@
-/// How one value stands to another; `none` where a NaN is among them.
+/// The order of two values; `none` if one is NaN.
 enum Order: Sendable {
     case less, same, more, none
 
@@ -13,8 +13,8 @@ enum Order: Sendable {
     }
 }
 
-/// Comparisons between numbers of different types, by their values as doubles, as the conformance suite has it: beyond 2^53 an int and a
-/// double may be equal that differ in their last digits.
+/// Comparisons between numbers of different types, by their values as doubles, as the conformance suite requires: beyond 2^53 an
+/// int and a double that differ in their last digits may be equal.
 enum Numbers {
     static func compare(_ a: Int64, _ b: Double) -> Order { compare(Double(a), b) }
 
@@ -26,12 +26,12 @@ enum Numbers {
 
     static func compare<T: Comparable>(_ a: T, _ b: T) -> Order { a < b ? .less : a == b ? .same : .more }
 
-    /// The same for numbers that are equal, whatever their types.
+    /// The same hash for equal numbers, whatever their types.
     static func hash(_ value: Double, into hasher: inout Hasher) { hasher.combine(value) }
 }
 
 extension Value {
-    /// How two values stand to each other, or nil where the language does not order them.
+    /// The order of two values, or nil if the language does not order them.
     static func order(_ left: Value, _ right: Value) -> Order? {
         switch (left, right) {
         case (.int(let a), .int(let b)): Numbers.compare(a, b)

@@ -1,5 +1,5 @@
-/// How much there is to a value: what walking all of it costs, and how deep that goes. Lists and maps know theirs from when they were made,
-/// so that sharing (`[a, a]` of `[b, b]` of …) cannot hide a value too large to compare or print.
+/// A value's size: the cost of walking all of it, and its depth. Lists and maps store theirs when created, so that sharing (`[a,
+/// a]` of `[b, b]` of …) cannot hide a value too large to compare or print.
 struct Shape: Sendable {
     private(set) var weight: UInt32 = 1
     private(set) var depth: UInt8 = 0
@@ -23,7 +23,7 @@ struct Shape: Sendable {
 }
 
 extension Value {
-    /// About one for each value inside, and for each 16 bytes of text.
+    /// About one per value inside, and per 16 bytes of text.
     var weight: Int {
         switch self {
         case .string(let text): 1 + text.utf8.count >> 4

@@ -1,8 +1,8 @@
 import CRE2
 import Glibc
 
-/// Text by its UTF-8 bytes: Swift's own `==`, `<` and `contains` go by canonical equivalence, which the language does not, and
-/// cost many times more.
+/// Text as UTF-8 bytes: Swift's own `==`, `<` and `contains` use canonical equivalence, which the language does not, and cost
+/// many times more.
 extension String {
     @inline(__always)
     func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
@@ -81,7 +81,7 @@ extension String {
 }
 
 extension String {
-    /// The byte offset of a code point by its number; that of the end for the number behind the last, nil beyond.
+    /// The byte offset of a code point by its index; the end for the index after the last, nil beyond.
     func byteOffset(ofCodePoint index: Int64) -> Int? {
         withBytes { bytes in
             var left = index
@@ -93,7 +93,7 @@ extension String {
         }
     }
 
-    /// The offset behind the code point at an offset; the end where that is the end.
+    /// The offset after the code point at an offset; at most the end.
     func nextCodePoint(after offset: Int) -> Int {
         withBytes { bytes in
             var next = Swift.min(offset + 1, bytes.count)
@@ -102,7 +102,7 @@ extension String {
         }
     }
 
-    /// The offset in bytes of the last occurrence that begins at or before an offset.
+    /// The byte offset of the last occurrence that begins at or before an offset.
     func lastByteOffset(of other: String, atMost limit: Int) -> Int? {
         withBytes { text in
             other.withBytes { needle in
@@ -116,7 +116,7 @@ extension String {
         }
     }
 
-    /// The text with each byte of ASCII changed into another.
+    /// The text with each ASCII byte mapped to another.
     func mappingBytes(_ change: (UInt8) -> UInt8) -> String {
         String(decoding: utf8.map(change), as: UTF8.self)
     }

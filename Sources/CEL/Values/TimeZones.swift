@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Offsets from UTC by a zone's name (from the system's zone files, RFC 9636) or as a text such as `+01:30`.
+/// Offsets from UTC by zone name (from the system's zone files, RFC 9636) or from a text such as `+01:30`.
 enum TimeZones {
     /// The offset in seconds, east of Greenwich positive, at a moment given in seconds since 1970.
     static func offset(_ name: String, at seconds: Int64) throws(EvaluationError) -> Int64 {
@@ -15,7 +15,7 @@ enum TimeZones {
 
     private static let folders = ["/usr/share/zoneinfo/", "/usr/lib/zoneinfo/", "/etc/zoneinfo/"]
 
-    /// Zones that have been read: a file is read once per process.
+    /// Zones read so far: a file is read once per process.
     private static let known = Mutex<[String: ZoneTable]>([:])
     private static let mostKnown = 1000
 

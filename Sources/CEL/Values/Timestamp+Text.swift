@@ -1,11 +1,11 @@
 extension Value.Timestamp {
-    /// Reads RFC 3339, such as `2026-01-05T09:00:00.25+01:00`; nil where the text is not that, or lies outside the years 1 to 9999.
+    /// Parses RFC 3339, such as `2026-01-05T09:00:00.25+01:00`; nil for invalid texts or years outside 1 to 9999.
     public init?(_ text: String) {
         guard let parsed = text.withBytes(RFC3339.parse) else { return nil }
         self.init(seconds: parsed.seconds, nanoseconds: parsed.nanoseconds)
     }
 
-    /// RFC 3339 in UTC, with as many digits of a second as are needed.
+    /// RFC 3339 in UTC, with as many digits of a second as needed.
     public var description: String {
         let civil = CivilTime(seconds: seconds)
         let day = "\(padded(civil.year, 4))-\(padded(civil.month, 2))-\(padded(civil.day, 2))"
@@ -15,13 +15,13 @@ extension Value.Timestamp {
 
 extension Value.Timestamp: CustomStringConvertible {}
 
-/// A number with zeros before it, to at least that many digits.
+/// A number padded with zeros to at least that many digits.
 func padded(_ number: Int64, _ width: Int) -> String {
     let digits = String(number.magnitude)
     return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
 }
 
-/// The digits of a second after its point, with the point; nothing for a whole second.
+/// The fraction of a second with its point; empty for a whole second.
 func fraction(_ nanoseconds: Int32) -> String {
     guard nanoseconds != 0 else { return "" }
     var digits = padded(Int64(nanoseconds), 9)

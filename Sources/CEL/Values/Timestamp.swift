@@ -6,7 +6,7 @@ extension Value {
         /// 0..<1,000,000,000, counted forward from ``seconds``.
         public let nanoseconds: Int32
 
-        /// Nil where the moment lies outside the years 1 to 9999.
+        /// Nil if the moment is outside the years 1 to 9999.
         public init?(seconds: Int64, nanoseconds: Int64 = 0) {
             let (carry, rest) = nanoseconds.flooredDivision(by: 1_000_000_000)
             let (total, overflow) = seconds.addingReportingOverflow(carry)
@@ -25,14 +25,14 @@ extension Value {
 }
 
 extension Value.Timestamp {
-    /// The moment that much later, or nil where it lies outside the years 1 to 9999.
+    /// The moment that much later, or nil if it is outside the years 1 to 9999.
     func advanced(by duration: Duration) -> Self? {
         guard let span = duration.nanosecondsExactly else { return nil }
         let (whole, rest) = span.flooredDivision(by: 1_000_000_000)
         return Self(seconds: seconds + whole, nanoseconds: Int64(nanoseconds) + rest)
     }
 
-    /// The time since another moment, or nil where it does not fit a duration.
+    /// The time since another moment, or nil if it does not fit a duration.
     func since(_ other: Self) -> Duration? {
         let (scaled, tooLarge) = (seconds - other.seconds).multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, overflow) = scaled.addingReportingOverflow(Int64(nanoseconds) - Int64(other.nanoseconds))
@@ -41,7 +41,7 @@ extension Value.Timestamp {
 }
 
 extension Int64 {
-    /// Division that rounds down, and a rest that is never negative.
+    /// Division that rounds down, with a remainder that is never negative.
     func flooredDivision(by divisor: Int64) -> (quotient: Int64, rest: Int64) {
         let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
         return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)

@@ -1,5 +1,5 @@
 extension Value: Hashable {
-    /// Equality as the language has it; a double that is not a number equals nothing, itself included.
+    /// The language's equality; NaN equals nothing, not even itself.
     public static func == (left: Value, right: Value) -> Bool {
         switch (left, right) {
         case (.string(let a), .string(let b)): a.hasSameBytes(as: b)

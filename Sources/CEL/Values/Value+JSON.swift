@@ -75,7 +75,7 @@ enum Base64 {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Takes text with or without its padding; nil where it is not base 64.
+    /// Accepts text with or without padding; nil if it is not base 64.
     static func decode(_ text: String) -> [UInt8]? {
         var digits = Array(text.utf8)
         while digits.last == UInt8(ascii: "="), digits.count > 0 { digits.removeLast() }

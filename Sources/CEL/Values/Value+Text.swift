@@ -1,5 +1,6 @@
 extension Value {
-    /// What `string()` gives: the text itself, a number, a time in RFC 3339, a duration in seconds; nil where it is no overload.
+    /// The result of `string()`: the text itself, a number, a time in RFC 3339, a duration in seconds; nil if it is not
+    /// supported.
     public var text: String? {
         switch self {
         case .string(let value): value
@@ -18,7 +19,7 @@ extension Value {
 }
 
 extension Value: CustomStringConvertible {
-    /// The value as one would write it in an expression.
+    /// The value as written in an expression.
     public var description: String {
         switch self {
         case .null: "null"

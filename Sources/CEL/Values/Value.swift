@@ -1,7 +1,7 @@
-/// A value of the Common Expression Language: what a variable holds, a function takes and an expression gives.
+/// A value of the Common Expression Language: of a variable, an argument or an expression.
 ///
 /// Equality is the language's own: numbers of different types are compared as numbers (`1 == 1u == 1.0`), strings and keys by
-/// their code points (not by canonical equivalence), values of unlike types are unequal.
+/// their code points (not by canonical equivalence), values of different types are unequal.
 public enum Value: Sendable {
     case null
     case bool(Bool)
@@ -18,7 +18,7 @@ public enum Value: Sendable {
     indirect case type(CELType)
     /// A value that may be absent (library ``Library/optionals``).
     indirect case optional(Value?)
-    /// A value of the host, whose fields are asked for one by one.
+    /// A host value whose fields are read one by one.
     case object(any HostObject)
 }
 
@@ -49,7 +49,7 @@ extension Value {
     /// A list of these values.
     public static func list(_ elements: [Value]) -> Value { .list(List(elements)) }
 
-    /// A map with text keys, in the order given; of equal keys the first counts.
+    /// A map with text keys, in the order given; the first of equal keys counts.
     public static func map(_ entries: KeyValuePairs<String, Value>) -> Value {
         .map(Map(entries.map { (.string($0.key), $0.value) }))
     }

@@ -1,4 +1,4 @@
-/// The offsets of one time zone over time: the moments at which they change, and the rule for the years after the last of these.
+/// The offsets of one time zone over time: the moments of change, and the rule for the years after the last of them.
 struct ZoneTable: Sendable {
     struct Period: Sendable, Equatable {
         let offset: Int64
@@ -88,7 +88,7 @@ struct ZoneTable: Sendable {
     }
 }
 
-/// The rule for years to come, in the form of POSIX's TZ variable, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// The rule for future years, in the form of POSIX's TZ variable, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct ZoneRule: Sendable {
     private let standard: ZoneTable.Period
     private var summer: (period: ZoneTable.Period, start: Day, end: Day)?
