@@ -1,4 +1,4 @@
-/// The bytes that YAML gives a meaning.
+/// The bytes with a meaning in YAML.
 enum ASCII {
     static let tab = UInt8(ascii: "\t")
     static let newline = UInt8(ascii: "\n")

@@ -1,4 +1,4 @@
-/// Builds documents from events and gathers what is wrong with them.
+/// Builds documents from events and collects their errors.
 struct Composer {
     private(set) var documents: [Document] = []
     private(set) var errors: [YAMLError] = []
@@ -104,7 +104,7 @@ struct Composer {
     private mutating func close(_ event: Event) {
         guard let frame = frames.popLast() else { return }
         let last = frame.lastChild.map { ($0.alias ?? $0.range).end } ?? frame.start
-        // A mapping of one pair in a flow list, `[a: b]`, has no bracket of its own.
+        // A single-pair mapping in a flow list, `[a: b]`, has no bracket of its own.
         let hasBracket = frame.isFlow && event.start.index != event.end.index
         let end = hasBracket ? marks.position(event.end) : last
         let range = SourceRange(frame.start, end)
@@ -139,7 +139,7 @@ struct Composer {
         add(node.aliased(at: range), isBare: false, height: anchored.height)
     }
 
-    /// Puts a finished node where it belongs. `isBare` tells that neither anchor nor tag nor alias brought it.
+    /// Adds a finished node to its parent. `isBare`: it has no anchor, tag or alias.
     private mutating func add(_ node: Node, isBare: Bool, height: Int) {
         guard !frames.isEmpty else {
             documents.append(Document(root: node))
@@ -149,7 +149,7 @@ struct Composer {
         if let fault { report(fault) }
     }
 
-    /// At the end of the text the bracket that is still open is to blame for a value that is missing.
+    /// At the end of the text, a missing value is due to the bracket that is still open.
     private func unclosed(_ error: YAMLError) -> YAMLError {
         guard error.code == .missingValue, source.byte(error.position.offset) == nil, let frame = frames.last, frame.isFlow else {
             return error
@@ -160,14 +160,14 @@ struct Composer {
         return error
     }
 
-    /// Stands where an alias led nowhere, so that reading can go on.
+    /// Replaces an unknown alias, so that reading can go on.
     private func missing(_ name: String, at range: SourceRange) -> Node {
         Node(.scalar(Scalar(text: "*" + name, style: .plain, value: .null)), range, in: source)
     }
 }
 
 extension Composer {
-    /// Counts nodes. False, and the end, when there are too many.
+    /// Counts nodes. Stops and returns false if there are too many.
     private mutating func count(_ weight: Int, at event: Event) -> Bool {
         nodes += weight
         guard nodes > limits.nodes else { return true }
@@ -199,11 +199,11 @@ extension Composer {
         report(YAMLError(.commentNeedsSpace, "a comment begins with a space and `#`", at: place))
     }
 
-    /// Where a node begins behind its anchor and tag.
+    /// The start of a node's content, after its anchor and tag.
     private mutating func contentStart(_ start: Position, before end: Int) -> Position {
         let offset = source.skipProperties(from: start.offset, to: end)
         let content = source.position(ofOffset: offset)
-        // libyaml ends a name at `:` and the like; in YAML 1.2 these would belong to it (YAML 1.2.2, 6.9.2).
+        // libyaml ends a name at `:` and similar characters; in YAML 1.2 they belong to the name (YAML 1.2.2, 6.9.2).
         if offset > start.offset, offset < end, !source.byte(offset - 1).isBlankOrEnd {
             let place = source.range(start.offset..<offset)
             let help = "put a space behind the name, or the whole value in quotes if it is a text"
@@ -225,7 +225,7 @@ extension Composer {
         var error = error
         error.isFatal = true
         isStopped = true
-        // What lies on the same line is most likely the same fault, misunderstood.
+        // Errors on the same line are most likely consequences of this one.
         errors.removeAll {
             $0.position.line == error.position.line && [.commaInFlow, .unknownAlias, .unknownTag].contains($0.code)
         }

@@ -1,4 +1,4 @@
-/// What plain scalars mean (YAML 1.2.2, 10.3.2): no `yes`, `on`, `0777`, `1:30` or dates, as YAML 1.1 had them.
+/// What plain scalars mean (YAML 1.2.2, 10.3.2): unlike YAML 1.1, no `yes`, `on`, `0777`, `1:30` or dates.
 enum CoreSchema {
     /// The meaning of a plain scalar without a tag.
     static func resolve(_ text: String) -> Value {
@@ -28,7 +28,7 @@ enum CoreSchema {
         }
     }
 
-    /// `[-+]?[0-9]+`, `0o[0-7]+`, `0x[0-9a-fA-F]+`, as far as 64 bits hold it.
+    /// `[-+]?[0-9]+`, `0o[0-7]+`, `0x[0-9a-fA-F]+`, if it fits 64 bits.
     static func int(_ text: String) -> Int64? {
         guard isInt(text) else { return nil }
         if text.hasPrefix("0o") { return Int64(text.dropFirst(2), radix: 8) }

@@ -1,6 +1,6 @@
 import CLibYAML
 
-/// A place as libyaml counts: line, column and index from 0, in characters, a byte order mark left out.
+/// A place as libyaml counts: line, column and index from 0, in characters, without the byte order mark.
 struct Mark {
     var index = 0
     var line = 0
@@ -30,7 +30,7 @@ struct Event {
         case mappingEnd
     }
 
-    /// An anchor and a tag, as they stand before a node.
+    /// The anchor and tag before a node.
     struct Properties {
         let anchor: String?
         let tag: String?
@@ -86,7 +86,7 @@ extension Event.ScalarStep {
             default: .plain
             }
         self.text = String(decoding: UnsafeBufferPointer(start: data.value, count: data.length), as: UTF8.self)
-        // libyaml drops the tag `!` and leaves this trace of it.
+        // This is what remains when libyaml drops the tag `!`.
         let isBareExclamation = data.tag == nil && style == .plain && data.plain_implicit == 0
         properties = Event.Properties(anchor: YAML.text(data.anchor), tag: isBareExclamation ? "!" : YAML.text(data.tag))
     }

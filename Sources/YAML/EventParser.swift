@@ -1,8 +1,8 @@
 import CLibYAML
 
-/// Owns one libyaml parser and hands out its events.
+/// Owns one libyaml parser and returns its events.
 ///
-/// It lives on the heap because libyaml keeps a pointer to it inside itself. The bytes must outlive it.
+/// It is on the heap because libyaml keeps a pointer to it inside itself. The bytes must outlive it.
 struct EventParser: ~Copyable {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let isReady: Bool
@@ -32,7 +32,7 @@ struct EventParser: ~Copyable {
 }
 
 extension EventParser {
-    /// What libyaml found wrong, in its own words.
+    /// An error in libyaml's own words.
     struct Fault: Error {
         let isMemory: Bool
         let context: String

@@ -1,25 +1,25 @@
-/// A stretch of a text that is looked at as people read it, not as YAML does: brackets, quotes and `${{ }}` hold together.
+/// A range of text read as people do, not as YAML does: brackets, quotes and `${{ }}` hold together.
 struct Excerpt {
     let source: SourceText
     let end: Int
 
     subscript(_ index: Int) -> UInt8? { index < end ? source.bytes[index] : nil }
 
-    /// The offset behind blanks.
+    /// The offset after blanks.
     func skipBlanks(_ start: Int) -> Int {
         var index = start
         while let byte = self[index], ASCII.isBlank(byte) { index += 1 }
         return index
     }
 
-    /// The offset before blanks that end the stretch.
+    /// The range without trailing blanks.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var end = range.upperBound
         while end > range.lowerBound, ASCII.isBlank(source.bytes[end - 1]) { end -= 1 }
         return range.lowerBound..<end
     }
 
-    /// The offset behind a quoted text that begins at `start`, or nil when it is not closed.
+    /// The offset after a quoted text that begins at `start`, or nil if it is not closed.
     func skipQuoted(_ start: Int) -> Int? {
         guard let mark = self[start] else { return nil }
         var index = start + 1
@@ -34,7 +34,7 @@ struct Excerpt {
         return nil
     }
 
-    /// The offset behind a bracket's or brace's counterpart, or nil when it has none.
+    /// The offset after the matching bracket or brace, or nil if there is none.
     func skipBrackets(_ start: Int) -> Int? {
         var depth = 0
         var index = start
@@ -64,10 +64,10 @@ struct Excerpt {
         return index == 0 || !ASCII.isWord(source.bytes[index - 1])
     }
 
-    /// Where ` #` begins a comment behind a value: outside brackets and quotes.
+    /// Where ` #` begins a comment after a value: outside brackets and quotes.
     func commentStart(_ start: Int) -> Int? {
         var index = start
-        // What is not closed is not looked for again, so that a line is gone through once.
+        // After an unclosed bracket or quote, no more are searched for, so that each line is scanned once.
         var isOpen = false
         while let byte = self[index] {
             var behind: Int?

@@ -1,5 +1,5 @@
 extension EventParser.Fault {
-    /// The fault in words that a user of YAML knows.
+    /// The error in words that a YAML user knows.
     func inPlainWords(_ source: SourceText, _ marks: inout MarkReader) -> YAMLError {
         let place = source.oneCharacter(at: marks.position(problemMark))
         let context = source.oneCharacter(at: marks.position(contextMark))
@@ -17,7 +17,7 @@ extension EventParser.Fault {
 }
 
 extension SourceText {
-    /// The character at a place; nothing at the end of a line.
+    /// The character at a place; empty at the end of a line.
     func oneCharacter(at place: Position) -> SourceRange {
         guard let byte = byte(place.offset), !ASCII.isBreak(byte) else { return SourceRange(place, place) }
         var end = place.offset + 1

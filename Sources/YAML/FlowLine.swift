@@ -1,13 +1,13 @@
-/// A `{…}` or `[…]` on one line as its author meant it, with the quotes that YAML wants put in.
+/// A `{…}` or `[…]` on one line as its author meant it, with the quotes that YAML needs.
 struct FlowLine {
     private(set) var edits: [(range: Range<Int>, text: String, code: YAMLError.Code)] = []
 
-    /// Where the bracket that opened it all is closed; nil when it is not closed on this line.
+    /// The end of the outermost bracket; nil if it is not closed on this line.
     private(set) var end: Int?
 
     private let excerpt: Excerpt
 
-    /// Where the fault was found; an alias or anchor elsewhere is left alone.
+    /// The place of the error; aliases and anchors elsewhere are left alone.
     private let fault: Int
 
     init(_ excerpt: Excerpt, from start: Int, fault: Int) {
@@ -23,7 +23,7 @@ struct FlowLine {
         end = collection(start, isMapping: opening == ASCII.openBrace)
     }
 
-    /// The text of a range with all edits made.
+    /// The text of a range with all edits applied.
     func mended(_ range: Range<Int>) -> String {
         var text = ""
         var index = range.lowerBound
@@ -34,7 +34,7 @@ struct FlowLine {
         return text + excerpt.text(index..<max(index, range.upperBound))
     }
 
-    /// Goes through the inside of a list or mapping; returns the offset behind its bracket.
+    /// Reads the content of a list or mapping; returns the offset after its bracket.
     private mutating func collection(_ start: Int, isMapping: Bool) -> Int? {
         var index = start
         var last: Range<Int>?
@@ -56,7 +56,7 @@ struct FlowLine {
         }
     }
 
-    /// Where the value begins of a list's element that is a pair, as in `[log: text]`; nil where the element is a value.
+    /// The start of the value of a list element that is a pair, as in `[log: text]`; nil if the element is a plain value.
     private func valueOfPair(_ start: Int) -> Int? {
         var colon = start
         while let byte = excerpt[colon], ASCII.isWord(byte) || byte == ASCII.dash { colon += 1 }
@@ -65,7 +65,7 @@ struct FlowLine {
         return excerpt[begin] == nil || isEnd(begin) ? nil : begin
     }
 
-    /// Goes over `key: value`. What has no colon belongs to the value before it: its comma was meant as text.
+    /// Reads `key: value`. Text without a colon belongs to the value before it: its comma was meant as text.
     private mutating func entry(_ start: Int, _ last: inout Range<Int>?) -> Int? {
         var colon = start
         if excerpt.opensQuote(start) { colon = excerpt.skipQuoted(start).map(excerpt.skipBlanks) ?? start }
@@ -91,7 +91,7 @@ struct FlowLine {
         return colon
     }
 
-    /// Goes over one value; returns its own range and the offset behind it.
+    /// Reads one value; returns its own range and the offset after it.
     private mutating func value(_ start: Int) -> (range: Range<Int>, behind: Int)? {
         var index = start
         var code: YAMLError.Code?
@@ -125,7 +125,7 @@ struct FlowLine {
         }
     }
 
-    /// The offset behind a character, or behind all that a bracket or a quote holds together.
+    /// The offset after a character, or after a whole bracket or quoted text.
     private func behindUnit(_ index: Int) -> Int {
         switch excerpt[index] {
         case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis: excerpt.skipBrackets(index) ?? excerpt.end
@@ -139,7 +139,7 @@ struct FlowLine {
         return excerpt[index + 1].isBlankOrEnd || isEnd(index + 1)
     }
 
-    /// Why a value without quotes cannot stand between brackets.
+    /// Why a value between brackets needs quotes.
     private func faultOfPlain(_ range: Range<Int>) -> YAMLError.Code? {
         var previous: UInt8 = 0
         var code: YAMLError.Code?

@@ -1,4 +1,4 @@
-/// A list or mapping that is being read.
+/// A list or mapping being read.
 struct Frame {
     enum Kind {
         case sequence
@@ -8,7 +8,7 @@ struct Frame {
     private enum Key {
         case none
         case good(Node, name: String)
-        /// Its fault has been told; the pair is left out.
+        /// The key's error has been reported; the pair is left out.
         case bad
     }
 
@@ -17,20 +17,20 @@ struct Frame {
     let isFlow: Bool
     let start: Position
 
-    /// Nodes of the stream before this one.
+    /// The number of nodes of the stream before this one.
     let nodesBefore: Int
 
-    /// How many lists and mappings lie within one another here, this one included.
+    /// The nesting depth of lists and mappings here, this one included.
     private(set) var height = 1
 
-    /// What was read last, good or not.
+    /// The last node read, valid or not.
     private(set) var lastChild: Node?
 
     private var items: [Node] = []
     private var pairs: [Mapping.Pair] = []
     private var key = Key.none
 
-    /// Where each name was first seen. Filled once there are more pairs than a glance takes in.
+    /// Where each name was first seen. Filled only if there are many pairs.
     private var index: [String: Int] = [:]
 
     init(_ kind: Kind, _ properties: Event.Properties, isFlow: Bool, start: Position, nodesBefore: Int) {
@@ -48,7 +48,7 @@ struct Frame {
         }
     }
 
-    /// Takes the next element, key or value; returns what is wrong with it.
+    /// Adds the next element, key or value; returns its error, if any.
     mutating func add(_ node: Node, isBare: Bool, height: Int) -> YAMLError? {
         self.height = max(self.height, height + 1)
         defer { lastChild = node }
@@ -100,7 +100,7 @@ struct Frame {
         index[name] = pairs.count
     }
 
-    /// A flow mapping's `{to: ops, text: Hello, world}`: a key without a colon, which YAML would take for a key with no value.
+    /// A flow mapping's `{to: ops, text: Hello, world}`: a key without a colon, which YAML takes as a key with no value.
     private func missingColon(_ key: Node, _ value: Node, _ name: String) -> YAMLError? {
         guard isFlow, value.range.start == value.range.end, key.alias == nil, value.scalarText == "" else { return nil }
         guard value.source.byteBehindSpace(key.range.end.offset) != ASCII.colon else { return nil }

@@ -1,12 +1,12 @@
-/// How large a text may be and may become.
+/// Limits on the size of a text and of its content.
 public struct Limits: Sendable, Hashable {
     /// Bytes of text.
     public var bytes: Int
 
-    /// Lists and mappings within one another.
+    /// Nesting depth of lists and mappings.
     public var depth: Int
 
-    /// Nodes when every alias is written out. Each 256 bytes of a scalar's text count as one more.
+    /// Nodes with all aliases expanded. Each 256 bytes of a scalar's text count as one more.
     public var nodes: Int
 
     public init(bytes: Int = 4 << 20, depth: Int = 64, nodes: Int = 500_000) {

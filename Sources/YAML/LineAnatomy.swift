@@ -5,18 +5,18 @@ struct LineAnatomy {
     /// Offsets of the whole line without its break.
     let line: Range<Int>
 
-    /// Where the first character stands that is no blank.
+    /// The offset of the first character that is not a blank.
     let indentEnd: Int
 
-    /// Offsets of the key without its colon; nil where there is none.
+    /// The range of the key without its colon; nil if there is none.
     let key: Range<Int>?
 
-    /// Offsets of the value, without blanks and a comment behind it. Empty where there is none.
+    /// The range of the value, without blanks and comment after it. Empty if there is none.
     let value: Range<Int>
 
     let excerpt: Excerpt
 
-    /// Bytes of the longest line that is looked into; nobody reads a mended line that is longer.
+    /// Bytes of the longest line that is examined; a longer correction would not be readable.
     private static let longest = 4096
 
     init(_ source: SourceText, _ number: Int) {
@@ -42,14 +42,14 @@ struct LineAnatomy {
     /// Columns of blanks before the first character.
     var indent: Int { indentEnd - line.lowerBound }
 
-    /// Columns before the key, or before a value without one: dashes count as indentation.
+    /// Columns before the key, or before the value if there is no key: dashes count as indentation.
     var contentColumn: Int { (key ?? value).lowerBound - line.lowerBound }
 
     var isBlank: Bool { indentEnd == line.upperBound }
 
     var first: UInt8? { value.isEmpty ? nil : excerpt[value.lowerBound] }
 
-    /// What stands before the value.
+    /// The line's text before the value.
     var head: String { excerpt.text(line.lowerBound..<value.lowerBound) }
 
     var valueText: String { excerpt.text(value) }

@@ -1,11 +1,11 @@
-/// Keys and their values, in the order in which they were written. No name occurs twice.
+/// Keys and their values, in the order written. Names are unique.
 public struct Mapping: Sendable, RandomAccessCollection {
     /// A key and its value. The key is always a scalar.
     public struct Pair: Sendable {
         public let key: Node
         public let value: Node
 
-        /// The key's own characters.
+        /// The key's text.
         public let name: String
     }
 
@@ -17,7 +17,7 @@ public struct Mapping: Sendable, RandomAccessCollection {
 
     public subscript(position: Int) -> Pair { pairs[position] }
 
-    /// The pair whose key has these characters.
+    /// The pair whose key has this text.
     public subscript(_ name: String) -> Pair? { pairs.first { $0.name == name } }
 
     /// The names of all keys, in order.

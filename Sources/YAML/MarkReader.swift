@@ -1,6 +1,6 @@
-/// Turns libyaml's marks, which count characters, into places, which count bytes too.
+/// Converts libyaml's marks, which count characters, into places, which also count bytes.
 ///
-/// Marks come almost in order, so it goes on from the last one instead of from the start of the line.
+/// Marks come almost in order, so it continues from the last one instead of from the start of the line.
 struct MarkReader {
     private let source: SourceText
     private var line = 0
@@ -14,7 +14,7 @@ struct MarkReader {
 
     mutating func position(_ mark: Mark) -> Position {
         let offset = source.isASCII ? source.markLength + mark.index : seek(mark)
-        // At the end libyaml pretends that a line break is there.
+        // At the end libyaml pretends that there is a line break.
         guard offset < source.bytes.count else { return source.position(ofOffset: source.bytes.count) }
         return Position(offset: offset, line: mark.line + 1, column: mark.column + 1)
     }

@@ -1,11 +1,11 @@
-/// Finds the usual slips behind a fault and shows how the line should read.
+/// Finds common slips behind an error and shows the corrected line.
 ///
-/// A mended line is shown only after the text with it in place has been read again without a fault there.
+/// A corrected line is shown only if the text with it has been read again without an error there.
 struct Mender {
     private let source: SourceText
     private let limits: Limits
 
-    /// How often the text may still be read again; large texts are not read often.
+    /// How often the text may still be read again; less often for large texts.
     private var attempts: Int
 
     init(_ source: SourceText, _ limits: Limits) {
@@ -14,7 +14,7 @@ struct Mender {
         attempts = min(100, (4 << 20) / max(1, source.bytes.count))
     }
 
-    /// The fault, told as the slip that caused it where one is found.
+    /// The error, described as the slip that caused it if one is found.
     mutating func mend(_ error: YAMLError) -> YAMLError {
         guard error.mended == nil, error.code.mayBeSlip else { return error }
         for slip in Slips(source, error).all where attempts > 0 {
@@ -24,14 +24,14 @@ struct Mender {
         return error
     }
 
-    /// Whether the text has no fault in the lines that a slip mends.
+    /// Whether the corrected text has no error in the slip's lines.
     func isCured(by slip: Slip) -> Bool {
         let start = source.lineOffsets(slip.lines.lowerBound).lowerBound
         let end = source.lineOffsets(slip.lines.upperBound).upperBound
         let patched = SourceText(source.bytes[..<start] + Array(slip.mended.utf8) + source.bytes[end...])
         let last = slip.lines.lowerBound + slip.mended.utf8.count { $0 == ASCII.newline }
         let errors = compose(patched, limits: limits).errors
-        // An unclosed bracket is noticed further down, but its context tells where it began.
+        // An unclosed bracket is noticed further down, but its context says where it began.
         return errors.allSatisfy { error in
             error.range.start.line > last && error.context.map { $0.line > last || $0.line < slip.lines.lowerBound } ?? true
                 || error.range.start.line < slip.lines.lowerBound && !error.isFatal
@@ -40,7 +40,7 @@ struct Mender {
 }
 
 extension YAMLError.Code {
-    /// Whether a slip of the pen within a line may be behind the fault.
+    /// Whether the error may be caused by a slip within a line.
     var mayBeSlip: Bool {
         switch self {
         case .tooLarge, .notUTF8, .utf16, .controlCharacter, .lineSeparator, .outOfMemory, .tagMismatch, .recursiveAlias,

@@ -1,4 +1,4 @@
-/// A scalar, a list or a mapping that knows its place in its text.
+/// A scalar, a list or a mapping with its place in the text.
 public struct Node: Sendable {
     public enum Content: Sendable {
         case scalar(Scalar)
@@ -8,11 +8,11 @@ public struct Node: Sendable {
 
     public let content: Content
 
-    /// The node's own text, without its anchor and tag. A block ends with the last character of its last element; a value that
-    /// is not there has an empty range.
+    /// The node's own text, without its anchor and tag. A block ends with the last character of its last element; a missing value
+    /// has an empty range.
     public let range: SourceRange
 
-    /// Where the alias stands that brought the node here; nil for a node that stands where it was written.
+    /// The place of the alias that inserted the node here; nil for a node at its original place.
     public let alias: SourceRange?
 
     public let source: SourceText
@@ -24,12 +24,12 @@ public struct Node: Sendable {
         self.source = source
     }
 
-    /// The same node, brought to another place by an alias.
+    /// The same node, inserted at another place by an alias.
     func aliased(at place: SourceRange) -> Node { Node(content, range, in: source, alias: place) }
 }
 
 extension Node {
-    /// The kind of a node, in words for messages.
+    /// The kind of a node, as named in messages.
     public enum Kind: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
         case null = "nothing"
         case bool = "true or false"
@@ -59,19 +59,19 @@ extension Node {
 
     public var scalar: Scalar? { if case .scalar(let scalar) = content { scalar } else { nil } }
 
-    /// What a scalar means; nil for lists and mappings.
+    /// The meaning of a scalar; nil for lists and mappings.
     public var value: Value? { scalar?.value }
 
-    /// A scalar's own characters, whatever it means; nil for lists and mappings. An absent value has the text "".
+    /// A scalar's text, whatever it means; nil for lists and mappings. A missing value has the text "".
     public var scalarText: String? { scalar?.text }
 
-    /// The elements of a list; nil for all else.
+    /// The elements of a list; nil otherwise.
     public var items: [Node]? { if case .sequence(let items) = content { items } else { nil } }
 
     public var mapping: Mapping? { if case .mapping(let mapping) = content { mapping } else { nil } }
 
     public var isNull: Bool { kind == .null }
 
-    /// The value of a mapping's key; nil where there is none, and for lists and scalars.
+    /// The value of a mapping's key; nil if there is none, and for lists and scalars.
     public subscript(_ key: String) -> Node? { mapping?[key]?.value }
 }

@@ -13,7 +13,7 @@ struct Openings {
                 continue
             }
             switch byte {
-            // An apostrophe within a word is no quote.
+            // An apostrophe within a word is not a quote.
             case ASCII.doubleQuote, ASCII.quote: if !ASCII.isWord(before) || !open.isEmpty { quote = byte }
             case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis: open.append(byte)
             case ASCII.closeBrace, ASCII.closeBracket, ASCII.closeParenthesis: _ = open.popLast()

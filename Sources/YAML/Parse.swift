@@ -1,6 +1,6 @@
-/// Reads a stream of YAML 1.2 documents by the core schema. An empty stream has no documents.
+/// Parses a stream of YAML 1.2 documents with the core schema. An empty stream has no documents.
 ///
-/// Throws everything that is wrong at once, up to the first fault of syntax, behind which libyaml cannot go on.
+/// Throws all errors at once, up to the first syntax error, after which libyaml cannot continue.
 public func parse(_ source: SourceText, limits: Limits = Limits()) throws(YAMLErrors) -> [Document] {
     let outcome = compose(source, limits: limits)
     guard outcome.errors.isEmpty else {
@@ -11,17 +11,17 @@ public func parse(_ source: SourceText, limits: Limits = Limits()) throws(YAMLEr
     return outcome.documents
 }
 
-/// Reads a stream of YAML 1.2 documents from its bytes.
+/// Parses a stream of YAML 1.2 documents from bytes.
 public func parse(_ bytes: [UInt8], limits: Limits = Limits()) throws(YAMLErrors) -> [Document] {
     try parse(SourceText(bytes), limits: limits)
 }
 
-/// Reads a stream of YAML 1.2 documents from a text.
+/// Parses a stream of YAML 1.2 documents from a text.
 public func parse(_ text: String, limits: Limits = Limits()) throws(YAMLErrors) -> [Document] {
     try parse(SourceText(text), limits: limits)
 }
 
-/// Documents and faults, without the search for mended lines.
+/// Documents and errors, without searching for corrections.
 func compose(_ source: SourceText, limits: Limits) -> (documents: [Document], errors: [YAMLError]) {
     if let error = TextCheck(source, limits).firstFault { return ([], [error]) }
     guard source.bytes.count > source.markLength else { return ([], []) }

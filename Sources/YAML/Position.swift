@@ -1,8 +1,8 @@
 /// A place in a text: byte offset, line and column.
 ///
-/// Lines and columns count from 1; columns count Unicode scalars, so that a tab and an umlaut are one column each.
+/// Lines and columns count from 1; columns count Unicode scalars, so a tab and an umlaut are one column each.
 public struct Position: Sendable, Hashable, Comparable, CustomStringConvertible {
-    // Narrow on purpose: every node holds two. `Limits` keeps texts below 4 GiB.
+    // Compact, because every node holds two. `Limits` keeps texts below 4 GiB.
     private let storedOffset: UInt32
     private let storedLine: UInt32
     private let storedColumn: UInt32
@@ -13,7 +13,7 @@ public struct Position: Sendable, Hashable, Comparable, CustomStringConvertible 
         storedColumn = UInt32(clamping: column)
     }
 
-    /// Bytes of UTF-8 before the place, a byte order mark included.
+    /// UTF-8 bytes before the place, including a byte order mark.
     public var offset: Int { Int(storedOffset) }
 
     public var line: Int { Int(storedLine) }
@@ -25,7 +25,7 @@ public struct Position: Sendable, Hashable, Comparable, CustomStringConvertible 
     public var description: String { "\(line):\(column)" }
 }
 
-/// A stretch of text from one place up to, and not including, another.
+/// A range of text from one place up to, but not including, another.
 public struct SourceRange: Sendable, Hashable, CustomStringConvertible {
     public let start: Position
     public let end: Position
@@ -35,7 +35,7 @@ public struct SourceRange: Sendable, Hashable, CustomStringConvertible {
         self.end = max(start, end)
     }
 
-    /// Unicode scalars on the first line that the range covers; 0 for an empty range, nil where it goes on to another line.
+    /// The number of Unicode scalars in the range; 0 if it is empty, nil if it spans lines.
     public var columnsOnOneLine: Int? { start.line == end.line ? end.column - start.column : nil }
 
     public var description: String { "\(start)-\(end)" }

@@ -1,6 +1,6 @@
-/// Puts texts into quotes, with as few escapes as can be.
+/// Quotes texts with as few escapes as possible.
 enum Quoting {
-    /// The text between double quotes; between single quotes where it holds double quotes or backslashes itself.
+    /// The text in double quotes; in single quotes if it contains double quotes or backslashes.
     static func quote(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 == ASCII.doubleQuote || $0 == ASCII.backslash }) else { return "\"\(text)\"" }
         var quoted = "'"
@@ -11,7 +11,7 @@ enum Quoting {
         return quoted + "'"
     }
 
-    /// The inside of a double-quoted text, with two backslashes where one begins no escape that YAML knows.
+    /// The inside of a double-quoted text, with backslashes doubled that do not begin a YAML escape.
     static func doublingBackslashes(_ inside: String) -> String {
         var mended = ""
         var isEscape = false

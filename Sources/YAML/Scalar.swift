@@ -1,4 +1,4 @@
-/// A single value as it was written, and what the YAML 1.2 core schema makes of it.
+/// A single value as written, and its meaning in the YAML 1.2 core schema.
 public struct Scalar: Sendable, Hashable {
     /// How a scalar was written.
     public enum Style: Sendable, Hashable {
@@ -11,7 +11,7 @@ public struct Scalar: Sendable, Hashable {
         case folded
     }
 
-    /// The scalar's own characters, unescaped and unfolded: `0123` stays `0123`.
+    /// The scalar's text, unescaped and unfolded: `0123` stays `0123`.
     public let text: String
 
     public let style: Style
@@ -19,12 +19,12 @@ public struct Scalar: Sendable, Hashable {
     public let value: Value
 }
 
-/// What a scalar means by the core schema (YAML 1.2.2, 10.3).
+/// A scalar's meaning in the core schema (YAML 1.2.2, 10.3).
 public enum Value: Sendable, Hashable {
     case null
     case bool(Bool)
     case int(Int64)
-    /// A number with a fraction or an exponent, `.inf`, `.nan`, or a whole number that 64 bits cannot hold.
+    /// A number with a fraction or an exponent, `.inf`, `.nan`, or a whole number that does not fit 64 bits.
     case float(Double)
     case string(String)
 }

@@ -10,10 +10,10 @@ struct BlockHeader {
     private(set) var chomping = Chomping.clip
     private(set) var digit: Int?
 
-    /// Behind the last of the indicators.
+    /// The offset after the last indicator.
     let indicatorsEnd: Int
 
-    /// Where the line behind the header begins.
+    /// The start of the line after the header.
     let body: Int
 
     init?(_ source: SourceText, _ start: Int) {
@@ -34,8 +34,8 @@ struct BlockHeader {
         body = index + source.breakLength(index)
     }
 
-    /// Indentations that the block may have, the likeliest first. Without a digit the first line with text decides; with one,
-    /// the digit counts from the parent's indentation, which is not known here but shows in what comes out.
+    /// Possible indentations of the block, likeliest first. Without a digit the first line with text decides; a digit counts from
+    /// the parent's indentation, which is unknown here but follows from the result.
     func candidates(_ source: SourceText) -> [Int] {
         var widest = 1
         var index = body
@@ -48,7 +48,7 @@ struct BlockHeader {
             index += length
         }
         guard let digit else { return [widest] }
-        // One more than the widest stands for a block without text.
+        // One more than the widest represents a block without text.
         return Array(digit...max(digit, widest) + 1)
     }
 }
@@ -58,7 +58,7 @@ extension UInt8 {
 }
 
 extension ScalarPlaces {
-    /// Goes through a block scalar whose lines are indented by `indent` spaces.
+    /// Reads a block scalar whose lines are indented by `indent` spaces.
     mutating func addBlock(_ source: SourceText, _ block: BlockHeader, indent: Int) {
         var breaks: [Range<Int>] = []
         var lastBreak: Range<Int>?
@@ -86,7 +86,7 @@ extension ScalarPlaces {
         if block.chomping == .keep { for line in breaks { write([ASCII.newline], for: line) } }
     }
 
-    /// Goes over empty lines and the indentation of the next one.
+    /// Skips empty lines and the indentation of the next one.
     private func skipBreaks(
         _ source: SourceText, _ start: Int, _ indent: Int, _ breaks: inout [Range<Int>]
     ) -> (index: Int, column: Int) {

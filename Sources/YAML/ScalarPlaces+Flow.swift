@@ -1,5 +1,5 @@
 extension ScalarPlaces {
-    /// Goes through a plain or quoted scalar, its quotes left out.
+    /// Reads a plain or quoted scalar without its quotes.
     mutating func addFlow(_ source: SourceText, _ range: Range<Int>, _ style: Scalar.Style) {
         var index = range.lowerBound
         while index < range.upperBound {
@@ -28,8 +28,8 @@ extension ScalarPlaces {
         }
     }
 
-    /// Blanks within a line stay; a line break becomes a space, further ones become line breaks, and blanks around them go.
-    /// Behind an escaped line break there is no space.
+    /// Blanks within a line stay; a line break becomes a space, further ones become line breaks, and blanks around them are
+    /// removed. An escaped line break adds no space.
     private mutating func addSpace(_ source: SourceText, _ start: Int, _ limit: Int, isEscaped: Bool) -> Int {
         var index = start
         while index < limit, ASCII.isBlank(source.bytes[index]) { index += 1 }
@@ -69,7 +69,7 @@ extension ScalarPlaces {
         return end
     }
 
-    /// What a letter means behind a backslash (YAML 1.2.2, 5.7).
+    /// The meaning of a letter after a backslash (YAML 1.2.2, 5.7).
     private static func escaped(_ byte: UInt8) -> UInt32 {
         switch byte {
         case UInt8(ascii: "0"): 0

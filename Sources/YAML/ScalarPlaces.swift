@@ -1,8 +1,8 @@
-/// Where the characters of a scalar's value stand in its text.
+/// Maps the characters of a scalar's value to their places in the text.
 ///
-/// It goes through the scalar as libyaml does (0.2.5, `yaml_parser_scan_*_scalar`), but keeps places instead of characters.
+/// It reads the scalar as libyaml does (0.2.5, `yaml_parser_scan_*_scalar`), but records places instead of characters.
 struct ScalarPlaces {
-    /// Bytes of the value that came from one stretch of text. Where the lengths differ, an escape or a fold is between them.
+    /// Bytes of the value from one range of text. If the lengths differ, it is an escape or a fold.
     struct Piece {
         let value: Int
         let length: Int
@@ -17,7 +17,7 @@ struct ScalarPlaces {
     /// Where the value's last character ends.
     private(set) var end: Int
 
-    /// The value, put together again; for choosing a block's indentation.
+    /// The reconstructed value, for choosing a block's indentation.
     private(set) var bytes: [UInt8] = []
 
     init(_ scalar: Scalar, _ range: SourceRange, in source: SourceText) {
@@ -40,7 +40,7 @@ struct ScalarPlaces {
         }
     }
 
-    /// The offset in the text of a byte of the value; behind the last one, where it ends.
+    /// The text offset of a byte of the value; after the last byte, the value's end.
     func offset(of value: Int) -> Int {
         guard value < length else { return end }
         var low = 0
@@ -52,7 +52,7 @@ struct ScalarPlaces {
         return pieces[low].source + (pieces[low].length == 0 ? 0 : max(0, value - pieces[low].value))
     }
 
-    /// Bytes that stand in the text as they are.
+    /// Bytes copied unchanged from the text.
     mutating func copy(_ source: SourceText, _ range: Range<Int>) {
         guard !range.isEmpty else { return }
         if let last = pieces.last, last.source + last.length == range.lowerBound, last.value + last.length == length,
@@ -67,7 +67,7 @@ struct ScalarPlaces {
         end = range.upperBound
     }
 
-    /// Bytes that stand in the text otherwise: an escape, a doubled quote, a fold.
+    /// Bytes written differently in the text: an escape, a doubled quote, a fold.
     mutating func write(_ text: [UInt8], for range: Range<Int>) {
         pieces.append(Piece(value: length, length: 0, source: range.lowerBound))
         bytes += text
@@ -77,31 +77,31 @@ struct ScalarPlaces {
 }
 
 extension Node {
-    /// The place in the file of a byte of a scalar's text: escapes, folded lines and a block's indentation are reckoned with.
-    /// Behind the text's end, the place where it ends; for lists and mappings, their start.
+    /// The place in the file of a byte of a scalar's text, accounting for escapes, folded lines and a block's indentation. After
+    /// the text's end, the place where it ends; for lists and mappings, their start.
     public func position(ofUTF8Offset offset: Int) -> Position {
         guard let scalar, offset >= 0 else { return range.start }
         return source.position(ofOffset: ScalarPlaces(scalar, range, in: source).offset(of: offset))
     }
 
-    /// The place in the file of a stretch of a scalar's text.
+    /// The place in the file of a range of a scalar's text.
     public func range(ofUTF8 offsets: Range<Int>) -> SourceRange {
         guard let scalar else { return range }
         let places = ScalarPlaces(scalar, range, in: source)
         let start = places.offset(of: offsets.lowerBound)
-        // Up to the end of the last character, so that what a fold or the block's indentation puts behind it stays out.
+        // Up to the end of the last character, which excludes what follows it in a fold or a block's indentation.
         let end = offsets.isEmpty ? start : places.end(of: offsets.upperBound - 1, in: source)
         return source.range(start..<max(start, end))
     }
 }
 
 extension ScalarPlaces {
-    /// Where the character ends that a byte of the value belongs to.
+    /// The end of the character that a byte of the value belongs to.
     fileprivate func end(of value: Int, in source: SourceText) -> Int {
         guard value + 1 < length else { return end }
         let start = offset(of: value)
         let next = offset(of: value + 1)
-        // Within a copied stretch the next byte follows at once; else the text between belongs to an escape, or to a new line.
+        // Within a copied range the next byte follows at once; otherwise the text between belongs to an escape or a new line.
         var index = start
         while index < next, let byte = source.byte(index), !ASCII.isBreak(byte) { index += 1 }
         return index == start ? next : index

@@ -1,4 +1,4 @@
-/// A slip that may explain a fault: what it is, and the lines as they should read.
+/// A slip that may explain an error, and the corrected lines.
 struct Slip {
     let code: YAMLError.Code
     let message: String
@@ -9,7 +9,7 @@ struct Slip {
     let lines: ClosedRange<Int>
     let mended: String
 
-    /// The fault told as this slip.
+    /// The error, described as this slip.
     func told(_ error: YAMLError) -> YAMLError {
         YAMLError(code, message, at: range, help: help, mended: mended, note: error.note)
     }

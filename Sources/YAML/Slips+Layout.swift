@@ -1,5 +1,5 @@
 extension Slips {
-    /// Tabs before the first character, or behind a dash.
+    /// Tabs before the first character, or after a dash.
     func tabs(_ line: LineAnatomy) -> [Slip] {
         var end = line.line.lowerBound
         while let byte = line.excerpt[end], ASCII.isBlank(byte) || byte == ASCII.dash { end += 1 }
@@ -24,7 +24,7 @@ extension Slips {
         }
     }
 
-    /// Indentations that a line with tabs may be meant to have, the likeliest first.
+    /// Possible intended indentations of a line with tabs, likeliest first.
     private func indents(_ line: LineAnatomy) -> [Int] {
         let blanks = source.bytes[line.line.lowerBound..<line.indentEnd]
         let tabs = blanks.count { $0 == ASCII.tab }
@@ -37,7 +37,7 @@ extension Slips {
         return opensBlock ? [column + 2] + widths : [column] + widths
     }
 
-    /// A `#` right behind a quote or bracket.
+    /// A `#` right after a quote or bracket.
     func comment(_ line: LineAnatomy) -> [Slip] {
         guard error.code == .commentNeedsSpace else { return [] }
         let place = error.range.start.offset

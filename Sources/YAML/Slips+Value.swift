@@ -1,5 +1,5 @@
 extension Slips {
-    /// A value that YAML takes for something else than the text it is meant to be.
+    /// A value that YAML does not take as the intended text.
     func value(of line: LineAnatomy) -> [Slip] {
         guard let first = line.first else { return [] }
         if let flow = aroundLine(line) { return mended(line, by: flow) }
@@ -7,7 +7,7 @@ extension Slips {
         case ASCII.openBrace, ASCII.openBracket: return bracket(line)
         case ASCII.quote, ASCII.doubleQuote: return quote(line)
         case ASCII.exclamation where line.valueText.hasPrefix("!!"): return []
-        // Such a fault further on has nothing to do with how the value begins.
+        // Such an error later in the value is unrelated to how the value begins.
         case _ where error.code.isOfOneNode && error.range.start.offset != line.value.lowerBound: return []
         case _ where error.code == .unknownAlias && line.valueText.utf8.count == error.range.columnsOnOneLine:
             return [slip(line, error.code, error.message, error.help ?? "", at: nil, Quoting.quote(line.valueText))]
@@ -62,7 +62,7 @@ extension Slips {
         ]
     }
 
-    /// The line as part of a `{` or `[` that opens on a line above it; nil where none is open.
+    /// The line as part of a `{` or `[` opened on a line above; nil if none is open.
     private func aroundLine(_ line: LineAnatomy) -> FlowLine? {
         guard let context = error.context, context.line < line.number, let opening = source.byte(context.offset),
             opening == ASCII.openBrace || opening == ASCII.openBracket
@@ -126,7 +126,7 @@ extension Slips {
         }
     }
 
-    /// Why a value cannot stand between brackets without quotes.
+    /// Why a value between brackets needs quotes.
     fileprivate static func meaning(inFlow code: YAMLError.Code, _ first: UInt8, _ error: YAMLError) -> String {
         switch code {
         case .templateInFlow: "between `{` and `}` or `[` and `]`, `${{ }}` needs quotes around the whole value"
@@ -143,6 +143,6 @@ extension Slips {
 }
 
 extension YAMLError.Code {
-    /// Whether the fault is an alias or a tag that means nothing, rather than how the text is put together.
+    /// Whether the error is an unknown alias or tag, rather than a syntax error.
     fileprivate var isOfOneNode: Bool { self == .unknownAlias || self == .unknownTag }
 }

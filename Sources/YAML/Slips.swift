@@ -1,9 +1,9 @@
-/// The slips that may be behind a fault, the likeliest first.
+/// The slips that may have caused an error, likeliest first.
 struct Slips {
     let source: SourceText
     let error: YAMLError
 
-    /// How many lines away a slip may have begun.
+    /// How many lines before the error a slip may have begun.
     static let reach = 200
 
     init(_ source: SourceText, _ error: YAMLError) {
@@ -14,14 +14,14 @@ struct Slips {
     var all: [Slip] {
         let line = LineAnatomy(source, error.range.start.line)
         var slips = tabs(line) + comment(line) + version(line) + ownerless(line) + missingColon(line) + value(of: line)
-        // What is noticed on one line may have begun on another.
+        // An error noticed on one line may have begun on another.
         if let context = error.context, context.line != line.number {
             slips += value(of: LineAnatomy(source, context.line))
         }
         return slips + continuation(line)
     }
 
-    /// A list under a key that has its value already: its own key was forgotten.
+    /// A list under a key that already has a value: the list's own key was forgotten.
     private func ownerless(_ line: LineAnatomy) -> [Slip] {
         guard line.excerpt[line.indentEnd] == ASCII.dash, line.excerpt[line.indentEnd + 1].isBlankOrEnd,
             let head = lineWithText(above: line.number), head.indent <= line.indent, let key = head.key,
@@ -38,7 +38,7 @@ struct Slips {
         ]
     }
 
-    /// A value that goes on over several lines and holds what YAML does not take for text, or a key that is indented too far.
+    /// A value over several lines with content that YAML does not take as text, or a key that is indented too far.
     private func continuation(_ line: LineAnatomy) -> [Slip] {
         var above = line.number - 1
         let farthest = max(0, line.number - Self.reach)

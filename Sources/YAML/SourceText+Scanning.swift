@@ -1,5 +1,5 @@
 extension SourceText {
-    /// The offset behind anchors, tags, blanks, line breaks and comments that stand before a node.
+    /// The offset after anchors, tags, blanks, line breaks and comments before a node.
     func skipProperties(from start: Int, to end: Int) -> Int {
         var index = start
         while index < end {
@@ -20,10 +20,10 @@ extension SourceText {
         return index
     }
 
-    /// The first byte behind blanks, line breaks and comments.
+    /// The first byte after blanks, line breaks and comments.
     func byteBehindSpace(_ start: Int) -> UInt8? { byte(skipSpace(start)) }
 
-    /// The offset behind blanks, line breaks and comments.
+    /// The offset after blanks, line breaks and comments.
     func skipSpace(_ start: Int) -> Int {
         var index = start
         while let byte = byte(index) {
@@ -38,7 +38,7 @@ extension SourceText {
         return index
     }
 
-    /// The tag that stands before a node.
+    /// The tag before a node.
     func tagRange(before content: Position) -> SourceRange {
         var end = content.offset
         while end > markLength {
@@ -53,7 +53,7 @@ extension SourceText {
         return SourceRange(content, content)
     }
 
-    /// A block scalar's range without the empty lines behind it.
+    /// A block scalar's range without trailing empty lines.
     func trimmingBlankEnd(of range: SourceRange) -> SourceRange {
         var end = range.end.offset
         while end > range.start.offset, byte(end - 1).isBlankOrEnd { end -= 1 }

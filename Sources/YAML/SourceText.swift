@@ -1,13 +1,13 @@
 /// The bytes of a file and the table of its lines.
 ///
-/// A class so that each node can point at its text for the price of a reference; it never changes.
+/// A class so that each node can cheaply refer to its text; it never changes.
 public final class SourceText: Sendable {
-    /// All bytes as they came, a byte order mark and broken UTF-8 included.
+    /// All bytes as received, including a byte order mark and invalid UTF-8.
     public let bytes: [UInt8]
 
     let isASCII: Bool
 
-    /// 3 where the text begins with UTF-8's byte order mark, else 0.
+    /// 3 if the text begins with UTF-8's byte order mark, else 0.
     let markLength: Int
 
     /// Where each line begins. LF, CR and CRLF end a line (YAML 1.2.2, 5.4).
@@ -38,10 +38,10 @@ public final class SourceText: Sendable {
 
     public convenience init(_ text: String) { self.init(Array(text.utf8)) }
 
-    /// How many lines there are; a final line break begins one more, which is empty.
+    /// The number of lines; a final line break begins one more, empty line.
     public var lineCount: Int { lineStarts.count }
 
-    /// The place of a byte. Offsets outside the text are drawn to its ends.
+    /// The place of a byte. Offsets outside the text are clamped.
     public func position(ofOffset offset: Int) -> Position {
         let offset = min(max(offset, markLength), bytes.count)
         var low = 0
@@ -60,7 +60,7 @@ public final class SourceText: Sendable {
         SourceRange(position(ofOffset: offsets.lowerBound), position(ofOffset: offsets.upperBound))
     }
 
-    /// A line's text without its break; empty where there is no such line. Bytes that are not UTF-8 show as U+FFFD.
+    /// A line's text without its break; empty if there is no such line. Invalid UTF-8 becomes U+FFFD.
     public func line(_ number: Int) -> String { String(decoding: bytes[lineOffsets(number)], as: UTF8.self) }
 
     /// The text of a range.

@@ -1,4 +1,4 @@
-/// The tags of the core schema, and what each makes of a scalar.
+/// The tags of the core schema, and how each interprets a scalar.
 enum Tag: String {
     case string = "tag:yaml.org,2002:str"
     case int = "tag:yaml.org,2002:int"
@@ -10,10 +10,10 @@ enum Tag: String {
 
     static let names = "`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!map`, `!!seq`"
 
-    /// The tag as one writes it.
+    /// The tag as written in a text.
     var written: String { "!!" + rawValue.dropFirst("tag:yaml.org,2002:".count) }
 
-    /// What the tag asks for, in words.
+    /// The value that the tag requires, in words.
     var wanted: String {
         switch self {
         case .string: Node.Kind.string.description
@@ -26,7 +26,7 @@ enum Tag: String {
         }
     }
 
-    /// The meaning of a scalar with this tag, or nil where its text does not fit.
+    /// The value of a scalar with this tag, or nil if its text does not fit.
     func value(of text: String) -> Value? {
         switch self {
         case .string: .string(text)

@@ -1,4 +1,4 @@
-/// Looks at the bytes before libyaml does: size, encoding, and characters that YAML does not admit (YAML 1.2.2, 5.1).
+/// Checks the bytes before libyaml reads them: size, encoding, and characters not allowed in YAML (YAML 1.2.2, 5.1).
 struct TextCheck {
     private let source: SourceText
     private let limits: Limits
@@ -8,7 +8,7 @@ struct TextCheck {
         self.limits = limits
     }
 
-    /// The first fault of the text, or nil where libyaml may read it.
+    /// The first error of the text, or nil if libyaml may read it.
     var firstFault: YAMLError? {
         let bytes = source.bytes
         guard bytes.count <= limits.bytes else {
@@ -34,7 +34,7 @@ struct TextCheck {
         return nil
     }
 
-    /// A byte order mark, or a first character of which one half is zero.
+    /// A byte order mark, or a first character with one zero byte.
     private var isUTF16: Bool {
         let first = source.byte(0)
         let second = source.byte(1)
@@ -45,7 +45,7 @@ struct TextCheck {
         }
     }
 
-    /// The scalar that begins at an offset and its length in bytes; nil where the bytes are not UTF-8 (RFC 3629, 4).
+    /// The scalar at an offset and its length in bytes; nil for invalid UTF-8 (RFC 3629, 4).
     private func scalar(at index: Int) -> (UInt32, Int)? {
         let first = source.bytes[index]
         let length: Int

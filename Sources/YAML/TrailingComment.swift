@@ -1,6 +1,6 @@
-/// A comment behind a plain scalar, on the line on which the scalar ends.
+/// A comment after a plain scalar, on its last line.
 ///
-/// Most are meant as comments. In an expression or a template a ` #` may have been meant as text, and YAML cut it off.
+/// Most are meant as comments. In an expression or a template, ` #` may have been meant as text, which YAML cut off.
 public struct TrailingComment: Sendable, Hashable {
     /// From `#` to the end of the line.
     public let range: SourceRange
@@ -10,7 +10,7 @@ public struct TrailingComment: Sendable, Hashable {
 }
 
 extension Node {
-    /// The comment that ended this plain scalar; nil for all other nodes, and where nothing follows.
+    /// The comment that ended this plain scalar; nil for other nodes, and if there is none.
     public var trailingComment: TrailingComment? {
         guard let scalar, scalar.style == .plain, alias == nil else { return nil }
         var index = range.end.offset
@@ -21,14 +21,14 @@ extension Node {
         return TrailingComment(range: place, text: source.text(in: place))
     }
 
-    /// The fault, with the line as it should read, where a comment cut this plain scalar short: a `${{`, a bracket or a quote
-    /// is left open before it. Ask for it where the scalar is an expression or a template.
+    /// The error, with the corrected line, if a comment cut this plain scalar short: a `${{`, a bracket or a quote is left open
+    /// before it. Use it if the scalar is an expression or a template.
     public func cutByComment() -> YAMLError? {
         guard let comment = trailingComment, let text = scalarText, Openings(text).isOpen else { return nil }
         return cutByComment(comment)
     }
 
-    /// The fault of a comment that is known to have cut the scalar short, because what is left of it cannot be read.
+    /// The error for a comment that certainly cut the scalar short, because the rest of the scalar cannot be parsed.
     public func cutByComment(_ comment: TrailingComment) -> YAMLError {
         let message = "YAML takes ` #` for the start of a comment, which cuts this value short"
         let help = "put the whole value in quotes"
@@ -37,7 +37,7 @@ extension Node {
 }
 
 extension Node {
-    /// The line with quotes around the scalar and its comment; nil where that alone does not mend it.
+    /// The line with quotes around the scalar and its comment; nil if that alone does not correct it.
     private func line(mending comment: TrailingComment) -> String? {
         let number = range.start.line
         guard range.end.line == number else { return nil }

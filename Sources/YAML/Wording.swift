@@ -1,13 +1,13 @@
-/// What libyaml's messages mean to the author of a text. The keys are the texts in libyaml 0.2.5's scanner.c and parser.c.
+/// libyaml's messages in terms that authors understand. The keys are the texts in libyaml 0.2.5's scanner.c and parser.c.
 struct Wording {
     let code: YAMLError.Code
     let message: String
     var help: String?
 
-    /// Whether the fault lies where libyaml's context begins, such as at an opening quote, and not where it noticed.
+    /// Whether the error is at the start of libyaml's context, such as an opening quote, and not where libyaml noticed it.
     var isAtContext = false
 
-    /// `next` is the character where libyaml noticed.
+    /// `next` is the character where libyaml noticed the error.
     init(problem: String, context: String, next: UInt8?) {
         let isAtEnd = next == nil
         switch problem {

@@ -1,5 +1,5 @@
 extension YAMLError {
-    /// The names of faults.
+    /// The codes of errors.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         // The text itself.
         case tooLarge = "too-large"
@@ -26,7 +26,7 @@ extension YAMLError {
         case syntax = "yaml-syntax"
         case outOfMemory = "out-of-memory"
 
-        // Slips of people who write expressions and templates into YAML.
+        // Slips in expressions and templates inside YAML.
         case colonInValue = "colon-in-value"
         case leadingCharacter = "leading-character"
         case textAfterQuote = "text-after-quote"

@@ -1,4 +1,4 @@
-/// A fault of a YAML text: where it is, what it is, and the way out.
+/// An error in a YAML text: its place, its description, and how to fix it.
 public struct YAMLError: Error, Sendable, Hashable {
     /// A second place that explains the first, such as the key that a duplicate repeats.
     public struct Note: Sendable, Hashable {
@@ -11,16 +11,16 @@ public struct YAMLError: Error, Sendable, Hashable {
     public let range: SourceRange
     public var help: String?
 
-    /// The line at fault as it should read, without its line break; several lines where one cannot be enough. A text with it
-    /// in place of the faulty lines has been read again and has no fault there.
+    /// The corrected line, without its line break; several lines if needed. The text with it in place of the faulty lines has
+    /// been read again and has no error there.
     public var mended: String?
 
     public var note: Note?
 
-    /// Where the thing begins that libyaml could not finish; nil for all other faults.
+    /// The start of what libyaml could not finish; nil for all other errors.
     var context: Position?
 
-    /// Whether nothing behind the fault was read.
+    /// Whether reading stopped at this error.
     var isFatal = false
 
     init(_ code: Code, _ message: String, at range: SourceRange, help: String? = nil, mended: String? = nil, note: Note? = nil) {
@@ -35,7 +35,7 @@ public struct YAMLError: Error, Sendable, Hashable {
     public var position: Position { range.start }
 }
 
-/// All that is wrong with a text, in the order of places. Never empty.
+/// All errors of a text, in text order. Never empty.
 public struct YAMLErrors: Error, Sendable, Hashable {
     public let errors: [YAMLError]
 }
