@@ -1,4 +1,5 @@
-/// Everything the simulator plays: a ServiceNow instance, ETO's services, a Mobile Foundation runtime, receivers, the faults between them and the network, and what was asked.
+/// All simulated systems: a ServiceNow instance, ETO's services, a Mobile Foundation runtime, receivers, the faults between them
+/// and the network, and the log of requests.
 ///
 /// A value of references: copies share one world. ``SimulatorServer`` puts it on the network.
 public struct Simulation: Sendable {
@@ -17,8 +18,8 @@ public struct Simulation: Sendable {
     public let now: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - seed: decides identifiers, cookies and improbable faults.
-    ///   - now: microseconds since 1970 UTC; tests and demonstrations bring a clock of their own.
+    ///   - seed: determines identifiers, cookies and random faults.
+    ///   - now: microseconds since 1970 UTC; tests and demonstrations provide their own clock.
     public init(settings: InstanceSettings = InstanceSettings(), seed: UInt64 = 1, now: @escaping @Sendable () -> Int64) {
         instance = SimulatedInstance(settings: settings, seed: seed, now: now)
         eto = SimulatedETO(seed: seed &+ 4, now: now)

@@ -88,7 +88,7 @@ extension AdminAPI {
         guard let members = try form.value("elements")?.members else { return nil }
         var elements: [(id: Int, json: String)] = []
         for member in members {
-            guard let id = Int(member.name) else { throw AdminProblem(message: "'\(member.name)' is no number of an element") }
+            guard let id = Int(member.name) else { throw AdminProblem(message: "'\(member.name)' is not an element's number") }
             elements.append((id, member.value.text))
         }
         return elements

@@ -20,7 +20,7 @@ extension AdminAPI {
 }
 
 extension FaultPlan {
-    /// Adds a rule, or a list of them, written as the admin endpoint takes it.
+    /// Adds one rule or a list of rules, in the admin endpoint's JSON.
     public func add(json: String) throws(FaultMistake) {
         do throws(AdminProblem) {
             for rule in try FaultRule.all(in: try AdminForm.json(Array(json.utf8))) { add(rule) }
@@ -30,7 +30,7 @@ extension FaultPlan {
     }
 }
 
-/// Why a text is no rule for faults.
+/// Why a text is not a fault rule.
 public struct FaultMistake: Error, Sendable, Hashable {
     public let message: String
 }

@@ -174,7 +174,7 @@ extension SimulatedMobileFoundation {
 }
 
 extension SimulatedAPI {
-    /// Without what its door wants.
+    /// Without the credentials that it requires.
     var json: JSON {
         [
             "issues": .array(

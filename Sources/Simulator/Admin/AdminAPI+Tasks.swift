@@ -30,7 +30,7 @@ extension AdminAPI {
     private func newTask(_ request: ReceivedRequest) throws(AdminProblem) -> NewTask {
         var form = try AdminForm(request)
         let table = try form.text("table") ?? "incident"
-        guard Schema.isTask(table) else { throw AdminProblem(message: "no table of tasks '\(table)'") }
+        guard Schema.isTask(table) else { throw AdminProblem(message: "'\(table)' is not a table of tasks") }
         let task = NewTask(
             table, title: try form.text("title") ?? "", priority: try form.int("priority") ?? 3,
             assignedTo: try userName("assigned_to", &form), openedBy: try userName("opened_by", &form),

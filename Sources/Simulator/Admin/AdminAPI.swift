@@ -1,6 +1,6 @@
 /// The simulator's own endpoint, `/simulator/…`: no login, no faults, JSON in and out.
 ///
-/// It is for whoever drives a simulator in another process; ``help`` lists what there is.
+/// For controlling a simulator from another process; ``help`` lists all requests.
 struct AdminAPI: Sendable {
     let simulation: Simulation
 
@@ -88,7 +88,7 @@ struct AdminAPI: Sendable {
     }
 
     static func unknown(_ request: ReceivedRequest) -> AdminProblem {
-        AdminProblem(status: 404, message: "no \(request.method) \(request.path) here; GET /simulator lists what there is")
+        AdminProblem(status: 404, message: "no \(request.method) \(request.path) here; GET /simulator lists all requests")
     }
 
     private var state: JSON {

@@ -4,7 +4,7 @@ struct AdminProblem: Error, Sendable, Hashable {
     var message: String
 }
 
-/// A JSON object whose members are taken one by one; whatever is left at the end was not known and is refused.
+/// A JSON object whose members are read one by one; members left at the end are unknown and refused.
 struct AdminForm {
     private var left: [String: JSON] = [:]
     private var known: [String] = []
@@ -20,7 +20,7 @@ struct AdminForm {
 
     static func json(_ bytes: [UInt8]) throws(AdminProblem) -> JSON {
         do { return try JSONReader.read(bytes) } catch {
-            throw AdminProblem(message: "this is no JSON: \(error.message) at byte \(error.offset)")
+            throw AdminProblem(message: "this is not JSON: \(error.message) at byte \(error.offset)")
         }
     }
 
@@ -29,20 +29,20 @@ struct AdminForm {
     private mutating func take<Value>(_ name: String, _ kind: String, _ read: (JSON) -> Value?) throws(AdminProblem) -> Value? {
         known.append(name)
         guard let value = left.removeValue(forKey: name), value != .null else { return nil }
-        guard let read = read(value) else { throw AdminProblem(message: "'\(name)' is no \(kind)") }
+        guard let read = read(value) else { throw AdminProblem(message: "'\(name)' must be \(kind)") }
         return read
     }
 
-    mutating func text(_ name: String) throws(AdminProblem) -> String? { try take(name, "text", \.string) }
-    mutating func int(_ name: String) throws(AdminProblem) -> Int? { try take(name, "whole number", \.int) }
-    mutating func double(_ name: String) throws(AdminProblem) -> Double? { try take(name, "number", \.double) }
+    mutating func text(_ name: String) throws(AdminProblem) -> String? { try take(name, "a text", \.string) }
+    mutating func int(_ name: String) throws(AdminProblem) -> Int? { try take(name, "a whole number", \.int) }
+    mutating func double(_ name: String) throws(AdminProblem) -> Double? { try take(name, "a number", \.double) }
     mutating func bool(_ name: String) throws(AdminProblem) -> Bool? { try take(name, "true or false", \.bool) }
 
     /// Any value.
-    mutating func value(_ name: String) throws(AdminProblem) -> JSON? { try take(name, "value") { $0 } }
+    mutating func value(_ name: String) throws(AdminProblem) -> JSON? { try take(name, "a value") { $0 } }
 
     mutating func texts(_ name: String) throws(AdminProblem) -> [String]? {
-        try take(name, "list of texts") { value in
+        try take(name, "a list of texts") { value in
             guard let elements = value.array else { return nil }
             let texts = elements.compactMap(\.string)
             return texts.count == elements.count ? texts : nil
@@ -51,7 +51,7 @@ struct AdminForm {
 
     /// An object whose values are texts, numbers or booleans, as raw values of columns.
     mutating func values(_ name: String) throws(AdminProblem) -> [String: String]? {
-        try take(name, "object of raw values") { value in
+        try take(name, "an object of raw values") { value in
             guard let members = value.members else { return nil }
             var values: [String: String] = [:]
             for member in members {
@@ -63,7 +63,7 @@ struct AdminForm {
     }
 
     mutating func choice<Choice: RawRepresentable<String>>(_ name: String, _: Choice.Type) throws(AdminProblem) -> Choice? {
-        try take(name, "value known here") { $0.string.flatMap(Choice.init(rawValue:)) }
+        try take(name, "a known value") { $0.string.flatMap(Choice.init(rawValue:)) }
     }
 
     mutating func required<Value>(_ name: String, _ value: Value?) throws(AdminProblem) -> Value {

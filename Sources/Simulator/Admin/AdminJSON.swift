@@ -1,4 +1,4 @@
-// What the admin endpoint shows of things.
+// The admin endpoint's JSON.
 
 extension SimulatedTask {
     var json: JSON {

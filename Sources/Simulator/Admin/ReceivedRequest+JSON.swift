@@ -1,7 +1,7 @@
 extension ReceivedRequest {
     private static let leftOut = "(left out)"
 
-    /// The request as the admin endpoint shows it: without credentials, wherever they stand.
+    /// The request as the admin endpoint shows it: without credentials.
     func json(withBody: Bool) -> JSON {
         let shown = headers.map { header in
             JSON.Member(name: header.name, value: .string(Self.isSecret(header.name) ? Self.leftOut : header.value))
@@ -15,7 +15,7 @@ extension ReceivedRequest {
         return .object(members)
     }
 
-    /// Whether a field or parameter of this name carries what nobody may read: tokens, keys, sessions, passwords.
+    /// Whether a field or parameter of this name is a secret: tokens, keys, sessions, passwords.
     private static func isSecret(_ name: String) -> Bool {
         let word = name.lowercased().filter { $0 != "-" && $0 != "_" }
         if word == "idempotencykey" { return false }
@@ -28,7 +28,7 @@ extension ReceivedRequest {
         path == "/oauth_token.do" || path.hasSuffix("/az/v1/token") || path.hasPrefix("/API/Security.svc/SSO")
     }
 
-    /// ETO has its tokens in paths, as GUIDs.
+    /// ETO's paths contain tokens, as GUIDs.
     private var shownPath: String {
         guard path.hasPrefix("/API/") else { return path }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in

@@ -58,7 +58,7 @@ extension SimulatedETO.State {
         }
     }
 
-    /// 200 to everybody, with the password in the answer.
+    /// Always 200, with the password in the answer.
     private mutating func authenticate(_ request: ReceivedRequest) -> Reply {
         guard let security = (try? JSONReader.read(request.body))?["security"], let email = security["Email"]?.string,
             let password = security["Password"]?.string
@@ -132,7 +132,7 @@ extension SimulatedETO.State {
         return .json(200, .array(found.map { record($0, withElements: habits.listsElements) }))
     }
 
-    /// Nothing at all where there is no such form.
+    /// An empty answer if there is no such form.
     private func form(_ request: ReceivedRequest) -> Reply {
         guard let asked = numbers(request, ["TouchPointID"]), let id = asked["TouchPointID"] else {
             return .detail(400, "Simulator: TouchPointID is a number")
@@ -169,7 +169,7 @@ extension SimulatedETO.State {
         return .object(members)
     }
 
-    /// An answer as the services send it; what is no object is what somebody entered.
+    /// An answer as the services send it; anything but an object is what a user entered.
     private static func element(_ id: Int, _ value: JSON) -> JSON {
         guard case .object(let members) = value else {
             return [
@@ -185,7 +185,7 @@ extension SimulatedETO.State {
             let touchPoint = response["TouchPointID"]?.int, let subject = response["SubjectID"]?.int,
             let created = response["ResponseCreatedDate"]?.string, created.hasPrefix("/Date("), created.hasSuffix(")/"),
             let millis = Int64(created.dropFirst(6).dropLast(2)), let elements = response["ResponseElements"]?.array
-        else { return .detail(400, "Simulator: this is no TouchPointResponse") }
+        else { return .detail(400, "Simulator: this is not a TouchPointResponse") }
         guard response["ProgramID"]?.int == session.program else {
             return .detail(400, "The response's program is not the current one")
         }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// ETO's web services to practise on: accounts, enterprises, sites, programs, and the responses to TouchPoints.
+/// Simulates ETO's web services: accounts, enterprises, sites, programs, and the responses to TouchPoints.
 ///
 /// A class over a lock, because the server's tasks answer from it while tests change it. All methods are synchronous.
 public final class SimulatedETO: Sendable {
@@ -40,7 +40,7 @@ public final class SimulatedETO: Sendable {
         }
     }
 
-    /// A form that was filled in for a subject.
+    /// A form filled in for a subject.
     public struct Response: Sendable, Hashable {
         public var id: Int
         public var touchPoint: Int
@@ -48,7 +48,7 @@ public final class SimulatedETO: Sendable {
         public var program: Int?
         /// Milliseconds since 1970 UTC.
         public var created: Int64
-        /// What the elements hold, as JSON texts, by their numbers and in their order: what was entered, or an object as the services send it.
+        /// The elements' values, as JSON texts, by number and in order: as entered, or an object as the services send it.
         public var elements: [(id: Int, json: String)]
 
         public static func == (left: Response, right: Response) -> Bool {
@@ -60,15 +60,15 @@ public final class SimulatedETO: Sendable {
         public func hash(into hasher: inout Hasher) { hasher.combine(id) }
     }
 
-    /// How the real services differ from what one would hope.
+    /// Unexpected behaviour of the real services.
     public struct Habits: Sendable, Hashable {
-        /// What a request of a dead session meets: 500, 401, 400 or 200 with `Detail`.
+        /// The answer to a request of a dead session: 500, 401, 400 or 200 with `Detail`.
         public var deadSession = 500
-        /// Whether a list of nothing is an empty body instead of `[]`.
+        /// Whether an empty list is an empty body instead of `[]`.
         public var sendsNothing = false
-        /// Whether lists have the answers; otherwise only a single response has.
+        /// Whether lists include the answers; otherwise only a single response does.
         public var listsElements = true
-        /// Whether what was entered is written back as entered.
+        /// Whether values are rewritten as entered.
         public var rewritesValues = false
 
         public init() {}
@@ -92,7 +92,7 @@ public final class SimulatedETO: Sendable {
     struct State: Sendable {
         var accounts: [String: String] = [:]
         var enterprises: [Enterprise] = []
-        /// The forms, by their numbers.
+        /// The forms, by number.
         var touchPoints: [Int: String] = [:]
         var responses: [Response] = []
         var lastResponse = 5000
@@ -132,7 +132,7 @@ public final class SimulatedETO: Sendable {
     public var counts: Counts { change { $0.counts } }
     public var responses: [Response] { change { $0.responses } }
 
-    /// Adds a response as a person would; `elements` are JSON values by their elements' numbers.
+    /// Adds a response as a person would; `elements` are JSON values by element number.
     @discardableResult
     public func addResponse(
         touchPoint: Int, subject: Int, program: Int? = nil, elements: [(id: Int, json: String)]
@@ -156,7 +156,7 @@ public final class SimulatedETO: Sendable {
 
     public func deleteResponse(_ id: Int) { change { $0.responses.removeAll { $0.id == id } } }
 
-    /// The account logs in to the web pages: its sessions with the services end.
+    /// The account logs in to the web pages, which ends its sessions with the services.
     public func logInToWebPages(_ email: String) { endSessions(of: email) }
 
     /// Ends an account's sessions, or all.
@@ -172,7 +172,7 @@ public final class SimulatedETO: Sendable {
         return parts.map(\.count) == [8, 4, 4, 4, 12] && parts.allSatisfy { $0.allSatisfy(\.isHexDigit) }
     }
 
-    /// Every token that was ever handed out and still works, and the enterprises' GUIDs: what nobody may read anywhere.
+    /// Every token that is still valid, and the enterprises' GUIDs: none of them may be visible anywhere.
     public var secrets: [String] {
         change { Array($0.visitors.keys) + Array($0.sessions.keys) + $0.enterprises.map(\.guid) }
     }

@@ -1,5 +1,5 @@
 extension Fault {
-    /// The faults that need nothing more than their name.
+    /// The faults without arguments.
     private static let plain: [Fault] =
         [
             .hangs, .emptyListCounted, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
@@ -11,7 +11,7 @@ extension Fault {
             .nothingWritten, .commentRefused, .dataPolicy,
         ] + NeighbourFault.allCases.map(Fault.neighbour)
 
-    /// All names that the admin endpoint knows.
+    /// All names that the admin endpoint accepts.
     static let names =
         [
             "too_many_requests", "unavailable", "rate_limit", "slow", "redirect", "status", "business_rule", "tags_stripped",
@@ -61,7 +61,7 @@ extension Fault {
         }
     }
 
-    /// What the admin endpoint shows beside the name.
+    /// The arguments that the admin endpoint shows with the name.
     var arguments: [JSON.Member] {
         switch self {
         case .tooManyRequests(let comeBack), .unavailable(let comeBack): comeBack.arguments
@@ -120,7 +120,7 @@ extension Fault {
 }
 
 extension Fault.ComeBack {
-    /// Nil where nothing is said of it.
+    /// Nil if it is not given.
     fileprivate init?(_ form: inout AdminForm) throws(AdminProblem) {
         if let seconds = try form.int("retry_after") {
             self = .seconds(seconds)

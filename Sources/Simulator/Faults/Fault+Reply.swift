@@ -1,5 +1,5 @@
 extension Fault {
-    /// The answer that stands in for the true one; nil for faults that need the true one.
+    /// The answer that replaces the true one; nil for faults that need the true one.
     func cannedReply(now: Int64) -> Reply? {
         switch self {
         case .tooManyRequests(let comeBack):
@@ -29,7 +29,7 @@ extension Fault {
         }
     }
 
-    /// The true answer as the fault leaves it.
+    /// The true answer, changed by the fault.
     func spoil(_ reply: Reply) -> Reply {
         switch self {
         case .truncatedJSON:
@@ -72,7 +72,7 @@ extension Fault {
 }
 
 extension Fault.ComeBack {
-    /// The reply with what it says of when to come back.
+    /// The reply with the time to come back.
     fileprivate func say(in reply: Reply, now: Int64) -> Reply {
         switch self {
         case .seconds(let seconds): reply.with("Retry-After", String(seconds))

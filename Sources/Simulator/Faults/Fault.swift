@@ -1,21 +1,21 @@
-/// Something that goes wrong on demand.
+/// A fault to simulate.
 public enum Fault: Sendable, Hashable {
-    /// What a 429 says of when to come back.
+    /// What a 429 says about when to come back.
     public enum ComeBack: Sendable, Hashable {
         /// `Retry-After: n`.
         case seconds(Int)
-        /// `Retry-After:` an HTTP date, so many seconds ahead of the simulation's clock.
+        /// `Retry-After:` an HTTP date, this many seconds ahead of the simulation's clock.
         case date(in: Int)
-        /// Only `X-RateLimit-Reset`, in Unix seconds, so many seconds ahead of the simulation's clock.
+        /// Only `X-RateLimit-Reset`, in Unix seconds, this many seconds ahead of the simulation's clock.
         case rateLimitReset(in: Int)
         case unsaid
     }
 
-    /// 429 in the place of an answer.
+    /// 429 instead of an answer.
     case tooManyRequests(ComeBack)
-    /// 503 in the place of an answer.
+    /// 503 instead of an answer.
     case unavailable(ComeBack)
-    /// So many matching requests are taken in a while; those above are answered 429.
+    /// A limited number of matching requests is accepted per period; more are answered 429.
     case rateLimit(RateLimit)
     /// 500 with the platform's error envelope.
     case internalError
@@ -36,12 +36,12 @@ public enum Fault: Sendable, Hashable {
     /// Any status with any text.
     case status(Int, body: String)
 
-    /// The request is taken in and never answered; the connection stays open until the client closes it.
+    /// The request is accepted and never answered; the connection stays open until the client closes it.
     case hangs
-    /// The answer comes so many real milliseconds late; the session is busy meanwhile.
+    /// The answer is delayed by this many real milliseconds; the session is busy meanwhile.
     case slow(milliseconds: Int)
 
-    /// Half the body, then the connection closes, though Content-Length promised all.
+    /// Half the body, then the connection closes, although Content-Length announced all.
     case cutBody
     /// Half the body, with a Content-Length to match.
     case truncatedJSON
@@ -49,51 +49,51 @@ public enum Fault: Sendable, Hashable {
     case resetBefore
     /// The connection is reset after the request has taken effect: the reply is lost.
     case resetAfter
-    /// 200 with half the rows and an `error` beside `result`, as a quota that cuts a running transaction leaves it.
+    /// 200 with half the rows and an `error` beside `result`, like a running transaction cut by a quota.
     case transactionCancelled
 
-    /// A list without rows, which counts none.
+    /// A list without rows, with a count of zero.
     case emptyList
-    /// A list without rows, which still counts those that there are (`X-Total-Count`, `total`).
+    /// A list without rows that still counts the existing ones (`X-Total-Count`, `total`).
     case emptyListCounted
-    /// The session is gone before the request is looked at.
+    /// The session ends before the request is processed.
     case sessionLost
-    /// A refresh token brings the token that is still good, instead of another.
+    /// A refresh token returns the access token that is still valid, instead of a new one.
     case sameToken
-    /// What the query or `sysparm_fields` name wrongly is ignored, as the real server does, instead of refused.
+    /// Unknown names in the query or `sysparm_fields` are ignored, as on the real server, instead of refused.
     case sloppyQueries
-    /// Somebody touches the first row of a page right after it was sent: it moves to the end of whatever goes by its time.
+    /// The first row of a page is touched right after it was sent: it moves to the end of any order by update time.
     case rowMoves
-    /// The links to the pages before and behind are the same (`Link`).
+    /// The links to the next and previous pages are the same (`Link`).
     case sameLinks
-    /// A batch comes back without having been serviced.
+    /// A batch comes back unserviced.
     case unserviced
-    /// A list does not say how many rows there are in all (`X-Total-Count`).
+    /// A list omits the total number of rows (`X-Total-Count`).
     case uncounted
-    /// A comment on an unknown task makes a blank task and says 201.
+    /// A comment on an unknown task creates a blank task and returns 201.
     case blankTaskOnBadID
     /// A write is answered as success, but nothing is written.
     case nothingWritten
     /// A comment is refused with 400 `Error updating comments`.
     case commentRefused
-    /// A write through the Table API is refused with 403: a data policy wants a field that it does not set.
+    /// A write through the Table API is refused with 403: a data policy requires a field that it does not set.
     case dataPolicy
-    /// A rule of the instance puts another value in a field that a write sets.
+    /// A business rule changes the value of a field that a write sets.
     case businessRule(field: String, value: String)
-    /// The instance changes the text of a comment or a work note before it keeps it; nil changes both.
+    /// The instance changes the text of a comment or a work note before storing it; nil changes both.
     case rewritten(TextRewriting, field: JournalEntry.Kind? = nil)
 
-    /// What ETO's services or Mobile Foundation say in the place of an answer.
+    /// A faulty answer of ETO's services or Mobile Foundation.
     case neighbour(NeighbourFault)
 
-    /// Whether it is how the other side always behaves: as a rule it lasts until it is taken away.
+    /// Whether it is permanent behaviour of the other side: such a rule lasts until it is removed.
     var isHabit: Bool {
         if case .rateLimit = self { return true }
         if case .rewritten = self { return true }
         return false
     }
 
-    /// When in a request's life the fault acts.
+    /// At which stage of a request the fault acts.
     enum Role { case delay, quirk, ending }
 
     var role: Role {

@@ -1,4 +1,4 @@
-/// HTML that a client meets where it expected JSON.
+/// HTML that a client receives instead of JSON.
 enum FaultPages {
     static let badGateway = """
         <html>\r

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The faults that are due, in the order in which they were added.
+/// The pending faults, in the order in which they were added.
 ///
-/// Delays and quirks of all matching rules add up; of those that end a request the first wins, and the rules behind it wait
-/// for the next request, so that several rules make a queue.
+/// Delays and quirks of all matching rules add up; of the faults that end a request the first wins, and the rules after it wait
+/// for the next request, so that several rules form a queue.
 /// A class over a lock, because the server draws from it while tests and the admin endpoint add to it.
 public final class FaultPlan: Sendable {
     private struct Entry {
@@ -11,7 +11,7 @@ public final class FaultPlan: Sendable {
         var rule: FaultRule
         var seen = 0
         var struck = 0
-        /// When a rate limit took the requests that still count.
+        /// When the requests that count against a rate limit were accepted.
         var taken: [Int64] = []
     }
 
@@ -22,7 +22,7 @@ public final class FaultPlan: Sendable {
         var random: SeededRandom
     }
 
-    /// What one request meets.
+    /// The faults of one request.
     struct Draw: Sendable {
         var milliseconds = 0
         var quirks: Set<Fault> = []
@@ -42,7 +42,7 @@ public final class FaultPlan: Sendable {
 
     init(seed: UInt64) { state = Mutex(State(random: SeededRandom(seed: seed))) }
 
-    /// Adds a rule behind the others; the result removes it again.
+    /// Adds a rule after the others; returns the id that removes it.
     @discardableResult
     public func add(_ rule: FaultRule) -> Int {
         state.withLock { state in
@@ -52,7 +52,7 @@ public final class FaultPlan: Sendable {
         }
     }
 
-    /// Adds a fault for the next matching request, or as often as told.
+    /// Adds a fault for the next matching request, or for several.
     @discardableResult
     public func add(
         _ fault: Fault, _ method: String? = nil, path: String? = nil, query: String? = nil, skip: Int = 0, times: Int? = 1
@@ -60,7 +60,7 @@ public final class FaultPlan: Sendable {
         add(FaultRule(fault, method: method, path: path, query: query, skip: skip, times: times))
     }
 
-    /// False when there is no such rule.
+    /// False if there is no such rule.
     @discardableResult
     public func remove(_ id: Int) -> Bool {
         state.withLock { state in
@@ -72,12 +72,12 @@ public final class FaultPlan: Sendable {
 
     public func removeAll() { state.withLock { $0.entries = [] } }
 
-    /// All rules, used up ones included.
+    /// All rules, including used up ones.
     public var rules: [Standing] {
         state.withLock { $0.entries.map { Standing(id: $0.id, rule: $0.rule, seen: $0.seen, struck: $0.struck) } }
     }
 
-    /// How many faults have struck, those of removed rules included.
+    /// How many faults have struck, including those of removed rules.
     public var struck: Int { state.withLock { $0.struck } }
 
     func draw(for method: String, _ path: String, query: String = "", at now: Int64 = 0) -> Draw {

@@ -1,19 +1,19 @@
-/// When a fault strikes: which requests, from which on, how often.
+/// When a fault strikes: for which requests, after how many, how often.
 public struct FaultRule: Sendable, Hashable {
     public var fault: Fault
     /// In upper case; nil matches all.
     public var method: String?
-    /// How the decoded path starts; nil matches all. The paths under `/simulator` never match.
+    /// The start of the decoded path; nil matches all. Paths under `/simulator` never match.
     public var path: String?
-    /// What the decoded query has in it, so that one list is struck and another is not; nil matches all.
+    /// A text in the decoded query, to strike only some lists; nil matches all.
     public var query: String?
-    /// So many matching requests pass before the first one is struck.
+    /// How many matching requests pass before the first one is struck.
     public var skip: Int
-    /// How many are struck; nil has no end.
+    /// How many are struck; nil for no limit.
     public var times: Int?
-    /// From 0 to 1, drawn for each matching request.
+    /// From 0 to 1, decided for each matching request.
     public var probability: Double
-    /// Whether the request does its work before its answer is replaced, for faults that replace it.
+    /// Whether the request takes effect before its answer is replaced, for faults that replace it.
     public var takesEffect: Bool
 
     func matches(_ method: String, _ path: String, _ query: String) -> Bool {

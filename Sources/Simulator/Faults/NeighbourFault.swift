@@ -1,18 +1,18 @@
-/// What goes wrong at ETO's services and at Mobile Foundation, as they say it.
+/// Errors of ETO's services and of Mobile Foundation.
 public enum NeighbourFault: String, Sendable, Hashable, CaseIterable {
-    /// A login that is refused: 200 with a token of zeros and another status than 0.
+    /// A refused login: 200 with a token of zeros and a status other than 0.
     case etoZeroToken = "eto_zero_token"
     /// An error under 200: `{"Detail": …}`.
     case etoDetail = "eto_detail"
-    /// 500, as a dead session is answered.
+    /// 500, the answer to a dead session.
     case etoDeadSession = "eto_dead_session"
-    /// 401 that asks for a token.
+    /// 401 that requests a token.
     case mfpNoToken = "mfp_no_token"
-    /// 401 that says that the token is not valid any more.
+    /// 401 that says that the token is no longer valid.
     case mfpInvalidToken = "mfp_invalid_token"
-    /// 403 that names the scopes a token needs.
+    /// 403 that lists the required scopes.
     case mfpInsufficientScope = "mfp_insufficient_scope"
-    /// 200 of a JavaScript adapter whose back end failed.
+    /// 200 from a JavaScript adapter whose back end failed.
     case mfpUnsuccessful = "mfp_unsuccessful"
 
     var reply: Reply {

@@ -1,12 +1,12 @@
-/// What an instance does to a text that is written to a journal.
+/// How an instance changes a text written to a journal.
 public enum TextRewriting: Sendable, Hashable {
     /// `<b>now</b>` becomes `now`.
     case tagsStripped
-    /// Four and more digits in a row become stars.
+    /// Runs of four or more digits become stars.
     case digitsMasked
-    /// Straight quotes, dots and dashes become those of a typesetter.
+    /// Straight quotes, dots and dashes become typographic ones.
     case typography
-    /// The text ends after so many characters.
+    /// The text is cut after this many characters.
     case cut(characters: Int)
 
     func apply(to text: String) -> String {
@@ -18,7 +18,7 @@ public enum TextRewriting: Sendable, Hashable {
         }
     }
 
-    /// Where in a text the rewriting comes, when there are several.
+    /// The order of this rewriting if there are several.
     private var order: Int {
         switch self {
         case .tagsStripped: 0
@@ -28,7 +28,7 @@ public enum TextRewriting: Sendable, Hashable {
         }
     }
 
-    /// A tag starts with `<` and a letter or `/`, and ends at the next `>`; without one it is no tag.
+    /// A tag starts with `<` and a letter or `/`, and ends at the next `>`; without a `>` it is not a tag.
     private func strip(_ text: String) -> String {
         var kept = ""
         var rest = text[...]
@@ -83,7 +83,7 @@ public enum TextRewriting: Sendable, Hashable {
 }
 
 extension Set<Fault> {
-    /// The text as the instance keeps it in that journal.
+    /// The text as the instance stores it in that journal.
     func rewriting(_ text: String, in kind: JournalEntry.Kind) -> String {
         compactMap { fault -> TextRewriting? in
             if case .rewritten(let rewriting, let field) = fault, field == nil || field == kind { rewriting } else { nil }

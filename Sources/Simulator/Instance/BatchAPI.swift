@@ -1,4 +1,4 @@
-/// The Batch API: `/api/now/[v1/]batch`. Requests within are answered one after the other, as if they had come by themselves.
+/// The Batch API: `/api/now/[v1/]batch`. The requests inside are answered one after the other, as if sent separately.
 extension SimulatedInstance.State {
     mutating func batch(
         _ request: ReceivedRequest, quirks: Set<Fault>, answer: (inout SimulatedInstance.State, ReceivedRequest) -> Reply

@@ -1,13 +1,13 @@
-/// What a strict instance has against a query.
+/// Why a strict instance refuses a query.
 struct QueryProblem: Error, Sendable, Hashable {
     var message: String
 }
 
 extension EncodedQuery {
-    /// Reads a decoded `sysparm_query`.
+    /// Parses a decoded `sysparm_query`.
     ///
-    /// - Parameter sloppy: drops each condition that names an unknown column or operator, as the real server does: what
-    ///   remains may match everything.
+    /// - Parameter sloppy: drops each condition with an unknown column or operator, as the real server does: what remains may
+    ///   match everything.
     init(_ text: String, table: String, user: SimulatedUser, sloppy: Bool, at now: Int64) throws(QueryProblem) {
         let script = QueryScript(user: user, now: now)
         var group: [[Term]] = []
@@ -38,7 +38,7 @@ extension EncodedQuery {
         if groups.count == 1, group.isEmpty { groups = [] }
     }
 
-    /// Cuts at each single `^`; `^^` stands for the character itself.
+    /// Splits at each single `^`; `^^` stands for the character itself.
     private static func parts(of text: String) -> [String] {
         var parts: [String] = []
         var part = ""
@@ -79,7 +79,7 @@ extension EncodedQuery.Term {
         guard !rest.hasPrefix("IN_HIERARCHY"),
             let how = EncodedQuery.Operator.allCases.first(where: { rest.hasPrefix($0.rawValue) })
         else {
-            throw QueryProblem(message: "no operator known here in '\(text)'")
+            throw QueryProblem(message: "no supported operator in '\(text)'")
         }
         let given = String(rest.dropFirst(how.rawValue.count))
         self.init(path: try EncodedQuery.path(name, in: table), how: how, value: "")
@@ -88,7 +88,7 @@ extension EncodedQuery.Term {
             value = try script.value(of: given)
             list = Set(value.split(separator: ",").map(String.init))
         case .isEmpty, .isNotEmpty, .anything, .emptyString:
-            guard given.isEmpty else { throw QueryProblem(message: "no operator known here in '\(text)'") }
+            guard given.isEmpty else { throw QueryProblem(message: "no supported operator in '\(text)'") }
         case .between, .on, .notOn:
             var parts = given.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
             // The words before the two moments are for people.
@@ -112,6 +112,6 @@ extension EncodedQuery.Term {
 }
 
 extension String {
-    /// The rest behind a prefix; nil without it.
+    /// The rest after a prefix; nil without it.
     fileprivate func removing(_ prefix: String) -> String? { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil }
 }

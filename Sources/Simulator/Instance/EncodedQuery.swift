@@ -1,7 +1,7 @@
 /// An encoded query: groups joined by `^NQ`, each of conditions joined by `^`, each of alternatives joined by `^OR`.
 struct EncodedQuery: Sendable {
     enum Operator: String, Sendable, CaseIterable {
-        // The longer before the shorter that starts it.
+        // Longer operators come before shorter ones that they start with.
         case isNotEmpty = "ISNOTEMPTY"
         case isEmpty = "ISEMPTY"
         case anything = "ANYTHING"
@@ -41,9 +41,9 @@ struct EncodedQuery: Sendable {
         var list: Set<String> = []
         /// The two ends of `BETWEEN`, `ON` and `NOTON`.
         var ends: [String] = []
-        /// The column that `SAMEAS` and its like compare with.
+        /// The column that `SAMEAS` and similar operators compare with.
         var other: FieldPath?
-        /// Words to be found anywhere in the record; then the rest says nothing.
+        /// Words to be found anywhere in the record; then the rest is unused.
         var keywords: [String] = []
     }
 
@@ -52,11 +52,11 @@ struct EncodedQuery: Sendable {
         var descending: Bool
     }
 
-    /// Without any group all rows match.
+    /// Without groups all rows match.
     var groups: [[[Term]]] = []
     var order: [Order] = []
 
-    /// Sets of raw values outside of which no row can match, by column.
+    /// For each column, the set of raw values outside of which no row can match.
     var keys: [String: Set<String>] {
         guard groups.count == 1 else { return [:] }
         var keys: [String: Set<String>] = [:]
@@ -77,7 +77,7 @@ struct EncodedQuery: Sendable {
         groups.isEmpty || groups.contains { group in group.allSatisfy { $0.contains { $0.matches(record, in: world) } } }
     }
 
-    /// Stable: rows that the order does not tell apart stay as they came.
+    /// Stable: rows that are equal in the order keep their places.
     func sort(_ records: [Record], in world: World) -> [Record] {
         guard !order.isEmpty else { return records }
         let keyed = records.enumerated().map { place, record in
@@ -134,7 +134,7 @@ extension EncodedQuery.Term {
         !raw.isEmpty && !Self.isLess(raw, ends[0], path.field) && !Self.isLess(ends[1], raw, path.field)
     }
 
-    /// Numbers by value, all else by its characters; times in the database's form sort as text.
+    /// Numbers by value, others by their characters; times in the database's form sort as text.
     static func isLess(_ left: String, _ right: String, _ field: Field) -> Bool {
         if field.kind == .integer || field.kind == .choice, let left = Int(left), let right = Int(right) { return left < right }
         return left < right

@@ -1,11 +1,11 @@
-/// A column, or one of another record by way of references: `caller_id.manager.name`.
+/// A column, or one of another record through references: `caller_id.manager.name`.
 struct FieldPath: Sendable, Hashable {
     var text: String
     var names: [String]
     /// The column at the end.
     var field: Field
 
-    /// Nil when a part names no column, or one in the middle is no reference.
+    /// Nil if a part is not a column, or one before the last is not a reference.
     init?(_ text: String, in table: String) {
         self.text = text
         names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -20,7 +20,7 @@ struct FieldPath: Sendable, Hashable {
         field = last
     }
 
-    /// The record that has the column; nil when a reference on the way is empty.
+    /// The record with the column; nil if a reference on the way is empty.
     func owner(from record: Record, in world: World) -> Record? {
         var record = record
         for name in names.dropLast() {
@@ -32,7 +32,7 @@ struct FieldPath: Sendable, Hashable {
         return record
     }
 
-    /// What a condition compares: journal columns are empty there.
+    /// The value that conditions compare: journal columns are empty there.
     func raw(of record: Record, in world: World) -> String {
         if names.count == 1 { return field.kind == .journal ? "" : record[text] }
         guard field.kind != .journal else { return "" }

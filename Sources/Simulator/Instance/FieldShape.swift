@@ -3,10 +3,10 @@ struct FieldShape {
     var world: World
     var user: SimulatedUser
     var parameters: TableParameters
-    /// The start of `link`, with a slash at its end.
+    /// The start of `link`, with a trailing slash.
     var uri: String
 
-    /// - Parameter table: the table that was asked, whose columns are shown unless the request names some.
+    /// - Parameter table: the requested table, whose columns are shown unless the request names some.
     func row(_ record: Record, table: String) -> JSON {
         let paths = parameters.fields ?? (Schema.columns[table] ?? []).compactMap { FieldPath($0.name, in: table) }
         return .object(paths.map { .init(name: $0.text, value: value($0, of: record)) })
@@ -31,7 +31,7 @@ struct FieldShape {
         }
     }
 
-    /// The display value, which for a journal column is its history, newest first.
+    /// The display value; for a journal column, its history, newest first.
     private func display(_ field: Field, _ raw: String, of record: Record) -> String {
         switch field.kind {
         case .string, .integer, .boolean, .identifier: raw
@@ -65,7 +65,7 @@ struct FieldShape {
         }.joined()
     }
 
-    /// Whether a `name=value` pair of the request fits: by raw value, or for references and choices by display value.
+    /// Whether the record matches the request's `name=value` pairs: by raw value, or for references and choices by display value.
     func fits(_ record: Record) -> Bool {
         parameters.pairs.allSatisfy { path, value in
             let raw = path.raw(of: record, in: world)

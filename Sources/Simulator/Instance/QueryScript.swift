@@ -1,6 +1,6 @@
-/// The scripts that a value of a query may be, as far as they are simulated: `javascript:gs.daysAgoStart(0)`.
+/// The scripts allowed as values of a query, as far as they are simulated: `javascript:gs.daysAgoStart(0)`.
 ///
-/// Times counted from now are in the user's time zone, as the real server has them.
+/// Times relative to now are in the user's time zone, as on the real server.
 struct QueryScript: Sendable {
     var user: SimulatedUser
     /// Microseconds since 1970 UTC.
@@ -19,7 +19,7 @@ struct QueryScript: Sendable {
         }
     }
 
-    /// A value as it is compared: what a script gives, or the text itself.
+    /// The value to compare: a script's result, or the text itself.
     func value(of text: String) throws(QueryProblem) -> String {
         guard text.hasPrefix("javascript:") else { return text }
         switch text {
@@ -60,7 +60,7 @@ struct QueryScript: Sendable {
     private enum Unit: String, CaseIterable {
         case minutes, hours, days, months, quarters, years
 
-        /// So many units earlier, by the clock and calendar.
+        /// The time this many units earlier, by the clock and calendar.
         func before(_ time: Int64, _ count: Int64) -> Int64 {
             switch self {
             case .minutes: return time - count * CivilTime.minute
@@ -85,7 +85,7 @@ struct QueryScript: Sendable {
             }
         }
 
-        /// The same day and time some months earlier, or that month's last day where it is shorter.
+        /// The same day and time some months earlier, or that month's last day if it is shorter.
         private static func earlier(than time: Int64, _ count: Int64) -> Int64 {
             let at = CivilTime.parts(time)
             let month = at.year * 12 + at.month - 1 - count

@@ -1,4 +1,4 @@
-/// A row of any table, as the Table API sees it.
+/// A row of any table, as the Table API shows it.
 struct Record: Sendable {
     /// The table whose columns it has: for a task, its class.
     var table: String
@@ -9,7 +9,7 @@ struct Record: Sendable {
 }
 
 extension World {
-    /// The rows of a table. Known keys, if there are any, spare a walk over all rows; the query still decides.
+    /// The rows of a table. Known keys avoid a walk over all rows; the query still decides.
     func records(of table: String, keys: [String: Set<String>]) -> [Record] {
         if Schema.isTask(table) {
             let ids = keys["sys_id"].map { wanted in wanted.count < taskOrder.count ? Array(wanted) : taskOrder } ?? taskOrder
@@ -91,7 +91,7 @@ extension World {
         return Record(table: "sys_journal_field", id: entry.id, values: values)
     }
 
-    /// `sys_dictionary`: a row a column, and one without `element` for the table itself. Inherited columns stand with `task`.
+    /// `sys_dictionary`: one row per column, and one without `element` for the table itself. Inherited columns belong to `task`.
     private static let dictionary: [Record] = {
         var random = SeededRandom(seed: 7)
         return Schema.columns.sorted { $0.key < $1.key }.flatMap { table, fields in
@@ -112,7 +112,7 @@ extension World {
         }
     }()
 
-    /// `sys_db_object`: a row a table; those of tasks extend `task`.
+    /// `sys_db_object`: one row per table; those of tasks extend `task`.
     private static let objects: [Record] = {
         var random = SeededRandom(seed: 9)
         let task = random.hex()

@@ -11,9 +11,9 @@ struct Sessions: Sendable {
         var ends: Int64
         var responses = 0
         var hasListed = false
-        /// `g_ck`: what a write has to carry besides the cookies.
+        /// `g_ck`: what a write must send besides the cookies.
         let userToken: String
-        /// When the token ends that opened it; nil when none did, or the instance does not mind.
+        /// When the token that opened the session ends; nil if there was none, or the instance ignores it.
         var tokenEnds: Int64?
     }
 
@@ -24,9 +24,9 @@ struct Sessions: Sendable {
 
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-    /// The session that the cookies name, if they name all of it and it has not ended.
+    /// The session of the cookies, if all of them match and it has not ended.
     ///
-    /// The route cookie leads to the node that has the session: without it, or with another, nobody knows the session.
+    /// The route cookie selects the node that has the session: without it, or with another, the session is not found.
     mutating func find(_ cookies: [String: String], at now: Int64) -> Session? {
         guard let number = cookies["JSESSIONID"].flatMap({ numberOfJavaSession[$0] }), let session = open[number] else {
             return nil
@@ -49,7 +49,7 @@ struct Sessions: Sendable {
         return session
     }
 
-    /// Notes that the session has listed tasks; true for the first time.
+    /// Records that the session has listed tasks; true for the first time.
     mutating func noteList(_ number: Int) -> Bool {
         guard open[number]?.hasListed == false else { return false }
         open[number]?.hasListed = true
@@ -73,7 +73,7 @@ struct Sessions: Sendable {
         for session in open.values where session.user == user { close(session.number) }
     }
 
-    /// What `Set-Cookie` says on the session's next response: all on the first, a new JSESSIONID on the second if the
+    /// The `Set-Cookie` headers of the session's next response: all cookies on the first, a new JSESSIONID on the second if the
     /// instance rotates, and the new end of the session each time.
     mutating func cookies(for number: Int, at now: Int64, settings: InstanceSettings) -> [String] {
         guard var session = open[number] else { return [] }
@@ -91,7 +91,7 @@ struct Sessions: Sendable {
         let store = "glide_session_store=\(session.store); Max-Age=\(settings.sessionSeconds); Expires=\(expires)\(flags)"
         switch session.responses {
         case 1:
-            // One says it by date alone, with dashes, which some parsers miss.
+            // One deletes it by date alone, with dashes, which some parsers miss.
             let gone = "Expires=Thu, 01-Jan-1970 00:00:10 GMT\(flags)"
             return [
                 java, "glide_user=\"\"; \(gone)", "glide_user_session=\"\"; Max-Age=0; \(gone)",

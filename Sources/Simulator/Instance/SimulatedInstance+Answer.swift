@@ -1,5 +1,5 @@
 extension SimulatedInstance {
-    /// The session that a request belongs to, by its cookies: its requests run one at a time.
+    /// The session of a request, by its cookies: its requests run one at a time.
     func session(of request: ReceivedRequest) -> Int? {
         change { state, now in state.sessions.find(request.cookies, at: now)?.number }
     }
@@ -7,7 +7,7 @@ extension SimulatedInstance {
     func noteQueued() { change { state, _ in state.counts.queued += 1 } }
     func noteDropped() { change { state, _ in state.counts.dropped += 1 } }
 
-    /// Does what the request asks and answers it, login and session included.
+    /// Executes and answers a request, including login and session.
     func answer(_ request: ReceivedRequest, quirks: Set<Fault>) -> Reply {
         change { state, now in
             var reply = state.answer(request, quirks: quirks, at: now)
@@ -63,7 +63,7 @@ extension SimulatedInstance.State {
         return sessions.open(for: user.id, tokenEnds: tokenEnds, at: now).number
     }
 
-    /// The refusal of a write that has only cookies, where the instance wants more.
+    /// Refuses a write that has only cookies, if the instance requires more.
     private func forged(_ request: ReceivedRequest, in session: Sessions.Session?) -> Reply? {
         guard let session, settings.missingUserToken != .ignored, !["GET", "HEAD"].contains(request.method),
             request.header("Authorization") == nil, request.header("x-sn-apikey") == nil,
@@ -129,7 +129,7 @@ extension SimulatedInstance.State {
         }
         if path == ["oauth_auth.do"] { return agreement(request, by: user, at: now) }
         if let accept = request.header("Accept"), !["json", "*/*"].contains(where: accept.contains) {
-            return .error(406, "Not acceptable", detail: "Simulator: it speaks application/json only")
+            return .error(406, "Not acceptable", detail: "Simulator: only application/json is supported")
         }
         if path.starts(with: ["api", "x_snc_my_work", "v1", "tracker"]), settings.hasTracker {
             return tracker(Array(path.dropFirst(4)), request, user: user, quirks: quirks, at: now)

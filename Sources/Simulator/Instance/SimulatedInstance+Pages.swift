@@ -1,12 +1,12 @@
-/// Pages for people: with a session as they are, without one a redirect to the login page. Nothing says 401.
+/// Pages for people: shown with a session, otherwise redirected to the login page, never 401.
 extension SimulatedInstance {
     struct Page: Sendable, Hashable {
         var html: String
-        /// Where it sends whoever asks; nil for nowhere.
+        /// The address to redirect to; nil for none.
         var redirect: String?
     }
 
-    /// Puts a page at a path, such as `/kb_view.do`; nil takes it away.
+    /// Sets a page at a path, such as `/kb_view.do`; nil removes it.
     public func setPage(_ path: String, _ html: String?) {
         change { state, _ in state.pages[path] = html.map { Page(html: $0) } }
     }
@@ -14,14 +14,14 @@ extension SimulatedInstance {
     /// Whether there is a page at a path.
     public func hasPage(_ path: String) -> Bool { change { state, _ in state.pages[path] != nil } }
 
-    /// A page that sends whoever asks to another address.
+    /// Sets a page that redirects to another address.
     public func setRedirect(_ path: String, to address: String) {
         change { state, _ in state.pages[path] = Page(html: "", redirect: address) }
     }
 }
 
 extension SimulatedInstance.State {
-    /// Nil for what is no page.
+    /// Nil for paths that are not pages.
     func page(_ request: ReceivedRequest) -> Reply? {
         if request.path == "/login.do" { return .html(200, FaultPages.login) }
         guard let page = pages[request.path] else { return nil }
@@ -34,7 +34,7 @@ extension SimulatedInstance.State {
         return reply
     }
 
-    /// Whether it is a path that people open in a browser.
+    /// Whether people open this path in a browser.
     func isPage(_ request: ReceivedRequest) -> Bool {
         guard request.method == "GET", request.path != "/oauth_auth.do" else { return false }
         return pages[request.path] != nil || request.path.hasSuffix(".do")

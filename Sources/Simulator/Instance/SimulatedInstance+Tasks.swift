@@ -2,7 +2,7 @@ extension SimulatedInstance {
     @discardableResult
     public func addTask(_ task: NewTask) -> SimulatedTask { change { state, now in state.world.add(task, at: now) } }
 
-    /// Adds a task with what matters most.
+    /// Adds a task with its main fields.
     @discardableResult
     public func addTask(
         _ table: String = "incident", title: String, priority: Int = 3, assignedTo userName: String? = nil,
@@ -11,8 +11,8 @@ extension SimulatedInstance {
         addTask(NewTask(table, title: title, priority: priority, assignedTo: userName, fields: fields))
     }
 
-    /// Sets raw values as a user's update does: the bookkeeping columns follow, closing states make the task inactive.
-    /// Takes a sys_id or a number. Nil without such a task.
+    /// Sets raw values like a user's update: the bookkeeping columns follow, closing states make the task inactive. Takes a
+    /// sys_id or a number. Nil if there is no such task.
     @discardableResult
     public func updateTask(_ key: String, set values: [String: String], by userName: String = "system") -> SimulatedTask? {
         change { state, now in
@@ -20,7 +20,7 @@ extension SimulatedInstance {
         }
     }
 
-    /// Gives the task to a user by name; nil takes it from everybody.
+    /// Assigns the task to a user by name; nil to nobody.
     @discardableResult
     public func assign(_ key: String, to userName: String?, by author: String = "system") -> SimulatedTask? {
         let id = userName.flatMap { user($0)?.id } ?? ""
@@ -41,7 +41,7 @@ extension SimulatedInstance {
         }
     }
 
-    /// Sets raw values and nothing else, as a script without workflow, an import or a transaction that commits late does.
+    /// Sets raw values and nothing else, like a script without workflow, an import or a transaction that commits late.
     @discardableResult
     public func setTask(_ key: String, to values: [String: String]) -> SimulatedTask? {
         change { state, _ in state.world.task(matching: key).flatMap { state.world.set($0.id, to: values) } }
@@ -58,12 +58,12 @@ extension SimulatedInstance {
     /// All tasks in the order of creation.
     public var tasks: [SimulatedTask] { read { state in state.world.taskOrder.compactMap { state.world.tasks[$0] } } }
 
-    /// The sys_id of the group of that name, which is made when it is new; for `assignment_group`.
+    /// The sys_id of the group of that name, which is created if necessary; for `assignment_group`.
     public func group(_ name: String) -> String { change { state, _ in state.world.group(named: name) } }
 
     /// Writes into a task's journal as a person would.
     ///
-    /// - Parameter secondsAgo: how long ago it was written, where it is committed only now.
+    /// - Parameter secondsAgo: how long ago it was written, if it is committed only now.
     @discardableResult
     public func addNote(
         _ text: String, _ kind: JournalEntry.Kind = .comments, on key: String, by userName: String = "system",
@@ -76,7 +76,7 @@ extension SimulatedInstance {
         }
     }
 
-    /// The files at a task, by sys_id or number, in the order of attaching.
+    /// The files of a task, by sys_id or number, in the order of attaching.
     public func attachments(of key: String) -> [SimulatedAttachment] {
         read { state in
             let id = state.world.task(matching: key)?.id

@@ -1,5 +1,5 @@
 extension SimulatedInstance {
-    /// Adds a user who may do everything. A user of that name is replaced and keeps the sys_id.
+    /// Adds a user with all rights. Replaces a user of that name and keeps the sys_id.
     @discardableResult
     public func addUser(_ userName: String, password: String, name: String? = nil, email: String? = nil) -> SimulatedUser {
         change { state, _ in
@@ -11,7 +11,7 @@ extension SimulatedInstance {
         }
     }
 
-    /// Changes what a user may do, or the password. Nil without such a user.
+    /// Changes a user's rights or password. Nil if there is no such user.
     @discardableResult
     public func changeUser(_ userName: String, _ edit: (inout SimulatedUser) -> Void) -> SimulatedUser? {
         change { state, _ in
@@ -22,13 +22,13 @@ extension SimulatedInstance {
         }
     }
 
-    /// Running sessions of the user stay; a locked user is free again.
+    /// The user's open sessions stay; a locked user is unlocked.
     public func setPassword(of userName: String, to password: String) {
         changeUser(userName) { $0.password = password }
         change { state, _ in state.failuresInARow[userName] = nil }
     }
 
-    /// Labels for one user, or for all.
+    /// Label language of one user, or of all.
     public func setLanguage(_ language: Language, of userName: String? = nil) {
         for user in users where userName == nil || user.userName == userName {
             changeUser(user.userName) { $0.language = language }
@@ -41,7 +41,7 @@ extension SimulatedInstance {
 
     public var openSessions: Int { read { $0.sessions.open.count } }
 
-    /// Ends all sessions, or those of one user: the next request with their cookies meets 401.
+    /// Ends all sessions, or those of one user: the next request with their cookies is answered 401.
     public func expireSessions(of userName: String? = nil) {
         change { state, _ in
             if let userName {

@@ -1,21 +1,21 @@
 import Synchronization
 
-/// A ServiceNow instance to practise on: its records, sessions and APIs, without the network.
+/// A simulated ServiceNow instance: its records, sessions and APIs, without the network.
 ///
-/// A class over a lock, because the server's tasks answer from it while tests, scenarios and the admin endpoint change it.
-/// All methods are synchronous; what they are given to run must not call the instance again.
+/// A class over a lock, because the server's tasks answer from it while tests, scenarios and the admin endpoint change it. All
+/// methods are synchronous; closures passed to them must not call the instance again.
 public final class SimulatedInstance: Sendable {
-    /// What has happened at the door.
+    /// Counts of logins and requests.
     public struct Counts: Sendable, Hashable {
-        /// Sessions opened by a good login.
+        /// Sessions opened by a successful login.
         public var logins = 0
-        /// Answers 401 to credentials that were wrong.
+        /// 401 answers to wrong credentials.
         public var failedLogins = 0
-        /// Answers 401 because there were neither credentials nor a session.
+        /// 401 answers because there were neither credentials nor a session.
         public var loggedOut = 0
-        /// What `/oauth_token.do` was asked.
+        /// Requests to `/oauth_token.do`.
         public var tokenRequests = 0
-        /// Its answers 401.
+        /// Its 401 answers.
         public var tokensRefused = 0
         /// Requests that had to wait for their session.
         public var queued = 0
@@ -23,7 +23,7 @@ public final class SimulatedInstance: Sendable {
         public var dropped = 0
         /// Answers to the Task Tracker's list.
         public var lists = 0
-        /// Sessions that have listed tasks: each program that begins to watch has one of its own.
+        /// Sessions that have listed tasks: each program that begins to watch has its own.
         public var watchers = 0
         /// Comments written through the Task Tracker API.
         public var trackerComments = 0
@@ -67,7 +67,7 @@ public final class SimulatedInstance: Sendable {
     }
 
     public var counts: Counts { read(\.counts) }
-    /// Grows with every change of a record.
+    /// Increases with every change of a record.
     public var revision: Int { read(\.world.revision) }
 
     public var settings: InstanceSettings {

@@ -1,4 +1,4 @@
-/// The Aggregate API, as far as counting and the ends of columns go: `/api/now/[v1/]stats/{table}`. It counts before access rules.
+/// The Aggregate API, limited to counts, minimum and maximum: `/api/now/[v1/]stats/{table}`. It counts before access rules.
 extension SimulatedInstance.State {
     func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
         guard let table = path.first, path.count == 1, request.method == "GET" else {

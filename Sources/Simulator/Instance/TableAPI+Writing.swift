@@ -1,5 +1,5 @@
 extension SimulatedInstance.State {
-    /// PATCH and PUT of a task: both partial, both answered with the record as it is then.
+    /// PATCH and PUT of a task: both partial, both answered with the updated record.
     mutating func write(
         _ id: String, table: String, _ request: ReceivedRequest, shape: FieldShape, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
@@ -56,7 +56,7 @@ extension SimulatedInstance.State {
     private static let refusedByPolicy = Reply.error(
         403, "Operation Failed", detail: "Data Policy Exception: The following fields are mandatory: Resolution code")
 
-    /// A column and the raw value that a write gives it.
+    /// A column and its new raw value.
     private struct Change {
         var field: Field
         var value: String
@@ -97,9 +97,9 @@ extension SimulatedInstance.State {
     ) throws(QueryProblem) -> [Change] {
         let body: JSON
         do { body = try JSONReader.read(request.body) } catch {
-            throw QueryProblem(message: "the body is no JSON: \(error.message) at byte \(error.offset)")
+            throw QueryProblem(message: "the body is not JSON: \(error.message) at byte \(error.offset)")
         }
-        guard let members = body.members else { throw QueryProblem(message: "the body is no JSON object") }
+        guard let members = body.members else { throw QueryProblem(message: "the body is not a JSON object") }
         var changes: [Change] = []
         for member in members {
             guard let field = Schema.tables[table]?[member.name], !field.isSystem, let text = member.value.scalarText else {
@@ -115,7 +115,7 @@ extension SimulatedInstance.State {
 }
 
 extension FieldShape {
-    /// The raw value that a display value stands for: a choice's label, a record's name, a time in the user's zone.
+    /// The raw value of a display value: a choice's label, a record's name, a time in the user's zone.
     func raw(of text: String, _ field: Field, in table: String) -> String {
         switch field.kind {
         case .choice: Schema.choices(of: field.name, in: table).first { $0.label == text }?.value ?? text

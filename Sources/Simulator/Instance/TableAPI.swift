@@ -1,4 +1,4 @@
-/// The Table API: `/api/now/[v1/|v2/]table/{table}[/{sys_id}]`, reading, and writing to tasks and making them.
+/// The Table API: `/api/now/[v1/|v2/]table/{table}[/{sys_id}]`: reading, and writing and creating tasks.
 extension SimulatedInstance.State {
     mutating func table(
         _ path: [String], _ request: ReceivedRequest, version: String, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
@@ -73,7 +73,7 @@ extension SimulatedInstance.State {
         return reply
     }
 
-    /// Made mechanically, as the real server does: `prev` is there on the first page too, with a negative offset.
+    /// Built mechanically, as on the real server: `prev` is on the first page too, with a negative offset.
     private func links(_ request: ReceivedRequest, shape: FieldShape, total: Int, _ quirks: Set<Fault>) -> String {
         let limit = shape.parameters.limit
         let offset = shape.parameters.offset

@@ -13,7 +13,7 @@ struct TableParameters: Sendable {
     var showsPages = true
     /// Whether the values of a write are display values.
     var inputsDisplay = false
-    /// Whether the query names what is not there, on an instance that answers such a query with no rows.
+    /// Whether the query has unknown names, on an instance that answers such a query with no rows.
     var bringsNothing = false
     /// `name=value` pairs, which compare display values as well.
     var pairs: [(path: FieldPath, value: String)] = []
@@ -69,7 +69,7 @@ struct TableParameters: Sendable {
     }
 
     private static func number(_ text: String, _ name: String) throws(QueryProblem) -> Int {
-        guard let number = Int(text), number >= 0 else { throw QueryProblem(message: "\(name) is no number: '\(text)'") }
+        guard let number = Int(text), number >= 0 else { throw QueryProblem(message: "\(name) is not a number: '\(text)'") }
         return min(number, 1 << 40)
     }
 

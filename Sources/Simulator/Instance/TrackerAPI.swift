@@ -1,4 +1,4 @@
-/// A rendered list of the Task Tracker and all that it was made from, so that an unchanged world is not rendered again.
+/// A rendered list of the Task Tracker and everything it depends on, so that an unchanged world is not rendered again.
 struct KeptList: Sendable {
     var revision: Int
     var user: String
@@ -79,7 +79,7 @@ extension SimulatedInstance.State {
 }
 
 extension World {
-    /// The active tasks assigned to the user, by creation, in groups named by the label of their class.
+    /// The user's active tasks in order of creation, in groups named by the label of their class.
     func trackerList(for user: SimulatedUser, uri: String) -> JSON {
         let mine = taskOrder.enumerated()
             .compactMap { place, id in tasks[id].map { (place: place, created: $0["sys_created_on"], task: $0) } }

@@ -1,5 +1,5 @@
 extension JSON {
-    /// The value in its shortest form, UTF-8. Slashes and non-ASCII characters stay as they are.
+    /// The value in its shortest form, UTF-8. Slashes and non-ASCII characters are not escaped.
     var bytes: [UInt8] {
         var out: [UInt8] = []
         write(to: &out)

@@ -1,8 +1,8 @@
-/// A JSON value whose objects keep the order of their members, as a server writes them.
+/// A JSON value whose objects keep the order of their members.
 enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
-    /// The digits as they were written, so that nothing is rounded on the way.
+    /// The digits as written, so that nothing is rounded.
     case number(String)
     case string(String)
     case array([JSON])
@@ -25,7 +25,7 @@ enum JSON: Sendable, Hashable {
     var int: Int? { if case .number(let digits) = self { Int(digits) } else { nil } }
     var double: Double? { if case .number(let digits) = self { Double(digits) } else { nil } }
 
-    /// The text a form field or a table column would hold; null for arrays and objects.
+    /// The text for a form field or a table column; null for arrays and objects.
     var scalarText: String? {
         switch self {
         case .null: ""
@@ -36,7 +36,7 @@ enum JSON: Sendable, Hashable {
         }
     }
 
-    /// As JavaScript has it: what `if (value)` takes for true.
+    /// Whether JavaScript's `if (value)` takes it as true.
     var isTruthy: Bool {
         switch self {
         case .null: false

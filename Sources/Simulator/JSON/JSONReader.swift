@@ -1,10 +1,10 @@
-/// Why a text is no JSON, and at which byte.
+/// Why a text is not JSON, and at which byte.
 struct JSONError: Error, Sendable, Hashable {
     var message: String
     var offset: Int
 }
 
-/// Reads one JSON value (RFC 8259) from bytes; nesting deeper than 100 is refused.
+/// Parses one JSON value (RFC 8259) from bytes; nesting deeper than 100 is refused.
 struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0

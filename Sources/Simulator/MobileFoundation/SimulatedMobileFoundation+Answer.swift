@@ -65,7 +65,7 @@ extension SimulatedMobileFoundation.State {
         if external.challenges {
             if let challenge = challenge(request, [], at: now) { return challenge }
         } else if request.header("Authorization") != nil {
-            return .json(400, ["message": "Simulator: a token where nobody asked for one"])
+            return .json(400, ["message": "Simulator: a token that was not requested"])
         }
         counts.calls += 1
         return Reply(200, type: "application/json", body: Array(external.body.utf8))
@@ -80,7 +80,7 @@ extension SimulatedMobileFoundation.State {
         let arguments = params.flatMap { try? JSONReader.read(Array($0.utf8)) }?.array?.map(\.text)
         if adapter.isJavaScript, params != nil, arguments == nil {
             return .json(
-                200, ["isSuccessful": false, "errors": ["Simulator: params is no strict JSON array"], "statusCode": 0])
+                200, ["isSuccessful": false, "errors": ["Simulator: params is not a strict JSON array"], "statusCode": 0])
         }
         let answer = adapter.answer(
             .init(method: request.method, path: path, query: query, form: form, arguments: arguments, request: request))

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// A Mobile Foundation runtime to practise on, with its context root `mfp`: confidential clients, tokens and scopes, adapters, and a
-/// resource outside under `/external`.
+/// A simulated Mobile Foundation runtime, with its context root `mfp`: confidential clients, tokens and scopes, adapters, and an
+/// external resource under `/external`.
 ///
-/// A class over a lock, because the server's tasks answer from it while tests change it. All methods are synchronous; what an adapter is
-/// given to run must not call the runtime again.
+/// A class over a lock, because the server's tasks answer from it while tests change it. All methods are synchronous; adapters'
+/// closures must not call the runtime again.
 public final class SimulatedMobileFoundation: Sendable {
-    /// What an adapter was asked.
+    /// A call of an adapter.
     public struct Call: Sendable, Hashable {
         public var method: String
         /// What follows the adapter's name: a path, or the name of a procedure.
         public var path: String
-        /// As it was sent.
+        /// As sent.
         public var query: [String: String]
         public var form: [String: String]
-        /// The positional arguments of a JavaScript adapter, each as JSON text; nil when `params` is no strict JSON array.
+        /// The positional arguments of a JavaScript adapter, each as JSON text; nil if `params` is not a strict JSON array.
         public var arguments: [String]?
         public var request: ReceivedRequest
     }
@@ -32,7 +32,7 @@ public final class SimulatedMobileFoundation: Sendable {
     }
 
     public struct Adapter: Sendable {
-        /// What a token must have; `RegisteredClient` stands for any token.
+        /// The scopes that a token needs; `RegisteredClient` stands for any token.
         public var scopes: [String]
         public var isJavaScript: Bool
         public var answer: @Sendable (Call) -> Answer
@@ -64,7 +64,7 @@ public final class SimulatedMobileFoundation: Sendable {
     struct State: Sendable {
         var clients: [String: Client] = [:]
         var adapters: [String: Adapter] = [:]
-        /// A resource outside: whether it challenges as Mobile Foundation does, and what it holds.
+        /// An external resource: whether it challenges as Mobile Foundation does, and its content.
         var external: (challenges: Bool, body: String)?
         var services: [String: Adapter] = [:]
         var tokens: [String: Token] = [:]
@@ -86,29 +86,29 @@ public final class SimulatedMobileFoundation: Sendable {
         return state.withLock { body(&$0, now) }
     }
 
-    /// Adds a confidential client that may have tokens for these scopes.
+    /// Adds a confidential client that may get tokens for these scopes.
     public func addClient(_ id: String, secret: String, scopes: Set<String> = []) {
         change { state, _ in state.clients[id] = Client(secret: secret, scopes: scopes.union(["RegisteredClient"])) }
     }
 
     public func addAdapter(_ name: String, _ adapter: Adapter) { change { state, _ in state.adapters[name] = adapter } }
 
-    /// Adds a back-end service of the API connector, reached below `/mfp/api/services/`; where the real one is, nobody documents.
+    /// Adds a back-end service of the API connector, reached below `/mfp/api/services/`; the real address is undocumented.
     public func addService(_ name: String, _ adapter: Adapter) { change { state, _ in state.services[name] = adapter } }
 
-    /// What `/external` answers, and whether it wants a token of ours.
+    /// Sets the answer of `/external`, and whether it requires a token of ours.
     public func setExternal(_ body: String, challenges: Bool) { change { state, _ in state.external = (challenges, body) } }
 
-    /// How many seconds tokens live from now on.
+    /// Sets the lifetime of new tokens in seconds.
     public func setLifetime(_ seconds: Int) { change { state, _ in state.lifetime = seconds } }
 
-    /// Every token that is out does not work any more.
+    /// Invalidates all issued tokens.
     public func revokeTokens() {
         change { state, _ in state.tokens = state.tokens.mapValues { .init(scopes: $0.scopes, ends: 0) } }
     }
 
     public var counts: Counts { change { state, _ in state.counts } }
 
-    /// Every token that was handed out: what nobody may read anywhere.
+    /// Every issued token: none of them may be visible anywhere.
     public var tokens: [String] { change { state, _ in Array(state.tokens.keys) } }
 }

@@ -10,7 +10,7 @@ struct Assertion: Sendable {
     var expires: Int64
     var id: String
 
-    /// Nil when it is not signed by the owner of that key, or says too little.
+    /// Nil if it is not signed by the owner of that key, or lacks claims.
     init?(_ text: String, publicKey: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.json(parts[0]), let claims = Self.json(parts[1]),

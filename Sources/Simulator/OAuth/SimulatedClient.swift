@@ -1,6 +1,6 @@
-/// A program that the instance's OAuth registry knows.
+/// A client in the instance's OAuth registry.
 public struct SimulatedClient: Sendable, Hashable {
-    /// How it may ask for tokens, as bellhop.yaml and the registry call it.
+    /// How it may request tokens, named as in bellhop.yaml and the registry.
     public enum Grant: String, Sendable, Hashable, CaseIterable {
         case password, jwt
         case refreshToken = "refresh_token"
@@ -8,30 +8,30 @@ public struct SimulatedClient: Sendable, Hashable {
         case authorizationCode = "authorization_code"
     }
 
-    /// What the answer to a refresh token says of the next one.
+    /// What the answer to a refresh token says about the next one.
     public enum NextRefreshToken: String, Sendable, Hashable {
-        /// The same again.
+        /// The same one.
         case same
-        /// Nothing: the old one stays good.
+        /// Nothing: the old one stays valid.
         case none
-        /// Another; the old one is worthless from then on.
+        /// A new one; the old one becomes invalid.
         case other
     }
 
     public let id: String
-    /// Nil for one that cannot keep a secret, and proves itself by PKCE alone.
+    /// Nil for a client that cannot keep a secret and uses PKCE alone.
     public var secret: String?
     public var grants = Set(Grant.allCases)
-    /// "OAuth Application User": whom client_credentials act for.
+    /// "OAuth Application User": the user for client_credentials.
     public var user: String?
     /// The public key of its assertions, in PEM.
     public var publicKey: String?
-    /// Addresses that an agreement may lead back to.
+    /// Allowed redirect addresses.
     public var redirects: Set<String> = []
     public var accessSeconds = 1800
     public var refreshSeconds = 8_640_000
     public var next = NextRefreshToken.same
-    /// Whether a refresh token brings a new access token also while the old one is good.
+    /// Whether a refresh token returns a new access token even if the old one is still valid.
     public var refreshBringsAnother = true
 
     public init(id: String, secret: String?) {
@@ -40,11 +40,11 @@ public struct SimulatedClient: Sendable, Hashable {
     }
 }
 
-/// A key that stands for a user, and the paths for which a REST API Access Policy takes it.
+/// A key that acts as a user, and the paths for which a REST API Access Policy accepts it.
 public struct SimulatedAPIKey: Sendable, Hashable {
     public let key: String
     public var user: String
-    /// Beginnings of paths; empty for all.
+    /// Path prefixes; empty for all.
     public var paths: [String] = []
 
     func covers(_ path: String) -> Bool { paths.isEmpty || paths.contains(where: path.hasPrefix) }

@@ -1,5 +1,5 @@
 extension SimulatedInstance {
-    /// Puts a client into the OAuth registry, in the place of one with that id.
+    /// Adds a client to the OAuth registry, replacing one with that id.
     @discardableResult
     public func addClient(
         _ id: String, secret: String? = "client-secret", _ edit: (inout SimulatedClient) -> Void = { _ in }
@@ -11,7 +11,7 @@ extension SimulatedInstance {
         return made
     }
 
-    /// Changes a client; nothing without such a one.
+    /// Changes a client, if it exists.
     public func changeClient(_ id: String, _ edit: (inout SimulatedClient) -> Void) {
         change { state, _ in if state.tokens.clients[id] != nil { edit(&state.tokens.clients[id]!) } }
     }
@@ -23,7 +23,7 @@ extension SimulatedInstance {
 
     public func removeAPIKey(_ key: String) { change { state, _ in state.tokens.keys[key] = nil } }
 
-    /// Ends tokens before their time; the sessions that they opened end with access tokens, where the instance is set so.
+    /// Revokes tokens; the sessions that they opened end with access tokens, if the instance is set so.
     public func revokeTokens(access: Bool = true, refresh: Bool = false) {
         change { state, _ in
             state.tokens.revoke(access: access, refresh: refresh)
@@ -31,7 +31,7 @@ extension SimulatedInstance {
         }
     }
 
-    /// A refresh token of that user, as an earlier login would have left it with the client.
+    /// A refresh token of that user, as if from an earlier login of the client.
     public func refreshToken(of user: String, client id: String) -> String? {
         change { state, now in
             guard let client = state.tokens.clients[id], let user = state.world.user(named: user) else { return nil }
@@ -39,7 +39,7 @@ extension SimulatedInstance {
         }
     }
 
-    /// A token of that user, as somebody else would have got it.
+    /// A token of that user, as if issued to somebody else.
     public func accessToken(of user: String, client id: String) -> String? {
         change { state, now in
             guard let client = state.tokens.clients[id], let user = state.world.user(named: user) else { return nil }

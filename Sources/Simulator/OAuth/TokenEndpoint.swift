@@ -2,7 +2,7 @@ import Crypto
 
 /// `/oauth_token.do` and `/oauth_auth.do`.
 extension SimulatedInstance.State {
-    /// What the platform says to every wrong thing alike.
+    /// The platform's answer to every wrong request.
     private static let denied = Reply.json(401, ["error_description": "access_denied", "error": "server_error"])
 
     private static let fields: Set<String> = [
@@ -17,7 +17,7 @@ extension SimulatedInstance.State {
             return .json(400, ["error": "invalid_request", "error_description": "Simulator: the body must be a form"])
         }
         guard request.query.isEmpty else {
-            return .json(400, ["error": "invalid_request", "error_description": "Simulator: parameters belong into the body"])
+            return .json(400, ["error": "invalid_request", "error_description": "Simulator: parameters belong in the body"])
         }
         var form: [String: String] = [:]
         for (name, value) in request.form {
@@ -72,7 +72,7 @@ extension SimulatedInstance.State {
         return .json(200, .object(members))
     }
 
-    /// The client, by the form or by a Basic header; nil when its secret is wrong.
+    /// The client, from the form or a Basic header; nil if its secret is wrong.
     private func client(_ form: [String: String], _ request: ReceivedRequest) -> SimulatedClient? {
         var (id, secret) = (form["client_id"], form["client_secret"])
         if let header = request.header("Authorization"), header.hasPrefix("Basic "),
@@ -108,7 +108,7 @@ extension SimulatedInstance.State {
         return world.users[code.user]
     }
 
-    /// The page on which a person agrees. Whoever is logged in agrees at once; a browser is asked for name and password.
+    /// The authorization page. A logged-in user agrees at once; a browser is asked for name and password.
     mutating func agreement(_ request: ReceivedRequest, by user: SimulatedUser, at now: Int64) -> Reply {
         let given = Dictionary(request.parameters.map { ($0.name, $0.value) }) { first, _ in first }
         guard request.method == "GET", given["response_type"] == "code",

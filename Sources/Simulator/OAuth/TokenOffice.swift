@@ -1,4 +1,4 @@
-/// What the instance knows of clients, tokens and keys.
+/// The instance's clients, tokens and keys.
 struct TokenOffice: Sendable {
     struct Access: Sendable {
         var text: String
@@ -32,7 +32,7 @@ struct TokenOffice: Sendable {
 
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-    /// The token that a client has for a user: the same one while it is good, unless another is wanted.
+    /// A client's token for a user: the same one while it is valid, unless another is requested.
     mutating func accessToken(for user: String, of client: SimulatedClient, another: Bool, at now: Int64) -> Access {
         let known = access.values.first { $0.user == user && $0.client == client.id && $0.ends > now }
         if !another, let known { return known }
@@ -52,7 +52,7 @@ struct TokenOffice: Sendable {
 
     mutating func endRefreshToken(_ text: String) { refresh[text] = nil }
 
-    /// Ends tokens before their time.
+    /// Revokes tokens.
     mutating func revoke(access: Bool, refresh: Bool) {
         if access { self.access = [:] }
         if refresh { self.refresh = [:] }
@@ -66,11 +66,11 @@ struct TokenOffice: Sendable {
         return text
     }
 
-    /// The code, which is good once.
+    /// The code, which can be used once.
     mutating func takeCode(_ text: String, at now: Int64) -> Code? {
         codes.removeValue(forKey: text).flatMap { $0.ends > now ? $0 : nil }
     }
 
-    /// False when an assertion of that name was seen before.
+    /// False if an assertion with that id was seen before.
     mutating func noteAssertion(_ id: String) -> Bool { seenAssertions.insert(id).inserted }
 }

@@ -1,5 +1,5 @@
 extension SimulatedAPI.State {
-    /// The answer, where the lists may be falsely empty.
+    /// The answer; a fault may make its lists empty.
     mutating func answer(_ request: ReceivedRequest, _ faults: Set<Fault>, at now: Int64) -> Reply {
         let isCounted = faults.contains(.emptyListCounted)
         guard isCounted || faults.contains(.emptyList), request.segments.dropFirst(2).first != "issues" else {
@@ -44,7 +44,7 @@ extension SimulatedAPI.State {
         return conditional(reply, request)
     }
 
-    /// 304 where the client has the answer already.
+    /// 304 if the client already has the answer.
     private func conditional(_ reply: Reply, _ request: ReceivedRequest) -> Reply {
         if quirks.contains(.alwaysUnchanged) { return Reply(304) }
         guard hasValidators, reply.status == 200, request.method == "GET" else { return reply }
@@ -60,7 +60,7 @@ extension SimulatedAPI.State {
         return reply
     }
 
-    /// The parameters, all of them known and each there once; or what is wrong.
+    /// The parameters, if all are known and occur once; otherwise the refusal.
     private func parameters(_ request: ReceivedRequest, _ known: Set<String>) -> Result<[String: String], Refusal> {
         var found: [String: String] = [:]
         for (name, value) in request.parameters {
@@ -68,7 +68,7 @@ extension SimulatedAPI.State {
                 return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: unknown parameter \(name)")])))
             }
             guard found.updateValue(value, forKey: name) == nil || quirks.contains(.sloppyQueries) else {
-                return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: \(name) is there twice")])))
+                return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: \(name) occurs twice")])))
             }
         }
         return .success(found)
@@ -139,7 +139,7 @@ extension SimulatedAPI.State {
 
     private func search(_ request: ReceivedRequest) -> Reply {
         guard request.header("Content-Type") == "application/json", let body = try? JSONReader.read(request.body) else {
-            return .json(415, ["message": "Simulator: the body is JSON"])
+            return .json(415, ["message": "Simulator: the body must be JSON"])
         }
         for member in body.members ?? [] where !["query", "startAt", "maxResults"].contains(member.name) {
             return .json(400, ["message": .string("Simulator: unknown member \(member.name)")])

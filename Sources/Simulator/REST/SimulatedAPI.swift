@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A small issue tracker with a JSON API under `/rest/v1`, as there are many: each way of paging has a path of its own.
+/// A small issue tracker with a typical JSON API under `/rest/v1`; each way of paging has its own path.
 ///
 /// | path | answer |
 /// |---|---|
@@ -23,7 +23,7 @@ public final class SimulatedAPI: Sendable {
         public var updated: Int64
     }
 
-    /// What it does wrongly, on demand.
+    /// Faulty behaviour on demand.
     public enum Quirk: String, Sendable, Hashable, CaseIterable {
         /// The link to the next page leads to another host.
         case poisonedLink = "poisoned_link"
@@ -31,36 +31,36 @@ public final class SimulatedAPI: Sendable {
         case circularLink = "circular_link"
         /// The next cursor is always the same.
         case sameCursor = "same_cursor"
-        /// Whichever page is asked for, the first one comes.
+        /// The first page is returned, whichever page is requested.
         case ignoresPaging = "ignores_paging"
         /// The last issue has no id.
         case missingID = "missing_id"
-        /// An issue is deleted each time a page was read.
+        /// An issue is deleted after each page that is read.
         case shrinking
-        /// No page has more than three issues, however many are asked for.
+        /// Pages have at most three issues, however many are requested.
         case capsPages
-        /// Pages from the second on are empty, whatever their number says.
+        /// Pages from the second on are empty, whatever the total says.
         case losesPages
-        /// Each answer sets forty cookies of 1.5 KB, with other names each time.
+        /// Each answer sets forty cookies of 1.5 KB, with new names each time.
         case hoardsCookies = "hoards_cookies"
-        /// A page beyond the last is not there: 404.
+        /// A page beyond the last is answered 404.
         case missesPages = "misses_pages"
-        /// The first issue says that it was changed at the end of the year 9999.
+        /// The first issue claims to have been changed at the end of the year 9999.
         case farFuture
-        /// An `Idempotency-Key` means nothing, as on most servers.
+        /// An `Idempotency-Key` is ignored, as on most servers.
         case forgetsKeys
-        /// 304 to everybody, also to those who have nothing.
+        /// 304 to every request, even without a condition.
         case alwaysUnchanged
-        /// What is wrong is said with the token in it.
+        /// Error messages contain the token.
         case echoes
-        /// An unknown parameter is ignored, as most servers do, instead of refused.
+        /// An unknown parameter is ignored, as on most servers, instead of refused.
         case sloppyQueries = "sloppy_queries"
     }
 
-    /// Who is let in.
+    /// The required credentials.
     public enum Door: Sendable, Hashable {
         case open
-        /// Requests that carry this field with this value.
+        /// Requests must have this field with this value.
         case field(String, String)
     }
 
@@ -73,12 +73,12 @@ public final class SimulatedAPI: Sendable {
         var writes = 0
         var revision = 0
         var answered: [String: Reply] = [:]
-        /// Whether it knows `ETag` and `Last-Modified`.
+        /// Whether it supports `ETag` and `Last-Modified`.
         var hasValidators = true
         var changed: Int64 = 0
-        /// How many issues a list says that there are; nil is how many there are.
+        /// The total that lists state; nil for the true number.
         var statedTotal: Int?
-        /// How many cookies were hoarded.
+        /// How many of these cookies were set.
         var cookies = 0
     }
 
@@ -96,7 +96,7 @@ public final class SimulatedAPI: Sendable {
         set { state.withLock { $0.door = newValue } }
     }
 
-    /// What `X-RateLimit-Limit` says; nil for nothing.
+    /// The value of `X-RateLimit-Limit`; nil for none.
     public var rateLimit: Int? {
         get { state.withLock { $0.rateLimit } }
         set { state.withLock { $0.rateLimit = newValue } }
@@ -118,7 +118,7 @@ public final class SimulatedAPI: Sendable {
         return state.withLock { $0.add(title, word, priority, at: now) }
     }
 
-    /// Changes an issue; false when there is none.
+    /// Changes an issue; false if there is none.
     @discardableResult
     public func change(_ id: Int, _ body: (inout Issue) -> Void) -> Bool {
         let now = now()

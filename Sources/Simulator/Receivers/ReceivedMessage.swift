@@ -1,10 +1,10 @@
-/// What a receiver was sent, and how it answered.
+/// A message sent to a receiver, and the answer.
 public struct ReceivedMessage: Sendable, Hashable {
     /// The last part of the path: `/hooks/ops` is `ops`.
     public var receiver: String
     public var request: ReceivedRequest
     public var status: Int
-    /// Why it was refused; nil when it was taken.
+    /// Why it was refused; nil if it was accepted.
     public var reason: String?
 
     public var text: String { request.text }

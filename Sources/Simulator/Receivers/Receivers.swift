@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Places that messages are sent to: `/hooks/{name}` answers as Slack does, `/webhook/{name}` takes anything.
+/// Receivers of messages: `/hooks/{name}` answers like Slack, `/webhook/{name}` accepts anything.
 ///
-/// A class over a lock, because the server's tasks add what comes in while others look at it.
+/// A class over a lock, because the server's tasks add messages while others read them.
 public final class Receivers: Sendable {
     private struct Answer {
         var status: Int
@@ -19,14 +19,14 @@ public final class Receivers: Sendable {
 
     init() {}
 
-    /// All messages, refused ones included, in the order of arrival; the last 10,000 are kept at least.
+    /// All messages, including refused ones, in the order of arrival; at least the last 10,000 are kept.
     public var received: [ReceivedMessage] { state.withLock { $0.messages } }
 
     public func received(by receiver: String) -> [ReceivedMessage] { received.filter { $0.receiver == receiver } }
 
     public func clear() { state.withLock { $0.messages = [] } }
 
-    /// What the receiver answers from now on in the place of 200 `ok`; nil restores that.
+    /// Sets the receiver's answer instead of 200 `ok`; nil restores that.
     public func setAnswer(of receiver: String, status: Int?, body: String = "") {
         state.withLock { $0.answers[receiver] = status.map { Answer(status: $0, body: body) } }
     }
@@ -39,7 +39,7 @@ public final class Receivers: Sendable {
         let receiver = path[1]
         let set = state.withLock { $0.answers[receiver] }
         var reply = set.map { Reply.text($0.status, $0.body) } ?? Reply.text(200, "ok")
-        var reason = set.flatMap { (200..<300).contains($0.status) ? nil : "told to answer \($0.status)" }
+        var reason = set.flatMap { (200..<300).contains($0.status) ? nil : "set to answer \($0.status)" }
         if set == nil, path[0] == "hooks" {
             do { try SlackRules.check(request.body) } catch {
                 reply = .text(400, error.code).with("X-Simulator-Reason", error.reason)

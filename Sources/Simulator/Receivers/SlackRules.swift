@@ -1,4 +1,4 @@
-/// What an incoming webhook of Slack refuses, with the code it answers and the reason it keeps to itself.
+/// Why a Slack incoming webhook refuses a message: the code it answers and the reason, which it does not send.
 ///
 /// Source of the limits: Slack's Block Kit reference.
 struct SlackRules {
@@ -16,7 +16,7 @@ struct SlackRules {
         do { message = try JSONReader.read(body) } catch {
             throw Refusal(code: "invalid_payload", reason: "\(error.message) at byte \(error.offset)")
         }
-        guard message.members != nil else { throw Refusal(code: "invalid_payload", reason: "the body is no JSON object") }
+        guard message.members != nil else { throw Refusal(code: "invalid_payload", reason: "the body is not a JSON object") }
         let text = message["text"]?.string ?? ""
         guard let blocks = message["blocks"] else {
             guard !text.isEmpty || message["attachments"] != nil else {
@@ -27,7 +27,7 @@ struct SlackRules {
             }
             return
         }
-        guard let blocks = blocks.array else { throw invalid("blocks is no list") }
+        guard let blocks = blocks.array else { throw invalid("blocks is not a list") }
         guard blocks.count <= 50 else { throw invalid("more than 50 blocks") }
         for block in blocks { try check(block) }
     }
@@ -65,7 +65,7 @@ struct SlackRules {
     }
 
     private static func list(_ value: JSON?, _ name: String, upTo limit: Int) throws(Refusal) -> [JSON] {
-        guard let elements = value?.array, !elements.isEmpty else { throw invalid("\(name): no list, or an empty one") }
+        guard let elements = value?.array, !elements.isEmpty else { throw invalid("\(name): not a list, or an empty one") }
         guard elements.count <= limit else { throw invalid("\(name): more than \(limit)") }
         return elements
     }

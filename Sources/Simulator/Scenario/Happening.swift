@@ -1,10 +1,10 @@
-/// Something that people do on the instance.
+/// An action of people on the instance.
 public enum Happening: Sendable, Hashable {
-    /// A task is opened; it brings its sys_id, so that later happenings can name it.
+    /// A task is opened; its sys_id is given, so that later happenings can refer to it.
     case opened(NewTask)
     /// Columns get raw values.
     case changed(task: String, set: [String: String], by: String)
-    /// The task goes to a user by name, or to nobody.
+    /// The task is assigned to a user by name, or to nobody.
     case assigned(task: String, to: String?, by: String)
     case noted(task: String, text: String, kind: JournalEntry.Kind, by: String)
     case closed(task: String, by: String)
@@ -12,7 +12,7 @@ public enum Happening: Sendable, Hashable {
 }
 
 extension SimulatedInstance {
-    /// Lets it happen, now; what names a task that is no longer there changes nothing.
+    /// Applies a happening now; if its task no longer exists, nothing changes.
     public func apply(_ happening: Happening) {
         switch happening {
         case .opened(let task): addTask(task)

@@ -1,4 +1,4 @@
-/// Makes up tasks and their fates from a seed.
+/// Generates tasks and their histories from a seed.
 struct Life: Sendable {
     private let user: String
     private let people: [String]
@@ -17,7 +17,7 @@ struct Life: Sendable {
         nextArrival += gap()
     }
 
-    /// The tasks that come up to that time, with all that will happen to them later.
+    /// The tasks that arrive up to that time, with everything that happens to them later.
     mutating func arrivals(upTo time: Int64) -> [Scenario.Due] {
         var due: [Scenario.Due] = []
         while nextArrival <= time {
@@ -35,7 +35,7 @@ struct Life: Sendable {
         return max(CivilTime.second, Int64(min(hours, 4) * Double(CivilTime.hour)))
     }
 
-    /// The natural logarithm by halving and a series, so that no library of the platform decides what happens.
+    /// The natural logarithm by halving and a series, so that the result does not depend on the platform's library.
     private func logarithm(_ value: Double) -> Double {
         let mantissa = value.significand
         let ratio = (mantissa - 1) / (mantissa + 1)

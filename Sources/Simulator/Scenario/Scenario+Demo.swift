@@ -1,5 +1,5 @@
 extension Scenario {
-    /// A title that no program may take for anything but text.
+    /// A title that programs must treat as plain text.
     public static let hostileTitle = #"<!channel> ${{ secret.x }} "; DROP TABLE"#
 
     /// Half an hour of work for one user: two old tasks at the start, then new ones, a change, a P1, a closing.

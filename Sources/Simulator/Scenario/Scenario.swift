@@ -1,4 +1,4 @@
-/// A course of events: what happens on an instance, and when. A value without a clock of its own.
+/// A sequence of events on an instance with their times. A value without a clock of its own.
 public struct Scenario: Sendable {
     /// A happening and its time, microseconds since 1970 UTC.
     public struct Due: Sendable, Hashable {
@@ -15,7 +15,7 @@ public struct Scenario: Sendable {
     private var life: Life?
     private var welcome: Welcome?
 
-    /// A script, in any order; things of one moment happen in the order given.
+    /// A script, in any order; events at the same time happen in the order given.
     public init(_ script: [Due]) { due = Scenario.sorted(script) }
 
     private init(_ script: [Due] = [], life: Life) {
@@ -23,7 +23,7 @@ public struct Scenario: Sendable {
         self.life = life
     }
 
-    /// Tasks that come, change and go as in an office, without end: most of them by day from Monday to Friday.
+    /// Endless office tasks that arrive, change and close: most of them by day from Monday to Friday.
     ///
     /// - Parameters:
     ///   - user: who gets about half of the tasks.
@@ -36,8 +36,8 @@ public struct Scenario: Sendable {
         return Scenario(life: Life(user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed))
     }
 
-    /// Something to look at, at any hour of the week: two old tasks at the start, a change and a new task for whoever begins to watch
-    /// (``welcome(at:)``), and tasks that come, change and go by day and night.
+    /// Activity at any hour of the week: two old tasks at the start, a change and a new task for each new watcher
+    /// (``welcome(at:)``), and tasks that arrive, change and close by day and night.
     public static func practice(
         for user: String, among people: [String], from start: Int64, tasksPerHour: Double = 12, seed: UInt64
     ) -> Scenario {
@@ -64,20 +64,20 @@ public struct Scenario: Sendable {
         return scenario
     }
 
-    /// Lets something happen in front of somebody who begins to watch: a change after five seconds, a new task after twelve.
+    /// Adds events for a new watcher: a change after five seconds, a new task after twelve.
     mutating func welcome(at time: Int64) {
         guard let script = welcome?.next(at: time) else { return }
         due = Scenario.sorted(due + script)
     }
 
-    /// What happens next, and when; nil when the script is at its end.
+    /// The next event and its time; nil at the end of the script.
     public var next: Due? {
         guard let time = nextTime else { return nil }
         var ahead = self
         return ahead.tick(to: time).first.map { Due(at: time, $0) }
     }
 
-    /// All that happens up to that time, in order, each thing once.
+    /// All events up to that time, in order, each once.
     public mutating func tick(to time: Int64) -> [Happening] {
         if life != nil, let more = life?.arrivals(upTo: time), !more.isEmpty { due = Scenario.sorted(due + more) }
         let count = due.firstIndex { $0.time > time } ?? due.count
@@ -85,7 +85,7 @@ public struct Scenario: Sendable {
         return due.prefix(count).map(\.happening)
     }
 
-    /// When the next thing happens; nil when the script is at its end.
+    /// The time of the next event; nil at the end of the script.
     public var nextTime: Int64? { [due.first?.time, life?.nextArrival].compactMap(\.self).min() }
 
     private static func sorted(_ due: [Due]) -> [Due] {

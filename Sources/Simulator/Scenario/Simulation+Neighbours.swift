@@ -1,5 +1,5 @@
 extension Simulation {
-    /// Gives ETO's services, the Mobile Foundation runtime and the JSON API something to show: an account at ETO with two enterprises, a
+    /// Fills ETO's services, the Mobile Foundation runtime and the JSON API with data: an account at ETO with two enterprises, a
     /// client with two adapters, and a few issues.
     ///
     /// - Parameters:

@@ -1,18 +1,18 @@
 extension Simulation {
-    /// What is told of a scenario while it is played.
+    /// What is reported while a scenario is played.
     public enum Scene: Sendable, Hashable {
-        /// Somebody has begun to watch the instance's tasks.
+        /// A client has begun to watch the instance's tasks.
         case watched
         case happened(Happening)
-        /// What comes next, in so many microseconds of the simulation's clock.
+        /// The next event, in this many microseconds of the simulation's clock.
         case comes(Happening, in: Int64)
     }
 
-    /// Lets a scenario happen by the simulation's clock, until it ends or the task is cancelled.
+    /// Plays a scenario by the simulation's clock, until it ends or the task is cancelled.
     ///
     /// - Parameters:
     ///   - pause: real time between two looks at the clock.
-    ///   - tell: told of each thing that happens, and of the one that comes next whenever that is another one.
+    ///   - tell: called for each event, and for the next one whenever it changes.
     public func play(
         _ scenario: Scenario, pause: Duration = .milliseconds(50), tell: (Scene) -> Void = { _ in }
     ) async throws {

@@ -1,4 +1,4 @@
-/// What an office's tasks are about.
+/// The subjects of an office's tasks.
 enum Subjects {
     struct Kind: Sendable {
         var table: String
@@ -29,7 +29,7 @@ enum Subjects {
     private static let problems = Kind(
         table: "problem", titles: ["Nightly backup runs into office hours", "Badge readers lose their clock after power cuts"])
 
-    /// A kind stands here as often as it comes, out of twenty.
+    /// Each kind occurs in proportion to its frequency, out of twenty.
     static let kinds =
         Array(repeating: incidents, count: 13) + Array(repeating: catalog, count: 4) + Array(repeating: changes, count: 2) + [
             problems
@@ -51,7 +51,7 @@ enum Subjects {
 }
 
 extension SimulatedInstance {
-    /// Adds a few colleagues and callers, who cannot log in, and tells their user names.
+    /// Adds a few colleagues and callers, who cannot log in, and returns their user names.
     @discardableResult
     public func addPeople() -> [String] {
         for (userName, name) in Subjects.people {

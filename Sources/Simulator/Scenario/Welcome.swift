@@ -1,4 +1,4 @@
-/// What happens in front of those who begin to watch an instance to practise on.
+/// Events for new watchers of a simulated instance.
 struct Welcome: Sendable {
     private static let titles = [
         "VPN drops every few minutes since this morning", "Outlook asks for the password again and again",

@@ -3,10 +3,10 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The connections of a server on their way from the socket to whom they are handed.
+/// Counts a server's connections between accepting and handling them.
 ///
-/// A connection that nobody is handed ends the process, in NIO: so a server stops taking them, and waits for those on their way, before
-/// it ends. A class over a lock, because event loops and tasks count.
+/// NIO ends the process if an accepted connection is never handled: so a server stops accepting, and waits for these connections,
+/// before it ends. A class over a lock, because event loops and tasks count.
 final class ConnectionCount: Sendable {
     private struct State {
         var onTheirWay = 0
@@ -18,16 +18,16 @@ final class ConnectionCount: Sendable {
     func listens(on channel: any Channel) { state.withLock { $0.listening = channel } }
     fileprivate func add(_ number: Int) { state.withLock { $0.onTheirWay += number } }
 
-    /// Takes no more connections, and waits until each that was taken is in somebody's hands.
+    /// Stops accepting connections, and waits until all accepted ones are handled.
     func stopTaking() async {
         guard let channel = state.withLock({ $0.listening }) else { return }
-        // A server that has ended by itself takes none either.
+        // A server that has ended by itself accepts none either.
         try? await channel.setOption(.autoRead, value: false).get()
         for _ in 0..<1000 where state.withLock({ $0.onTheirWay > 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
     }
 }
 
-/// A kind of connection whose connections are counted while they are on their way.
+/// A channel whose connections are counted until they are handled.
 struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
     private let base: Base
     private let count: ConnectionCount

@@ -22,7 +22,7 @@ enum PercentCoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Everything but unreserved characters.
+    /// Encodes everything but unreserved characters.
     static func encode(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {
@@ -36,12 +36,12 @@ enum PercentCoding {
         return out
     }
 
-    /// Nil for what is not base64 (RFC 4648 §5).
+    /// Nil if the text is not base64 (RFC 4648 §5).
     static func decodeBase64URL(_ text: some StringProtocol) -> [UInt8]? {
         decodeBase64(String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }))
     }
 
-    /// Base64 for addresses (RFC 4648 §5), without padding.
+    /// URL-safe base64 (RFC 4648 §5), without padding.
     static func base64URL(_ bytes: [UInt8]) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         var out = ""
@@ -53,7 +53,7 @@ enum PercentCoding {
         return out
     }
 
-    /// Nil for what is not base64 (RFC 4648 §4).
+    /// Nil if the text is not base64 (RFC 4648 §4).
     static func decodeBase64(_ text: some StringProtocol) -> [UInt8]? {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var out: [UInt8] = []

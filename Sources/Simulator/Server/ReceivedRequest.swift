@@ -1,4 +1,4 @@
-/// An HTTP request as it came in, whole.
+/// A complete HTTP request.
 public struct ReceivedRequest: Sendable, Hashable {
     public struct Header: Sendable, Hashable {
         public var name: String
@@ -9,17 +9,17 @@ public struct ReceivedRequest: Sendable, Hashable {
     public var method: String
     /// Percent-decoded, without the query.
     public var path: String
-    /// As it was sent, without the question mark; "" when there was none.
+    /// As sent, without the question mark; "" if there was none.
     public var query: String
     public var headers: [Header]
     public var body: [UInt8]
     /// When it was complete: microseconds since 1970 UTC by the simulation's clock.
     public var time: Int64
 
-    /// The body as text; what is not UTF-8 is replaced.
+    /// The body as text; invalid UTF-8 is replaced.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The first header of that name; upper and lower case are alike.
+    /// The first header of that name, ignoring case.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
@@ -27,7 +27,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     /// The decoded pairs of the query, in order; a plus sign is a blank.
     public var parameters: [(name: String, value: String)] { Self.pairs(query) }
 
-    /// The decoded pairs of a body that is a form.
+    /// The decoded pairs of a form body.
     public var form: [(name: String, value: String)] { Self.pairs(text) }
 
     private static func pairs(_ text: String) -> [(name: String, value: String)] {
@@ -39,7 +39,7 @@ public struct ReceivedRequest: Sendable, Hashable {
 
     public func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// What the request's cookies are called and hold.
+    /// The request's cookies by name.
     var cookies: [String: String] {
         var cookies: [String: String] = [:]
         for header in headers where header.name.lowercased() == "cookie" {

@@ -1,4 +1,4 @@
-/// An HTTP answer, before any fault on its way.
+/// An HTTP answer, before any fault is applied.
 struct Reply: Sendable {
     var status: Int
     var headers: [ReceivedRequest.Header] = []

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The requests that came in, oldest first, the last 10,000 of them.
+/// The last 10,000 requests, oldest first.
 ///
-/// A class over a lock, because requests are noted by the server's tasks and read by whoever watches.
+/// A class over a lock, because the server's tasks add requests while others read them.
 public final class RequestLog: Sendable {
     private struct State {
         var requests: [ReceivedRequest] = []
@@ -14,12 +14,12 @@ public final class RequestLog: Sendable {
 
     init() {}
 
-    /// How many came in since the start or the last `clear`, those no longer kept included.
+    /// How many requests came since the start or the last `clear`, including those no longer kept.
     public var total: Int { state.withLock { $0.total } }
 
     public var all: [ReceivedRequest] { state.withLock { $0.requests } }
 
-    /// Those whose method is this one and whose path starts so; nil matches all.
+    /// Requests with this method and this start of the path; nil matches all.
     public func matching(_ method: String? = nil, path: String? = nil) -> [ReceivedRequest] {
         all.filter { (method == nil || $0.method == method) && (path.map($0.path.hasPrefix) ?? true) }
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The queues before the sessions: one request of a session runs at a time, some wait, more are turned away.
+/// The queues of the sessions: one request of a session runs at a time, some wait, more are refused.
 ///
 /// A class over a lock, because the tasks of many connections meet here.
 final class SessionLines: Sendable {
@@ -24,8 +24,8 @@ final class SessionLines: Sendable {
 
     /// Runs the body when it is the session's turn.
     ///
-    /// - Parameter onQueue: told when the request must wait.
-    /// - Returns: nil when more than `limit` requests wait already.
+    /// - Parameter onQueue: called if the request must wait.
+    /// - Returns: nil if more than `limit` requests wait already.
     func run<Value: Sendable>(
         _ session: Int?, limit: Int, onQueue: @Sendable () -> Void, _ body: @Sendable () async throws -> Value
     ) async throws -> Value? {
@@ -52,21 +52,21 @@ final class SessionLines: Sendable {
         case .waits(let ticket):
             onQueue()
             let isRunning = await wait(ticket, for: session)
-            // A cancellation that came too late to matter leaves its mark.
+            // Removes the mark of a cancellation that came too late.
             _ = state.withLock { $0.cancelled.remove(ticket) }
             if !isRunning { throw CancellationError() }
             return true
         }
     }
 
-    /// False when the task was cancelled before its turn came.
+    /// False if the task was cancelled before its turn.
     private func wait(_ ticket: Int, for session: Int) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let known: Bool? = state.withLock { state in
                     if state.cancelled.remove(ticket) != nil { return false }
                     guard state.lines[session] != nil else {
-                        // The one that ran has left since we looked.
+                        // The running one has left since we looked.
                         state.lines[session] = Line()
                         return true
                     }

@@ -21,9 +21,9 @@ public final class SimulatorServer: Sendable {
         case ended(any Error)
     }
 
-    /// Why there is no port to talk to.
+    /// Why there is no port.
     public enum Problem: Error, Sendable, Hashable {
-        /// Another program has the port, or it may not be used.
+        /// Another program uses the port, or it is not permitted.
         case cannotListen(port: Int, reason: String)
         case stopped
     }
@@ -34,7 +34,7 @@ public final class SimulatorServer: Sendable {
     private let phase = Mutex((Phase.starting(waiting: [:]), lastWaiter: 0))
     private let connections = ConnectionCount()
 
-    /// - Parameter port: on 127.0.0.1; 0 takes any that is free.
+    /// - Parameter port: on 127.0.0.1; 0 takes any free port.
     public init(_ simulation: Simulation, port: Int = 0, logger: Logger? = nil) {
         self.simulation = simulation
         wantedPort = port
@@ -65,7 +65,7 @@ public final class SimulatorServer: Sendable {
         }
     }
 
-    /// The port, as soon as the server listens.
+    /// The port, once the server listens.
     public var port: Int {
         get async throws {
             let ticket = phase.withLock { state in
@@ -85,7 +85,7 @@ public final class SimulatorServer: Sendable {
         }
     }
 
-    /// Runs the server for as long as the body takes, and hands it the address, such as `http://127.0.0.1:8080`.
+    /// Runs the server during the body and passes it the address, such as `http://127.0.0.1:8080`.
     public func serve<Result: Sendable>(_ body: (String) async throws -> Result) async throws -> Result {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.run() }
@@ -173,7 +173,7 @@ public final class SimulatorServer: Sendable {
         return HTTPResponse(status: .init(code: reply.status), headerFields: fields)
     }
 
-    /// Closes without the usual farewell: the kernel drops what is unsent and sends RST.
+    /// Closes without the usual shutdown: the kernel drops unsent data and sends RST.
     private static func reset(_ channel: any Channel) async throws {
         if let socket = channel as? any SocketOptionProvider {
             try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()

@@ -1,9 +1,9 @@
-/// Takes each request to whom it is for, with the faults that are due on the way.
+/// Routes each request to its simulated system and applies the faults that are due.
 struct Switchboard: Sendable {
-    /// What goes back over the connection.
+    /// What is sent back over the connection.
     enum Outcome: Sendable {
         case reply(Reply)
-        /// The head and so many bytes of the body, then the end of the connection.
+        /// The head and this many bytes of the body, then the connection ends.
         case cut(Reply, after: Int)
         /// A TCP reset without an answer.
         case reset
@@ -24,7 +24,7 @@ struct Switchboard: Sendable {
         if request.segments.first == "simulator" { return .reply(admin.answer(request)) }
         simulation.requests.note(request)
         let draw = simulation.faults.draw(for: request.method, request.path, query: request.query, at: simulation.now())
-        // A host that hangs does not come to look at the session.
+        // A host that hangs does not look at the session.
         if draw.ending == .hangs, !draw.takesEffect { return .silence }
         let instance = simulation.instance
         let session = instance.session(of: request)

@@ -1,4 +1,4 @@
-/// Times as the instance writes them: microseconds since 1970 UTC in, text out, without a zone database.
+/// Converts microseconds since 1970 UTC to the instance's texts, without a zone database.
 enum CivilTime {
     static let second: Int64 = 1_000_000
     static let minute: Int64 = 60 * second

@@ -1,4 +1,4 @@
-/// A column as the dictionary has it.
+/// A column of the dictionary.
 struct Field: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case string, integer, boolean, dateTime, identifier, className
@@ -6,7 +6,7 @@ struct Field: Sendable, Hashable {
         case reference(String)
         /// Integer with labels.
         case choice
-        /// Holds a history; raw mode reads it as "".
+        /// Holds a history; reads as "" in raw mode.
         case journal
     }
 

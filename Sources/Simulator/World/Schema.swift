@@ -109,7 +109,7 @@ enum Schema {
         ],
     ]
 
-    /// The columns of a table by name; nil when the instance has no such table.
+    /// The columns of a table by name; nil if the instance has no such table.
     static let tables: [String: [String: Field]] = {
         var all = others
         for (table, own) in ofClass { all[table] = task + own }
@@ -119,7 +119,7 @@ enum Schema {
     /// The columns of a table in the order in which a record shows them.
     static let columns: [String: [Field]] = tables.mapValues { $0.values.sorted { $0.name < $1.name } }
 
-    /// The column that the records of a table are called by.
+    /// The column with the display names of a table's records.
     static func displayColumn(of table: String) -> String { isTask(table) ? "number" : "name" }
 
     static func isTask(_ table: String) -> Bool { ofClass[table] != nil }

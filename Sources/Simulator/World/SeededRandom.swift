@@ -1,4 +1,4 @@
-/// A small generator of random numbers (SplitMix64) that gives the same for the same seed.
+/// A small random number generator (SplitMix64) with reproducible results.
 struct SeededRandom: RandomNumberGenerator, Sendable, Hashable {
     private var state: UInt64
 

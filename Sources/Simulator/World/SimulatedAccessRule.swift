@@ -1,4 +1,4 @@
-/// A rule of `sys_security_acl`, as the instance shows it to those who may read it. It decides nothing here.
+/// A row of `sys_security_acl`, as shown to those who may read it. It has no effect here.
 public struct SimulatedAccessRule: Sendable, Hashable {
     public enum Operation: String, Sendable, Hashable, CaseIterable { case create, read, write, delete }
 
@@ -19,7 +19,7 @@ public struct SimulatedAccessRule: Sendable, Hashable {
 }
 
 extension World {
-    /// The rows of the tables that access rules are in.
+    /// The rows of the tables with access rules.
     func accessRecords(of table: String) -> [Record] {
         func record(_ id: String, _ values: [String: String]) -> Record {
             Record(table: table, id: id, values: values.merging(["sys_id": id]) { $1 })
@@ -48,7 +48,7 @@ extension World {
 }
 
 extension SimulatedInstance {
-    /// What `sys_security_acl` shows; nil where nobody may read it, as for most accounts.
+    /// The content of `sys_security_acl`; nil if nobody may read it, as for most accounts.
     public var accessRules: [SimulatedAccessRule]? {
         get { change { state, _ in state.world.accessRules } }
         set { change { state, _ in state.world.accessRules = newValue } }

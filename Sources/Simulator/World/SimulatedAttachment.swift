@@ -1,4 +1,4 @@
-/// A file at a task: a row of `sys_attachment` with its bytes.
+/// A file of a task: a row of `sys_attachment` with its bytes.
 public struct SimulatedAttachment: Sendable, Hashable, Identifiable {
     /// The sys_id.
     public let id: String
@@ -14,6 +14,6 @@ public struct SimulatedAttachment: Sendable, Hashable, Identifiable {
     public let author: String
     /// Microseconds since 1970 UTC.
     public let time: Int64
-    /// The SHA-256 of the bytes in hexadecimal digits; "" on an instance that tells none.
+    /// The SHA-256 of the bytes in hexadecimal digits; "" on an instance that does not provide it.
     public let hash: String
 }

@@ -1,8 +1,8 @@
-/// A task on the simulated instance, with its raw values as the database holds them.
+/// A task of the simulated instance, with its raw values as in the database.
 public struct SimulatedTask: Sendable, Hashable, Identifiable {
     /// The sys_id: 32 hexadecimal digits.
     public let id: String
-    /// Column to raw value; times are UTC `yyyy-MM-dd HH:mm:ss`, references are sys_ids, an absent column is "".
+    /// Raw values by column; times are UTC `yyyy-MM-dd HH:mm:ss`, references are sys_ids, an absent column is "".
     public internal(set) var fields: [String: String]
 
     public subscript(field: String) -> String { fields[field] ?? "" }
@@ -12,15 +12,15 @@ public struct SimulatedTask: Sendable, Hashable, Identifiable {
     /// The table of the task's class, such as `incident`.
     public var table: String { self["sys_class_name"] }
     public var isActive: Bool { self["active"] == "true" }
-    /// The sys_id of the user; "" when nobody has it.
+    /// The sys_id of the user; "" if it is unassigned.
     public var assignedTo: String { self["assigned_to"] }
     public var priority: Int? { Int(self["priority"]) }
     public var updates: Int { Int(self["sys_mod_count"]) ?? 0 }
 }
 
-/// What is known of a task before the instance has given it a number and times.
+/// A task before the instance has given it a number and times.
 public struct NewTask: Sendable, Hashable {
-    /// Given by the instance when nil.
+    /// The instance assigns one if nil.
     public var sysID: String?
     /// `incident`, `change_request`, `sc_task`, `problem` or `task`.
     public var table: String
@@ -28,9 +28,9 @@ public struct NewTask: Sendable, Hashable {
     public var priority: Int
     /// A user name (not a sys_id), or nil for nobody.
     public var assignedTo: String?
-    /// The user name of who opened it (and who calls, for an incident); the system when nil.
+    /// The user name of the person who opened it (and the caller, for an incident); the system if nil.
     public var openedBy: String?
-    /// More raw values, which win over all above.
+    /// More raw values, which override all above.
     public var fields: [String: String]
 
     public init(

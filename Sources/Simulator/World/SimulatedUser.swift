@@ -1,15 +1,15 @@
-/// Somebody who can log in to the simulated instance, and what the access rules let them do.
+/// A user of the simulated instance with their rights.
 public struct SimulatedUser: Sendable, Hashable, Identifiable {
-    /// How the instance answers a read that the rules may refuse.
+    /// How the instance answers reads that its rules restrict.
     public enum Reading: String, Sendable, Hashable {
         case allowed
-        /// Rows vanish: an empty list, or 404 for one record.
+        /// Rows are missing: an empty list, or 404 for one record.
         case hidden
         /// 403 `Insufficient rights to query records`.
         case forbidden
     }
 
-    /// How the instance answers a write that the rules may refuse.
+    /// How the instance answers writes that its rules restrict.
     public enum Writing: String, Sendable, Hashable {
         case allowed
         /// The answer looks like success, but nothing was written.
@@ -25,7 +25,7 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var email: String
     public var isActive = true
     public var language = Language.english
-    /// Minutes east of UTC in which display values show times.
+    /// Offset in minutes east of UTC of times in display values.
     public var utcOffset = 0
     /// Whether the user's role may call the Task Tracker API at all (403 if not).
     public var mayUseTracker = true
@@ -33,7 +33,7 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var tasks = Reading.allowed
     /// The Table API for `sys_journal_field`.
     public var journal = Reading.allowed
-    /// The Table API for `sys_user`, the user's own row included.
+    /// The Table API for `sys_user`, including the user's own row.
     public var users = Reading.allowed
     /// The Table API for `sys_dictionary`, `sys_choice` and `sys_db_object`.
     public var dictionary = Reading.allowed
@@ -45,15 +45,15 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var creates = Writing.allowed
     /// The Attachment API.
     public var attachments = Reading.allowed
-    /// Columns of tasks that a write leaves as they are, without a word.
+    /// Columns of tasks that a write silently leaves unchanged.
     public var readOnlyFields: Set<String> = []
     /// The sys_ids of the groups that the user is a member of.
     public var groups: Set<String> = []
-    /// The names of the user's roles, as `sys_user_has_role` shows them.
+    /// The names of the user's roles, as in `sys_user_has_role`.
     public var roles = ["itil"]
-    /// `sys_user.time_zone`; empty where the instance's own counts.
+    /// `sys_user.time_zone`; empty for the instance's own.
     public var timeZone = ""
-    /// `sys_user.date_format` and `time_format`, in which display values show times; empty where the instance's own count.
+    /// `sys_user.date_format` and `time_format` of times in display values; empty for the instance's own.
     public var dateFormat = ""
     public var timeFormat = ""
     /// Columns of tasks that read as empty (null in the tracker).

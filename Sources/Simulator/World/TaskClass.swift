@@ -1,14 +1,14 @@
-/// A table that extends `task`: its name, how its numbers start, what it is called.
+/// A table that extends `task`: its name, number prefix and labels.
 struct TaskClass: Sendable, Hashable {
     var table: String
     var prefix: String
     var label: String
     var germanLabel: String
-    /// Labels of `state` by raw value. States not named here are those of `task`.
+    /// Labels of `state` by raw value. Other states have the labels of `task`.
     var states: [String: String]
-    /// States that end a task: whoever sets one makes it inactive.
+    /// States that close a task: setting one makes it inactive.
     var closingStates: Set<String>
-    /// The state a task is in when nobody says otherwise.
+    /// The initial state unless another is given.
     var openState = "1"
 
     func label(in language: Language) -> String { language == .german ? germanLabel : label }

@@ -9,16 +9,16 @@ struct World: Sendable {
     private(set) var groups: [String: String] = [:]
     private(set) var journal: [JournalEntry] = []
     private(set) var attachments: [SimulatedAttachment] = []
-    /// What `sys_security_acl` shows; nil where nobody may read it.
+    /// The content of `sys_security_acl`; nil if nobody may read it.
     var accessRules: [SimulatedAccessRule]?
-    /// Labels of columns that are not those of the ``Schema``.
+    /// Labels of columns that differ from the ``Schema``.
     var labels: [String: String] = [:]
-    /// Places in `journal` by task.
+    /// Indexes in `journal` by task.
     private var journalOfTask: [String: [Int]] = [:]
     private var taskOfNumber: [String: String] = [:]
     private var lastNumber: [String: Int] = [:]
     private var random: SeededRandom
-    /// Grows with every change, so that an answer can be kept until something happens.
+    /// Increases with every change, so that an answer can be cached until then.
     private(set) var revision = 0
 
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
@@ -34,7 +34,7 @@ struct World: Sendable {
         revision += 1
     }
 
-    /// The sys_id of the group of that name, which is made when it is new.
+    /// The sys_id of the group of that name, which is created if necessary.
     mutating func group(named name: String) -> String {
         if let known = groups.first(where: { $0.value == name }) { return known.key }
         let id = makeID()
@@ -45,7 +45,7 @@ struct World: Sendable {
 
     // MARK: Tasks
 
-    /// By sys_id, else by number: what `GlideRecord.get` does with one argument.
+    /// By sys_id, else by number, like `GlideRecord.get` with one argument.
     func task(matching key: String) -> SimulatedTask? {
         tasks[key] ?? taskOfNumber[key].flatMap { tasks[$0] }
     }
@@ -83,7 +83,7 @@ struct World: Sendable {
         } while true
     }
 
-    /// Sets columns as a user's update does. Nil without such a task; setting what is already there is no update.
+    /// Sets columns like a user's update. Nil if there is no such task; setting an unchanged value is not an update.
     @discardableResult
     mutating func update(_ id: String, set values: [String: String], by userName: String, at now: Int64) -> SimulatedTask? {
         guard var task = tasks[id] else { return nil }
@@ -104,7 +104,7 @@ struct World: Sendable {
         return tasks[id]
     }
 
-    /// Changes nothing but the bookkeeping columns.
+    /// Changes only the bookkeeping columns.
     mutating func touch(_ id: String, by userName: String, at now: Int64) {
         guard var task = tasks[id] else { return }
         task.fields["sys_updated_on"] = CivilTime.text(now)
@@ -114,7 +114,7 @@ struct World: Sendable {
         revision += 1
     }
 
-    /// Sets raw values; the bookkeeping columns stay unless they are among them.
+    /// Sets raw values; the bookkeeping columns change only if they are among them.
     mutating func set(_ id: String, to values: [String: String]) -> SimulatedTask? {
         guard var task = tasks[id] else { return nil }
         task.fields.merge(values) { $1 }
@@ -132,7 +132,7 @@ struct World: Sendable {
         return true
     }
 
-    /// Adds a file to a task; the task itself stays as it is.
+    /// Adds a file to a task; the task itself does not change.
     mutating func attach(_ attachment: SimulatedAttachment) {
         attachments.append(attachment)
         revision += 1
@@ -142,9 +142,9 @@ struct World: Sendable {
 
     func journal(of task: String) -> [JournalEntry] { (journalOfTask[task] ?? []).map { journal[$0] } }
 
-    /// Adds an entry and touches the task, as the journal fields do. Nil without such a task.
+    /// Adds an entry and touches the task, like the journal fields. Nil if there is no such task.
     ///
-    /// - Parameter touching: false when the entry is part of an update that has touched the task already.
+    /// - Parameter touching: false if the entry is part of an update that has already touched the task.
     @discardableResult
     mutating func note(
         _ text: String, _ kind: JournalEntry.Kind, on id: String, by userName: String, at now: Int64, touching: Bool = true
