@@ -67,12 +67,12 @@ enum Expected {
 enum Part {
     static let whole = "the expression's type here"
     static let choice = "the condition before `?`"
-    static let optionalElement = "what follows `?`"
+    static let optionalElement = "the value after `?`"
     static func side(of symbol: String) -> String { "each side of `\(symbol)`" }
     static func condition(of macro: Node.Comprehension.Kind) -> String { "the condition of \(macro.rawValue)()" }
-    static func product(of macro: Node.Comprehension.Kind) -> String { "what \(macro.rawValue)() makes" }
-    static func operand(of macro: Node.Comprehension.Kind) -> String { "what \(macro.rawValue)() works on" }
-    static func key(of macro: Node.Comprehension.Kind) -> String { "what \(macro.rawValue)() sorts by" }
+    static func product(of macro: Node.Comprehension.Kind) -> String { "the result of \(macro.rawValue)()" }
+    static func operand(of macro: Node.Comprehension.Kind) -> String { "the target of \(macro.rawValue)()" }
+    static func key(of macro: Node.Comprehension.Kind) -> String { "the key of \(macro.rawValue)()" }
 }
 
 /// The operand that is null or of a wrong type at run time.
@@ -140,7 +140,7 @@ extension Issue {
             "$": "inside an expression, write names without `${{`", "“": "use straight quotes", "”": "use straight quotes",
             "‘": "use straight quotes", "’": "use straight quotes",
         ]
-        return Issue(code: "strange-character", message: "`\(text)` means nothing here", range: range, help: slips[text])
+        return Issue(code: "strange-character", message: "`\(text)` is not allowed here", range: range, help: slips[text])
     }
 
     static func unterminatedText(isTriple: Bool, at range: Range<Int>) -> Issue {
@@ -223,11 +223,11 @@ extension Issue {
     }
 
     static func notIterable(_ macro: String, _ type: CELType, at range: Range<Int>) -> Issue {
-        Issue(code: "not-a-list", message: "\(macro)() runs over a list or a map, and this is \(article(type))", range: range)
+        Issue(code: "not-a-list", message: "\(macro)() needs a list or a map, but this is \(article(type))", range: range)
     }
 
     static func wrongType(_ what: String, needs: CELType, got: CELType, at range: Range<Int>) -> Issue {
-        Issue(code: "wrong-type", message: "\(what) is \(article(needs)), and this is \(article(got))", range: range)
+        Issue(code: "wrong-type", message: "\(what) must be \(article(needs)), but this is \(article(got))", range: range)
     }
 
     /// A comparison of types that are never equal.
@@ -306,7 +306,7 @@ extension EvaluationError {
     static let divisionByZero = EvaluationError(.divisionByZero, "division by zero")
     static let modulusByZero = EvaluationError(.divisionByZero, "modulus by zero")
     static let overflow = EvaluationError(.overflow, "overflow: the result does not fit its type")
-    static let timeOutOfRange = EvaluationError(.overflow, "range error: the time lies outside the years 1 to 9999")
+    static let timeOutOfRange = EvaluationError(.overflow, "range error: the time is outside the years 1 to 9999")
     static let durationOutOfRange = EvaluationError(.overflow, "range error: the duration is longer than 292 years")
     static let emptyOptional = EvaluationError(.emptyOptional, "optional.none() has no value")
     static let costLimit = EvaluationError(.costLimit, "the evaluation was stopped: it costs more than its limit")

@@ -75,7 +75,7 @@ struct Composer {
         guard let tag = known(written, before: range) else { return .string(step.text) }
         if let value = tag.value(of: step.text) { return value }
         let shown = step.text.isEmpty ? "nothing" : "`\(step.text.prefix(40))`"
-        let message = "`\(tag.written)` asks for \(tag.wanted), and \(shown) is not that"
+        let message = "`\(tag.written)` needs \(tag.wanted), but this is \(shown)"
         report(YAMLError(.tagMismatch, message, at: range, help: "delete the tag or change the value"))
         return .string(step.text)
     }
@@ -92,7 +92,7 @@ struct Composer {
             let fits = kind == .sequence ? tag == .sequence : tag == .mapping
             if !fits {
                 let found = kind == .sequence ? Node.Kind.sequence : Node.Kind.mapping
-                let message = "`\(tag.written)` asks for \(tag.wanted), and this is \(found)"
+                let message = "`\(tag.written)` needs \(tag.wanted), but this is \(found)"
                 report(
                     YAMLError(.tagMismatch, message, at: SourceRange(start, start), help: "delete the tag or change the value"))
             }
@@ -133,7 +133,7 @@ struct Composer {
             return stop(YAMLError(.aliasExpansion, message, at: range, help: "write `*` less often"))
         }
         guard frames.count + anchored.height <= limits.depth else {
-            let message = "repeating `&\(name)` here lays lists and mappings more than \(limits.depth) deep"
+            let message = "repeating `&\(name)` here nests lists and mappings more than \(limits.depth) deep"
             return stop(YAMLError(.tooDeep, message, at: range))
         }
         add(node.aliased(at: range), isBare: false, height: anchored.height)
@@ -206,7 +206,7 @@ extension Composer {
         // libyaml ends a name at `:` and similar characters; in YAML 1.2 they belong to the name (YAML 1.2.2, 6.9.2).
         if offset > start.offset, offset < end, !source.byte(offset - 1).isBlankOrEnd {
             let place = source.range(start.offset..<offset)
-            let help = "put a space behind the name, or the whole value in quotes if it is a text"
+            let help = "put a space after the name, or the whole value in quotes if it is a text"
             report(YAMLError(.anchorName, "an anchor's name ends with a space", at: place, help: help))
         }
         return content

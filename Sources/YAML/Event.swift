@@ -69,7 +69,7 @@ struct Event {
             step = .mappingStart(
                 Properties(anchor: text(data.anchor), tag: text(data.tag)), isFlow: data.style == YAML_FLOW_MAPPING_STYLE)
         case YAML_MAPPING_END_EVENT: step = .mappingEnd
-        default: step = .streamEnd  // YAML_STREAM_END_EVENT, and YAML_NO_EVENT behind it
+        default: step = .streamEnd  // YAML_STREAM_END_EVENT, and YAML_NO_EVENT after it
         }
     }
 }

@@ -104,7 +104,7 @@ struct Frame {
     private func missingColon(_ key: Node, _ value: Node, _ name: String) -> YAMLError? {
         guard isFlow, value.range.start == value.range.end, key.alias == nil, value.scalarText == "" else { return nil }
         guard value.source.byteBehindSpace(key.range.end.offset) != ASCII.colon else { return nil }
-        let message = "`\(name)` has no colon behind it, so that it is a key without a value"
+        let message = "`\(name)` has no colon after it, so it is a key without a value"
         let help = "a text with a comma needs quotes between `{` and `}`"
         return YAMLError(.commaInFlow, message, at: key.range, help: help)
     }

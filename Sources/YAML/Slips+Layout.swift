@@ -74,7 +74,7 @@ extension Slips {
         return [
             Slip(
                 code: .missingColon, message: "this line has no key: a key ends with a colon and a space",
-                help: "put a colon behind the key", range: source.range(here.value), lines: here.number...here.number,
+                help: "put a colon after the key", range: source.range(here.value), lines: here.number...here.number,
                 mended: here.excerpt.text(here.line.lowerBound..<word) + ":" + rest)
         ]
     }

@@ -27,7 +27,7 @@ extension Slips {
         guard let colon = line.value.first(where: { line.excerpt[$0] == ASCII.colon && line.excerpt[$0 + 1].isBlankOrEnd }) else {
             return []
         }
-        let message = "YAML takes a colon with a space behind it for the end of a key"
+        let message = "YAML takes a colon followed by a space as the end of a key"
         return [quoted(line, .colonInValue, message, at: colon..<colon + 1)]
     }
 
@@ -57,7 +57,7 @@ extension Slips {
         return [
             Slip(
                 code: first.code, message: Self.meaning(inFlow: first.code, source.bytes[first.range.lowerBound], error),
-                help: first.code == .missingColon ? "put a space behind the colon" : "put the value in quotes", range: range,
+                help: first.code == .missingColon ? "put a space after the colon" : "put the value in quotes", range: range,
                 lines: line.number...line.number, mended: flow.mended(line.line))
         ]
     }
@@ -132,11 +132,11 @@ extension Slips {
         case .templateInFlow: "between `{` and `}` or `[` and `]`, `${{ }}` needs quotes around the whole value"
         case .commaInFlow: "between `{` and `}` a comma ends the value"
         case .cutByComment: "YAML takes ` #` for the start of a comment, which cuts this value short"
-        case .colonInValue: "YAML takes a colon with a space behind it for the end of a key"
+        case .colonInValue: "YAML takes a colon followed by a space as the end of a key"
         case .textAfterBracket: "a value with brackets in it needs quotes here"
         case .textAfterQuote: "YAML takes a value that begins with a quote for a quoted text, and more follows the closing quote"
         case .leadingCharacter: meaning(of: first)
-        case .missingColon: "a colon needs a space behind it to end a key"
+        case .missingColon: "a colon needs a space after it to end a key"
         default: error.message
         }
     }

@@ -18,11 +18,11 @@ struct Wording {
             isAtContext = true
         case "mapping values are not allowed in this context":
             code = .strayColon
-            message = "a colon with a space behind it is not allowed here"
+            message = "a colon followed by a space is not allowed here"
             help = "put the whole value in quotes if the colon belongs to it"
         case "mapping keys are not allowed in this context":
             code = .strayQuestionMark
-            message = "a question mark with a space behind it is not allowed here"
+            message = "a question mark followed by a space is not allowed here"
             help = "put the whole value in quotes if the question mark belongs to it"
         case "block sequence entries are not allowed in this context":
             code = .strayDash

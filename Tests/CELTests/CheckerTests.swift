@@ -8,15 +8,15 @@ struct CheckerTests {
         Line("1 +", "syntax: the expression ends too early at  (expected a value)"),
         Line("(1", "syntax: the expression ends too early at  (expected `)`)"),
         Line("1 2", "syntax: 2 does not belong here at 2"), Line("a.1", "syntax: 0.1 does not belong here at .1"),
-        Line("task.title = 'a'", "strange-character: `=` means nothing here at = (compare with `==`)"),
-        Line("true & false", "strange-character: `&` means nothing here at & (write `&&`)"),
-        Line("true | false", "strange-character: `|` means nothing here at | (write `||`)"),
-        Line("true;", "strange-character: `;` means nothing here at ; (an expression has no `;`)"),
-        Line("${{ task }}", "strange-character: `$` means nothing here at $ (inside an expression, write names without `${{`)"),
-        Line("‘a’", "strange-character: `‘` means nothing here at ‘ (use straight quotes)"),
-        Line("#", "strange-character: `#` means nothing here at #"),
+        Line("task.title = 'a'", "strange-character: `=` is not allowed here at = (compare with `==`)"),
+        Line("true & false", "strange-character: `&` is not allowed here at & (write `&&`)"),
+        Line("true | false", "strange-character: `|` is not allowed here at | (write `||`)"),
+        Line("true;", "strange-character: `;` is not allowed here at ; (an expression has no `;`)"),
+        Line("${{ task }}", "strange-character: `$` is not allowed here at $ (inside an expression, write names without `${{`)"),
+        Line("‘a’", "strange-character: `‘` is not allowed here at ‘ (use straight quotes)"),
+        Line("#", "strange-character: `#` is not allowed here at #"),
         Line("task.?", "syntax: the expression ends too early at  (expected the name of a field or a function)"),
-        Line("“a”", "strange-character: `“` means nothing here at “ (use straight quotes)"),
+        Line("“a”", "strange-character: `“` is not allowed here at “ (use straight quotes)"),
         Line(
             "'a",
             "unterminated-string: the string is not closed at 'a (close the quote, or use three quotes for a text of several lines)"
@@ -105,14 +105,14 @@ struct CheckerTests {
         Line(
             "size(1)",
             "no-such-overload: there is no size(int) at size (there is size(string), size(bytes), size(list(A)), size(map(A, B)))"
-        ), Line("task.title && true", "wrong-type: each side of `&&` is a bool, and this is a string at task.title"),
-        Line("task.title ? 1 : 2", "wrong-type: the condition before `?` is a bool, and this is a string at task.title"),
+        ), Line("task.title && true", "wrong-type: each side of `&&` must be a bool, but this is a string at task.title"),
+        Line("task.title ? 1 : 2", "wrong-type: the condition before `?` must be a bool, but this is a string at task.title"),
         Line("true ? 1 : 'a'", "incomparable-types: `?:` cannot compare an int with a string at true ? 1 : 'a'"),
-        Line("task.title.map(x, x)", "not-a-list: map() runs over a list or a map, and this is a string at task.title"),
-        Line("tasks.filter(t, t.title)", "wrong-type: the condition of filter() is a bool, and this is a string at t.title"),
+        Line("task.title.map(x, x)", "not-a-list: map() needs a list or a map, but this is a string at task.title"),
+        Line("tasks.filter(t, t.title)", "wrong-type: the condition of filter() must be a bool, but this is a string at t.title"),
         Line(
             "tasks.sortBy(t, t.labels)",
-            "wrong-type: what sortBy() sorts by is a string, and this is a map(string, string) at t.labels"),
+            "wrong-type: the key of sortBy() must be a string, but this is a map(string, string) at t.labels"),
         Line(
             "Thing{a: 1}",
             #"unknown-type: there is no type `Thing` to make an object of at Thing (write a map: {"field": value})"#),
@@ -125,15 +125,16 @@ struct CheckerTests {
             #"invalid-argument: `qq` is not part of a time pattern at 'yyyy-qq' (such as "yyyy-MM-dd HH:mm"; text between single quotes is literal)"#
         ),
         Line("math.greatest(1, 'a')", "invalid-argument: math.greatest() compares numbers at 'a'"),
-        Line("[?1]", "wrong-type: what follows `?` is an optional(dyn), and this is an int at 1"),
+        Line("[?1]", "wrong-type: the value after `?` must be an optional(dyn), but this is an int at 1"),
         Line(
             "task.title.optMap(x, x)",
-            "wrong-type: what optMap() works on is an optional(dyn), and this is a string at task.title"),
+            "wrong-type: the target of optMap() must be an optional(dyn), but this is a string at task.title"),
         Line(
             "{'a': 1}.transformMapEntry(k, v, v)",
-            "wrong-type: what transformMapEntry() makes is a map(dyn, dyn), and this is an int at v"),
+            "wrong-type: the result of transformMapEntry() must be a map(dyn, dyn), but this is an int at v"),
         Line(
-            "optional.of(1).optFlatMap(x, x)", "wrong-type: what optFlatMap() makes is an optional(dyn), and this is an int at x"),
+            "optional.of(1).optFlatMap(x, x)",
+            "wrong-type: the result of optFlatMap() must be an optional(dyn), but this is an int at x"),
     ])
     func `names and types`(_ line: Line) {
         #expect(problems(line.text, in: Sample.environment) == line.expected)
@@ -181,7 +182,7 @@ struct CheckerTests {
             _ = try Sample.environment.compile("task.title", expecting: .bool)
             Testing.Issue.record("a text passed as a condition")
         } catch {
-            #expect(error.all.map(\.message) == ["the expression's type here is a bool, and this is a string"])
+            #expect(error.all.map(\.message) == ["the expression's type here must be a bool, but this is a string"])
         }
     }
 }

@@ -12,7 +12,7 @@ struct FailureTests {
         Line("0u - 1u", "overflow: overflow: the result does not fit its type at 0u - 1u"),
         Line(
             "timestamp('9999-12-31T23:59:59Z') + duration('1s')",
-            "overflow: range error: the time lies outside the years 1 to 9999 at timestamp('9999-12-31T23:59:59Z') + duration('1s')"
+            "overflow: range error: the time is outside the years 1 to 9999 at timestamp('9999-12-31T23:59:59Z') + duration('1s')"
         ),
         Line(
             "timestamp('9999-12-31T23:59:59Z') - timestamp('0001-01-01T00:00:00Z')",

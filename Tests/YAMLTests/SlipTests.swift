@@ -113,7 +113,7 @@ import YAML
     @Test func `help and range point at the slip`() throws {
         let fault = try #require(faults("when: größe ? b : c\n").first)
         #expect(fault.range.description == "1:17-1:18")
-        #expect(fault.message == "YAML takes a colon with a space behind it for the end of a key")
+        #expect(fault.message == "YAML takes a colon followed by a space as the end of a key")
         #expect(fault.help == "put the whole value in quotes")
     }
 }

@@ -144,7 +144,7 @@ extension Parser {
 }
 
 extension Node {
-    /// `a.b.c` where the node is a chain of plain selections from a name, with the leading dot of an absolute one.
+    /// `a.b.c` if the node is a chain of plain selections from a name, with the leading dot of an absolute name.
     var qualifiedName: String? {
         switch kind {
         case .identifier(let name, let absolute): absolute ? "." + name : name

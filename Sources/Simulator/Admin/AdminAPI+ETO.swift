@@ -9,7 +9,7 @@ extension AdminAPI {
         POST   /simulator/eto/responses       {"touchpoint": 14, "subject": 501, "program": 1, "elements": {"1006": "…"}}
         PATCH  /simulator/eto/responses/{id}  {"elements": {"1006": "…"}}
         DELETE /simulator/eto/responses/{id}
-        DELETE /simulator/eto/sessions        as somebody's login to the web pages does; ?account= for one
+        DELETE /simulator/eto/sessions        like a login to the web pages; ?account= for one
 
         """
 

@@ -1,6 +1,6 @@
 extension AdminAPI {
     static let helpOnNeighbours = """
-        PUT    /simulator/access_rules        what sys_security_acl shows, or null where nobody may read it:
+        PUT    /simulator/access_rules        content of sys_security_acl, or null if nobody may read it:
                                               [{"name": "incident.work_notes", "operation": "write", "roles": ["itil"], "condition": "…"}]
         GET    /simulator/mfp                 clients, adapters, services, counts; never secrets or tokens
         PATCH  /simulator/mfp                 {"lifetime": 3600}: seconds that tokens live from now on
@@ -8,7 +8,7 @@ extension AdminAPI {
         POST   /simulator/mfp/adapters        {"name": "…", "scopes": ["…"], "javascript": false, "status": 200, "body": "…"}
         POST   /simulator/mfp/services        the same, for a back-end service of the API connector
         PUT    /simulator/mfp/external        {"body": "…", "challenges": true}: what /external answers, and whether it wants a token
-        DELETE /simulator/mfp/tokens          no token that is out works any more
+        DELETE /simulator/mfp/tokens          revokes all tokens
         GET    /simulator/api                 the issues under /rest/v1, how often it was written to, its quirks
         PATCH  /simulator/api                 {"door": {"header": "Authorization", "value": "Bearer …"} or null, "has_validators": true, "rate_limit": 60,
                                                "quirks": ["…"]}   quirks: \(SimulatedAPI.Quirk.allCases.map(\.rawValue).joined(separator: ", "))

@@ -10,7 +10,7 @@ struct AdminAPI: Sendable {
         GET    /simulator/faults              rules and how often each has struck
         POST   /simulator/faults              a rule, or a list of them; answers their ids
                {"fault": "internal_error", "method": "POST", "path": "/api/x_snc_my_work", "skip": 0, "times": 1,
-                "probability": 1, "takes_effect": false}     times: null has no end
+                "probability": 1, "takes_effect": false}     times: null for no limit
                faults: \(Fault.names.joined(separator: ", "))
                too_many_requests, unavailable: retry_after (s), retry_after_date (s ahead) or rate_limit_reset (s ahead);
                rate_limit: requests in seconds (1 in 1), and retry_after; slow: milliseconds; redirect: to;
@@ -45,7 +45,7 @@ struct AdminAPI: Sendable {
         DELETE /simulator/tokens[?which=…]    ends access tokens; or refresh, or all
         GET    /simulator/received            what /hooks/{name} and /webhook/{name} were sent; ?receiver=name
         DELETE /simulator/received
-        PUT    /simulator/receivers/{name}    {"status": 500, "body": "…"}: what it answers from now on
+        PUT    /simulator/receivers/{name}    {"status": 500, "body": "…"}: its answer from now on
         DELETE /simulator/receivers/{name}    back to 200 ok
         GET    /simulator/requests            all requests but these; credentials and cookies left out
         DELETE /simulator/requests

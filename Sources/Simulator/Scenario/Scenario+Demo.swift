@@ -5,7 +5,7 @@ extension Scenario {
     /// Half an hour of work for one user: two old tasks at the start, then new ones, a change, a P1, a closing.
     ///
     /// - Parameters:
-    ///   - user: the user name of who gets the tasks; colleagues and callers are those of ``SimulatedInstance/addPeople()``.
+    ///   - user: the user name of the assignee; colleagues and callers are those of ``SimulatedInstance/addPeople()``.
     ///   - start: microseconds since 1970 UTC; apply `tick(to: start)` before the first poll, and the old tasks are there.
     ///   - minute: how long a minute of the script takes, in microseconds of the simulation's clock.
     public static func demo(for user: String, from start: Int64, minute: Int64 = 60_000_000) -> Scenario {

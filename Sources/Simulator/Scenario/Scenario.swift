@@ -26,7 +26,7 @@ public struct Scenario: Sendable {
     /// Endless office tasks that arrive, change and close: most of them by day from Monday to Friday.
     ///
     /// - Parameters:
-    ///   - user: who gets about half of the tasks.
+    ///   - user: the assignee of about half of the tasks.
     ///   - people: user names of callers and colleagues, at least one; see ``SimulatedInstance/addPeople()``.
     ///   - tasksPerHour: by day; a tenth of it at night and on days off.
     public static func everyday(
