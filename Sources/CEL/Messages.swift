@@ -171,7 +171,7 @@ extension Issue {
     }
 
     static func hasNeedsField(at range: Range<Int>) -> Issue {
-        Issue(code: "has-needs-field", message: "has() asks for a field", range: range, help: "write it as has(task.title)")
+        Issue(code: "has-needs-field", message: "has() needs a field", range: range, help: "write it as has(task.title)")
     }
 
     static func notAVariable(macro: String, at range: Range<Int>) -> Issue {

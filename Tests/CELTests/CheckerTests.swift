@@ -33,7 +33,7 @@ struct CheckerTests {
         ),
         Line("while", "reserved-name: `while` is a reserved word of the language at while"),
         Line("!-1", "syntax: `!` and `-` cannot follow each other at - (put the inner part in parentheses)"),
-        Line("has(task)", "has-needs-field: has() asks for a field at task (write it as has(task.title))"),
+        Line("has(task)", "has-needs-field: has() needs a field at task (write it as has(task.title))"),
         Line("tasks.map(1, 2)", "not-a-variable: map() begins with the name of its variable at 1 (such as map(t, …))"),
         Line("tasks.all(a, a, true)", "same-variable-twice: `a` names both variables at a"),
         Line(
