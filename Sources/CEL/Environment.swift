@@ -1,7 +1,6 @@
 /// What an expression may use: variables, functions, extension libraries, limits.
 ///
-/// A value: copy it and declare more for a narrower scope. Copies share ``slots``, so one ``Activation`` serves the programs of
-/// all.
+/// A value: copy it and declare more for a narrower scope. Copies share ``slots``, so one ``Activation`` serves all programs.
 public struct Environment: Sendable {
     public let libraries: Set<Library>
     /// The namespace searched first for names, such as `google.type`; empty for none.

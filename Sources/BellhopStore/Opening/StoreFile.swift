@@ -3,8 +3,7 @@ import Glibc
 
 /// The store as a file: its permissions, its existence, its folder.
 enum StoreFile {
-    /// Creates the file if there is none, and lets only its owner read it. The files that SQLite puts beside it get the same
-    /// mode.
+    /// Creates the file if there is none; only its owner may read it. The files that SQLite puts beside it get the same mode.
     static func prepare(_ path: String) throws(StoreError) {
         let isNew = access(path, F_OK) != 0
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -4,8 +4,7 @@ import Synchronization
 
 /// The right to write a store, which one process at a time has. Reading needs no lock.
 ///
-/// A class over a lock, so that `release` from any task, or dropping the object, gives the right up; so does the end of the
-/// process.
+/// A class over a lock, so that `release` from any task, dropping the object, or the end of the process gives the right up.
 final class StoreLock: Sendable {
     private let held: Mutex<[Int32]>
 

@@ -14,8 +14,7 @@ extension SQL {
             ORDER BY delivery_wait.delivery
             """
 
-        /// Whether any predecessor was given up, whether any waits for a person (itself or through others), whether any is not
-        /// done.
+        /// Whether any predecessor was given up, any waits for a person (itself or through others), or any is not done.
         static let standing = """
             SELECT
                 coalesce(max(delivery.state IN ('dead', 'dropped')), 0),

@@ -149,8 +149,7 @@ enum Schema {
         CREATE TABLE note (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         """
 
-    /// An action's manifest says what it does to tasks, which is stored with the delivery; and a claim does not change the lane
-    /// index.
+    /// An action's manifest says what it does to tasks, which is stored with the delivery. Claims do not change the lane index.
     private static let second = """
         ALTER TABLE delivery ADD COLUMN effect TEXT;  -- 'writes' to its task, 'makes' one (its reference is the subject), or neither
         UPDATE delivery SET effect = iif(action = 'create', 'makes', 'writes')

@@ -53,8 +53,7 @@ public struct EvaluationError: Error, Sendable {
     /// Whether the whole evaluation is over, so that `||` and `&&` must not hide the error.
     var isFinal: Bool { code == .costLimit || code == .memoryLimit }
 
-    /// Decides which of two failures an `||` or `&&` reports: the end of the evaluation before an error, an error before an
-    /// unknown.
+    /// Which of two failures an `||` or `&&` reports: the end of the evaluation before an error, an error before an unknown.
     var gravity: Int { isFinal ? 2 : code == .nullOperand ? 0 : 1 }
 }
 

@@ -1,6 +1,5 @@
 extension Value {
-    /// The result of `string()`: the text itself, a number, a time in RFC 3339, a duration in seconds; nil if it is not
-    /// supported.
+    /// The result of `string()`: the text itself, a number, a time in RFC 3339, a duration in seconds; nil if unsupported.
     public var text: String? {
         switch self {
         case .string(let value): value

@@ -68,7 +68,7 @@ public final class SimulatedETO: Sendable {
         public var sendsNothing = false
         /// Whether lists include the answers; otherwise only a single response does.
         public var listsElements = true
-        /// Whether values are rewritten as entered.
+        /// Whether written values are stored in upper case.
         public var rewritesValues = false
 
         public init() {}
