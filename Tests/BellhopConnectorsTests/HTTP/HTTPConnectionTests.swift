@@ -87,7 +87,7 @@ import Testing
         let error = try await error { _ in HTTPRequest("POST", .nowhere, body: [1]) }
         #expect(error?.kind == .unreachable)
         #expect(error?.mayHaveArrived == false)
-        #expect(error?.message.contains("no host of the name nowhere.invalid") == true)
+        #expect(error?.message.contains("no host named nowhere.invalid") == true)
     }
 
     @Test(arguments: [Fault.resetBefore, .resetAfter, .cutBody])

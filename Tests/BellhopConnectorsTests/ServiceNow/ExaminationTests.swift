@@ -242,7 +242,7 @@ import Testing
             defer { try? FileManager.default.removeItem(atPath: ca) }
             let good = try await look("https://localhost:\(server.port)/", ca: ca)
             #expect(good.map(\.verdict) == [.ok, .ok, .ok])
-            #expect(good.last?.text == "trusted; the certificate is good until 2126-10-28")
+            #expect(good.last?.text == "trusted; the certificate is valid until 2126-10-28")
             let unknown = try await look("https://localhost:\(server.port)/")
             #expect(unknown.last?.text.contains("an authority that this machine does not trust") == true)
             #expect(unknown.last?.reason == .tls)
