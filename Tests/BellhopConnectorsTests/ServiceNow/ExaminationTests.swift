@@ -192,7 +192,7 @@ import Testing
             pages.map { "\($0.verdict.rawValue) \($0.subject)" } == ["ok read board", "missing read other", "missing read gone"])
         #expect(pages.first?.text == "a page with 3 characters of text")
         #expect(pages.dropFirst().allSatisfy { $0.remedy?.contains("see that `path` is right") == true })
-        #expect(pages.dropFirst().first?.text.contains("has nothing that `select` asks for") == true)
+        #expect(pages.dropFirst().first?.text.contains("has no element that matches `select`") == true)
         #expect(practice.simulation.requests.all.allSatisfy { $0.method == "GET" })
     }
 

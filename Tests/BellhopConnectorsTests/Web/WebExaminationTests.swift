@@ -34,7 +34,7 @@ import Testing
         #expect(
             lines.dropFirst() == [
                 "ok login: taken: without it the address of source issues is refused", "ok clock: the same here and there",
-                "ok read issues: 1 item", "unknown read found: it is not asked by GET, so asking is not tried",
+                "ok read issues: 1 item", "unknown read found: its method is not GET, so it was not tried",
                 "unknown send PUT: rule r: whether it is taken shows only when it is sent",
             ])
         #expect(practice.simulation.requests.all.map(\.method) == ["GET", "GET"])
