@@ -68,7 +68,7 @@ import Testing
         }
         #expect(
             try await notices(settings("nope")) == [
-                "No item of source issues has a time at `nope` (`since.field`), so every poll asks for everything, and `updated_since` is never sent."
+                "No item of source issues has a time at `nope` (`since.field`), so every poll lists everything, and `updated_since` is never sent."
             ])
         #expect(try await notices(settings("updated_at")) == [])
     }
