@@ -104,7 +104,7 @@ import Testing
         let told = try await send(["proxy": "http://jane:hunter2@127.0.0.1:9"], to: "https://acme.example/")
         #expect(told == "unreachable: No connection to the proxy 127.0.0.1:9: connection refused.")
         let nowhere = try await send(["proxy": "http://jane:hunter2@nowhere.invalid:8080"], to: "https://acme.example/")
-        #expect(nowhere.contains("no host named nowhere.invalid (asked for the proxy nowhere.invalid:8080)"), "\(nowhere)")
+        #expect(nowhere.contains("no host named nowhere.invalid (requested for the proxy nowhere.invalid:8080)"), "\(nowhere)")
         #expect(!nowhere.contains("hunter2"))
     }
 
