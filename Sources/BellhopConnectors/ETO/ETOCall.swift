@@ -12,7 +12,7 @@ struct ETOCall: Sendable {
     var whose = "the source"
     /// Whether the current program must not change: it belongs to the account, and an agent may be working in it.
     var leavesProgram = false
-    /// Whether the request is not idempotent.
+    /// Whether the request may change something.
     var changesSomething = false
     /// The request is not sent after this moment, including time spent waiting for its turn.
     var notAfter: Timestamp?

@@ -28,7 +28,7 @@ public struct HTTPRequest: Sendable, Hashable {
         self.init("GET", address, headers: headers, timeout: timeout)
     }
 
-    /// Whether the request is not idempotent.
+    /// Whether the request may change something.
     public var changesSomething: Bool { !["GET", "HEAD", "OPTIONS"].contains(method) }
 }
 
