@@ -6,7 +6,7 @@ public import BellhopCore
 /// after an unknown outcome they are read again, once no request of ours can still be running. A new one with the same content is
 /// ours. A new one with different content may be ours as rewritten by the services: then a person decides.
 public struct TouchPointAction: Action {
-    /// The times the action goes by.
+    /// The action's time limits.
     public struct Times: Sendable, Hashable {
         /// How long after its start an attempt may still send.
         public var start: Duration
@@ -164,8 +164,7 @@ public struct TouchPointAction: Action {
         return unlike.map(Finding.unlike) ?? .absent(before)
     }
 
-    /// - Parameter span: the possible creation times, if it was created by a later delivery; otherwise the delivery's time is
-    ///   used.
+    /// - Parameter span: the time that the store has no record of: a response created in it may be ours, too.
     private func isOurs(
         _ response: TouchPointResponse, _ id: String, _ entry: TouchPointEntry, madeIn span: Range<Timestamp>? = nil
     ) async throws(Failure) -> Bool {

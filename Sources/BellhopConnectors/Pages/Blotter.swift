@@ -29,7 +29,7 @@ final class Blotter: @unchecked Sendable {
 
     deinit { cre2_delete(regex) }
 
-    /// The guaranteed length of a match, in bytes.
+    /// The length up to which a match is certainly seen, in bytes.
     static let reach = 1024
 
     func blotted(_ text: String) -> String {
