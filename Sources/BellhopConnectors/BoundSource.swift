@@ -1,19 +1,19 @@
 import BellhopCore
 import Synchronization
 
-/// A source of a connection that may be made anew while it is polled. What it knows stays the same: see ``scope``.
+/// A source whose connection can be rebuilt while it is polled. Its stored state stays the same: see ``scope``.
 ///
-/// A class over a mutex, because its poller holds it while somebody else replaces what it reads from.
+/// A class with a mutex, because its poller holds it while another task replaces what it reads from.
 final class BoundSource: Source {
     private struct Binding {
         var source: any Source
-        /// Why nothing is asked; nil while it can be.
+        /// Why nothing is requested; nil in normal operation.
         var refusal: Failure?
     }
 
     let name: String
     let scope: Scope
-    /// The name of the connection that it reads from.
+    /// The name of its connection.
     let connection: String
     private let binding: Mutex<Binding>
 
@@ -24,16 +24,16 @@ final class BoundSource: Source {
         binding = Mutex(Binding(source: source))
     }
 
-    /// What it reads from now.
+    /// The current underlying source.
     var current: any Source { binding.withLock { $0.source } }
 
-    /// Goes on with another source of the same scope.
+    /// Switches to another source of the same scope.
     func bind(_ source: any Source) {
-        precondition(source.scope.id == scope.id, "Connectors.rebind binds no source of another scope")
+        precondition(source.scope.id == scope.id, "Connectors.rebind keeps the scope")
         binding.withLock { $0 = Binding(source: source) }
     }
 
-    /// Fails until it is bound again.
+    /// Makes every poll fail until the source is bound again.
     func refuse(_ failure: Failure) { binding.withLock { $0.refusal = failure } }
 
     var schema: TaskSchema { current.schema }

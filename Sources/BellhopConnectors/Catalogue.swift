@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What is built in: an explicit list, from which come checking, help, the JSON Schema and the reference page.
+/// The built-in connectors: an explicit list that checking, help, the JSON Schema and the reference page are generated from.
 ///
 /// A new connector is one file and one line here.
 public enum Catalogue {
@@ -39,25 +39,25 @@ public enum Catalogue {
         WebhookAction.manifest,
     ]
 
-    /// Actions of the contract that are not built yet: refused by name.
+    /// Actions that are planned but not built yet: rejected by name.
     public static let laterActions = ["emit", "exec"]
 
-    /// What is wrong inside of a source's settings that their types cannot say.
+    /// Errors in a source's settings that their types cannot express.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {
         sourceKinds.first { $0.manifest.kind == kind }?.complaints(settings) ?? []
     }
 
-    /// The type of event by which the logins of a connection are told; nil where none are.
+    /// The type of event that reports a connection's logins; nil if there is none.
     public static func loginEvent(ofConnection kind: String, settings: Settings) -> EventType? {
         kinds.first { $0.manifest.kind == kind }?.logins(settings)
     }
 
     /// How a connection of this kind logs in.
     public static func login(ofKind kind: String, _ settings: Settings) -> LoginWay {
-        kinds.first { $0.manifest.kind == kind }?.login(settings) ?? .none("nothing is known of its kind")
+        kinds.first { $0.manifest.kind == kind }?.login(settings) ?? .none("its kind is unknown")
     }
 
-    /// The kinds of connection that a kind of action can go to.
+    /// The kinds of connection that accept an action.
     static func connections(taking action: String) -> [String] {
         connections.filter { $0.actions.contains(action) }.map(\.kind)
     }

@@ -1,29 +1,29 @@
 public import BellhopCore
 
-/// What connectors need of the program around them.
+/// What connectors need from the program around them.
 public struct ConnectorEnvironment: Sendable {
     public var clock: any AgentClock
-    /// Hears of logins.
+    /// Receives login events.
     public var events: any EventSink
     public var notebook: any Notebook
-    /// The login that the keychain holds for a connection; nil when it holds none. Asked at each login, so that a changed password is seen.
+    /// A connection's login in the keychain; nil if there is none. Read at each login, to notice a changed password.
     public var login: @Sendable (_ connection: String) async throws -> (username: String, password: String)?
-    /// What tells one storing of a connection's login from the next, even of the same password; nil where nothing does.
+    /// Changes each time a connection's login is stored, even with the same password; nil if unsupported.
     public var loginMark: @Sendable (_ connection: String) async throws -> String?
-    /// Whom a connection's stored login was typed for: the origin of their addresses; nil where that is not known.
+    /// The origin of the addresses that a connection's login was stored for; nil if unknown.
     public var loginPlace: @Sendable (_ connection: String) async throws -> String?
     /// Where tokens are kept between runs.
     public var tokens: any TokenKeeper
-    /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current one.
+    /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current folder.
     public var baseFolder: String
-    /// Gets the lines of `log` actions that have no file.
+    /// Receives the lines of `log` actions that have no file.
     public var output: LogSink
     public var logRotation: LogRotation
-    /// Where log files may lie.
+    /// Where log files may be.
     public var logPlaces: LogPlaces
-    /// What connections of this program do one at a time.
+    /// Locks for what connections must do one at a time.
     let gates = SharedGates()
-    /// What deliveries of this program found to be theirs.
+    /// The remote entries that deliveries have recognized as their own.
     let claims = ClaimedEntries()
     /// Random bits, for salts.
     public var random: @Sendable () -> UInt64
@@ -51,7 +51,7 @@ public struct ConnectorEnvironment: Sendable {
         self.random = random
     }
 
-    /// The login that the keychain holds for a connection that leads here. A password goes to whom it was typed for, and nobody else.
+    /// The login in the keychain for a connection to this origin. A password is sent only to the origin it was stored for.
     func login(of connection: String, at origin: String) async throws -> (username: String, password: String)? {
         guard let login = try await login(connection) else { return nil }
         if let place = try await loginPlace(connection), place != origin {
@@ -63,7 +63,7 @@ public struct ConnectorEnvironment: Sendable {
         return login
     }
 
-    /// A path of bellhop.yaml as this process reaches it.
+    /// A path of bellhop.yaml, resolved for this process.
     func path(_ path: String) -> String {
         path.hasPrefix("/") || baseFolder.isEmpty ? path : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + path
     }

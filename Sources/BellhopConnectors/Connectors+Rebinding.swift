@@ -1,12 +1,12 @@
 public import BellhopCore
 import Synchronization
 
-/// The connections that are in use.
+/// The connections in use.
 ///
-/// A class over a mutex, because deliveries look them up while one of them is replaced.
+/// A class with a mutex, because deliveries look connections up while one is replaced.
 final class BoundConnections: Sendable {
     private let connections: Mutex<[String: any Connection]>
-    /// One is made anew at a time, so that what was read later is used last.
+    /// Connections are rebuilt one at a time, so that the settings read last win.
     let gate = FIFOGate()
 
     init(_ connections: [String: any Connection]) { self.connections = Mutex(connections) }
@@ -15,12 +15,12 @@ final class BoundConnections: Sendable {
 
     subscript(name: String) -> (any Connection)? { connections.withLock { $0[name] } }
 
-    /// What was there is closed when its last request has ended.
+    /// The previous connection is closed when its last request has ended.
     func put(_ connection: any Connection, as name: String) { connections.withLock { $0[name] = connection } }
 }
 
 extension Connectors {
-    /// A connection and the sources that read from it, with the settings that count now.
+    /// A connection and the sources that read from it, with their current settings.
     public struct Entries: Sendable {
         public var kind: String
         public var settings: Settings
@@ -33,21 +33,21 @@ extension Connectors {
         }
     }
 
-    /// What became of a connection that was to be made anew.
+    /// The result of rebuilding a connection.
     public enum Rebound: Sendable, Hashable {
-        /// All that is sent and asked from now on goes by the new settings.
+        /// All further requests use the new settings.
         case inUse
-        /// Nothing can be sent or asked on it until this is put right.
+        /// The connection cannot be used until this error is fixed.
         case unusable(String)
-        /// It goes on as it was: with the new settings its sources would see other tasks.
+        /// It continues as before: with the new settings its sources would see different tasks.
         case needsRestart(String)
     }
 
-    /// Makes a connection anew, because its secrets or its login are others now. What is under way ends as it began.
+    /// Rebuilds a connection after a change of its secrets or its login. Requests under way end with the old ones.
     ///
     /// - Parameters:
-    ///   - pardons: whether it tries again what was refused before: a person has just logged in.
-    ///   - read: reads its settings as they are now.
+    ///   - pardons: whether it tries again what was refused before: true after a new login.
+    ///   - read: reads its current settings.
     public func rebind(
         _ name: String, pardons: Bool, with read: () async throws(Failure) -> Entries
     ) async throws(CancellationError) -> Rebound {
@@ -82,16 +82,16 @@ extension Connectors {
         if let other = made.first(where: { $0.0.scope.id != $0.1.scope.id }) {
             await Self.close([name: connection], [])
             return .needsRestart(
-                "the login is of another user now, and what the source \(other.0.name) remembers belongs to the one before")
+                "the login is for another user now, and the state of the source \(other.0.name) belongs to the previous one")
         }
-        // They know what their predecessors had learnt.
+        // They take over what their predecessors learned.
         for (_, source) in made { await source.prepare(offline: true) }
         bound.put(connection, as: name)
         for (source, new) in made { source.bind(new) }
         return .inUse
     }
 
-    /// The source of an entry on a connection; told apart from others as the one before was.
+    /// The source of an entry on a connection; keeps the predecessor's disambiguation.
     private static func source(
         _ before: BoundSource, _ kind: String, _ settings: Settings, on connection: any Connection, called name: String
     ) throws(ConnectorError) -> any Source {
@@ -103,7 +103,7 @@ extension Connectors {
     }
 }
 
-/// Stands for a connection that cannot be used until its secrets or its login are put right.
+/// Replaces a connection that cannot be used until its secrets or its login are fixed.
 private struct RefusedConnection: Connection {
     let failure: Failure
 

@@ -1,23 +1,23 @@
 public import BellhopCore
 
-/// The connectors of one configuration. ``shutdown()`` must be called before it is let go.
+/// The connectors of one configuration. Call ``shutdown()`` before releasing it.
 ///
-/// A connection whose secrets or login change is made anew while the others go on: see ``rebind(_:pardons:with:)``.
+/// A connection whose secrets or login change is rebuilt while the others continue: see ``rebind(_:pardons:with:)``.
 public struct Connectors: Sendable {
     /// In the order of the configuration.
     public let sources: [any Source]
     let bound: BoundConnections
     let environment: ConnectorEnvironment
     private let log: LogAction
-    /// The way to addresses that rules name themselves.
+    /// For addresses written in rules.
     private let direct: HTTPConnection
-    /// The same to hosts that values decide: only on the public internet.
+    /// For addresses with hosts computed from values: public internet only.
     private let guarded: HTTPConnection
 
-    /// Makes everything, or says all that is wrong; asks nobody outside but the keychain.
+    /// Makes everything, or reports all errors; contacts nothing but the keychain.
     ///
     /// - Parameters:
-    ///   - connections: settings checked against their kinds' manifests, as the sources'.
+    ///   - connections: settings checked against their kinds' manifests, like those of the sources.
     public init(
         connections entries: [(name: String, kind: String, settings: Settings)],
         sources sourceEntries: [(name: String, kind: String, connection: String, settings: Settings)],
@@ -69,14 +69,14 @@ public struct Connectors: Sendable {
             sink: environment.output)
     }
 
-    /// Lets all sources learn their schemas, at the same time; see ``BellhopCore/Source/prepare(offline:)``.
+    /// Lets all sources learn their schemas concurrently; see ``BellhopCore/Source/prepare(offline:)``.
     public func prepare(offline: Bool) async {
         await withDiscardingTaskGroup { group in
             for source in sources { group.addTask { await source.prepare(offline: offline) } }
         }
     }
 
-    /// Who performs a delivery; nil when its receiver is not in the configuration any more.
+    /// The action that performs a delivery; nil if its receiver is no longer configured.
     public func action(for delivery: Delivery) -> (any Action)? {
         if delivery.action == LogAction.manifest.kind { return log }
         let receiver = delivery.id.receiver
@@ -92,10 +92,10 @@ public struct Connectors: Sendable {
         return nil
     }
 
-    /// What a receiver takes of deliveries.
+    /// How many deliveries a receiver accepts.
     public func limits(of receiver: String) -> ReceiverLimits { bound[receiver]?.limits ?? ReceiverLimits() }
 
-    /// Tries a connection's login, and says what that shows.
+    /// Tries a connection's login and reports the result.
     public func verifyLogin(connection: String, _ needs: ConnectionNeeds = ConnectionNeeds()) async throws(Failure) -> LoginTrial
     {
         guard let connection = bound[connection] else {
@@ -104,18 +104,18 @@ public struct Connectors: Sendable {
         return try await connection.verifyLogin(needs)
     }
 
-    /// What a person must choose who logs in to a connection; nil when nothing is left to choose.
+    /// What the person logging in to a connection must choose next; nil when nothing is left to choose.
     public func question(connection: String, after chosen: [String: String]) async throws(Failure) -> LoginQuestion? {
         try await bound[connection]?.question(after: chosen)
     }
 
-    /// The origin of the addresses that a connection's login goes to; nil where it has none.
+    /// The origin of the addresses that a connection's login uses; nil if it has none.
     public func origin(connection: String) -> String? { bound[connection]?.origin }
 
-    /// What gets a connection's tokens; nil where it does not log in by OAuth.
+    /// The client that gets a connection's tokens; nil if it does not log in by OAuth.
     public func oauth(connection: String) -> OAuthClient? { bound[connection]?.oauth }
 
-    /// Looks at a connection as `bellhop doctor` does; nothing where there is none of the name.
+    /// Examines a connection for `bellhop doctor`; empty if there is no connection with this name.
     public func examine(connection: String, _ needs: ConnectionNeeds) async -> [Finding] {
         await bound[connection]?.examine(needs) ?? []
     }
@@ -125,7 +125,7 @@ public struct Connectors: Sendable {
 
     static func close(_ connections: [String: any Connection], _ direct: [HTTPConnection?]) async {
         for connection in connections.values {
-            do { try await connection.shutdown() } catch { continue }  // it is closed already, which is what was wanted
+            do { try await connection.shutdown() } catch { continue }  // already closed
         }
         for way in direct {
             do { try await way?.shutdown() } catch { continue }
@@ -136,7 +136,7 @@ public struct Connectors: Sendable {
         _ name: String, _ kind: String, _ settings: Settings, _ environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> any Connection {
         guard let kind = Catalogue.kinds.first(where: { $0.manifest.kind == kind }) else {
-            throw ConnectorError(connection: name, setting: "kind", "There are no connections of kind `\(kind)`.")
+            throw ConnectorError(connection: name, setting: "kind", "There is no connection kind `\(kind)`.")
         }
         var settings = settings
         if let ca = settings.text("ca") { settings.values["ca"] = .string(environment.path(ca)) }
@@ -151,14 +151,15 @@ public struct Connectors: Sendable {
         }
         if let source = try connection.source(name, kind: kind, settings: settings) { return source }
         guard let manifest = Catalogue.sources.first(where: { $0.kind == kind }) else {
-            throw ConnectorError(connection: name, setting: "kind", "There are no sources of kind `\(kind)`.")
+            throw ConnectorError(connection: name, setting: "kind", "There is no source kind `\(kind)`.")
         }
         throw ConnectorError(
             connection: name, setting: "connection",
             "A \(kind) source reads from a connection of kind \(manifest.connections.joined(separator: " or ")).")
     }
 
-    /// Names what sources know by their connections, where connections of kind `http` with different logins would otherwise know the same.
+    /// Adds the connection's name to a source's scope if connections of kind `http` with different logins would otherwise share
+    /// it.
     private static func tellApart(
         _ sources: inout [any Source],
         _ entries: [(name: String, kind: String, connection: String, settings: Settings)], _ connections: [String: any Connection]
@@ -168,14 +169,14 @@ public struct Connectors: Sendable {
             guard Set(ways.map(\.credentials)).count > 1 else { continue }
             for (place, way) in zip(places, ways) {
                 let entry = entries[place]
-                // It could be made a moment ago, so it can now.
+                // It was made successfully a moment ago.
                 let source = try? way.named.source(entry.name, kind: entry.kind, settings: entry.settings)
                 if let source { sources[place] = source }
             }
         }
     }
 
-    /// Stands for an action whose receiver is a connection of another kind.
+    /// Replaces an action whose receiver is a connection of the wrong kind.
     private struct Misdirected: Action {
         let receiver: String
         let wanted: [String]

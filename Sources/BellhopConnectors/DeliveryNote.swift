@@ -1,6 +1,7 @@
 import BellhopCore
 
-/// What is known of a delivery's write beyond an attempt, in the notebook until it is proved or given up, and forgotten with the delivery.
+/// What is known about a delivery's write across attempts: kept in the notebook until proved or given up, deleted with the
+/// delivery.
 struct DeliveryNote: Sendable {
     private let notebook: any Notebook
     private let key: String
@@ -14,21 +15,20 @@ struct DeliveryNote: Sendable {
         do {
             return try await notebook.note(key)
         } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of the delivery cannot be read: \(error).")
+            throw Failure(.fileSystem, .retry(after: nil), "The delivery's notes cannot be read: \(error).")
         }
     }
 
-    /// - Parameter remedy: before anything is sent nothing has happened yet where this fails, so it is tried again; after a write all that
-    ///   goes wrong here leaves its outcome unknown.
+    /// - Parameter remedy: retry if this fails before anything is sent; after a write, a failure here leaves the outcome unknown.
     func keep(_ note: JSON?, or remedy: Failure.Remedy = .retry(after: nil)) async throws(Failure) {
         do {
             try await notebook.setNote(key, to: note)
         } catch {
-            throw Failure(.fileSystem, remedy, "What is known of the delivery cannot be kept: \(error).")
+            throw Failure(.fileSystem, remedy, "The delivery's notes cannot be kept: \(error).")
         }
     }
 
-    /// A note too many harms nobody.
+    /// A leftover note is harmless.
     func forget() async {
         do { try await notebook.setNote(key, to: nil) } catch { return }
     }

@@ -1,12 +1,12 @@
 public import BellhopCore
 
-/// A first look at what a source watches: what is asked, how much there is, and some of it.
+/// A sample of what a source watches: the query, the number of rows, and some of them.
 public struct SourceSample: Sendable {
-    /// What is asked, by name: `table`, `query`; in the order to be shown.
+    /// The query, by name: `table`, `query`; in display order.
     public var question: [(name: String, text: String)]
-    /// How many there are; nil where nobody says.
+    /// How many rows there are; nil if unknown.
     public var count: Int?
-    /// The names that the rows have, in the order to be shown.
+    /// The names that the rows have, in display order.
     public var columns: [String]
     public var rows: [JSON.Object]
     /// Whether a field must be declared in bellhop.yaml to be among the columns.
@@ -23,14 +23,14 @@ public struct SourceSample: Sendable {
     }
 }
 
-/// A source that can say what it asks, and look at a page of it without a poll.
+/// A source that can describe its query and read a page of it without a poll.
 ///
-/// One that does not conform is looked at by a poll whose answer is forgotten.
+/// Other sources are sampled by a poll whose answer is discarded.
 public protocol SampledSource: Source {
-    /// What it asks of its system, by name.
+    /// Its query, by name.
     var question: [(name: String, text: String)] { get }
 
-    /// At most so many rows, with these fields; empty for its own.
+    /// At most so many rows, with these fields; empty for the source's own.
     func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample
 }
 
@@ -43,7 +43,7 @@ extension SampledSource {
 }
 
 extension Source {
-    /// What a first poll shows.
+    /// A sample from a first poll.
     fileprivate func polled(_ limit: Int) async throws(Failure) -> SourceSample {
         let listing = try await list(from: Standing()).listing
         let keys = listing.entries.prefix(limit).map(\.key)
@@ -60,7 +60,7 @@ extension Source {
 }
 
 extension Connectors {
-    /// Looks at what a source watches; nil when there is no source of this name. Nothing is remembered.
+    /// Samples a source; nil if there is no source with this name. Nothing is stored.
     public func sample(of name: String, limit: Int, fields: [String]) async throws(Failure) -> SourceSample? {
         guard let source = sources.first(where: { $0.name == name }) else { return nil }
         let own = (source as? BoundSource)?.current ?? source

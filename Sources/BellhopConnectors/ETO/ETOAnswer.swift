@@ -1,10 +1,10 @@
 import BellhopCore
 
-/// What an answer of ETO's services means. Their errors come as 400, 401, 500 and 502 without a system, and as `{"Detail": …}` under any
-/// status.
+/// The meaning of an answer of ETO's services. Their errors come as 400, 401, 500 and 502 without a system, and as `{"Detail":
+/// …}` with any status.
 enum ETOAnswer: Sendable {
     case ok(ETOReply)
-    /// 400, 401, 500, or `Detail` under 200: perhaps the session is gone, for instance because the account logged in to the web pages.
+    /// 400, 401, 500, or `Detail` with 200: the session may be gone, for instance because the account logged in to the web pages.
     case doubtful(status: Int, String)
     case refused(status: Int, String)
     case throttled(after: Duration?)
@@ -33,8 +33,8 @@ enum ETOAnswer: Sendable {
         }
     }
 
-    /// What this is for whoever asked; nil for a good answer.
-    /// - Parameter wasSent: whether it answers something that may have been done.
+    /// The failure that this answer means; nil for a good answer.
+    /// - Parameter changesSomething: whether the request may have changed something.
     func failure(of place: String, changesSomething: Bool) -> Failure? {
         let again: Failure.Remedy = changesSomething ? .unknownOutcome : .retry(after: nil)
         switch self {
@@ -48,39 +48,39 @@ enum ETOAnswer: Sendable {
         case .refused(403, let text):
             return Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.said(text)).")
         case .refused(404, let text):
-            return Failure(.goneOrHidden, .giveUp, "\(place) has no such thing (404)\(Self.said(text)).")
+            return Failure(.goneOrHidden, .giveUp, "\(place) does not have it (404)\(Self.said(text)).")
         case .refused(let status, let text):
             guard status < 500 else { return Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).") }
             return Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.said(text)).")
         case .throttled(let after):
             return Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
-        case .gateway(let status): return Failure(.gateway, again, "A gateway before \(place) answered \(status) in its place.")
+        case .gateway(let status): return Failure(.gateway, again, "A gateway in front of \(place) answered \(status).")
         case .redirect(let host):
             return Failure(
                 .refused, changesSomething ? .unknownOutcome : .pauseConnection,
-                "\(place) sends us to \(host); redirects are not followed, for the addresses hold secrets: check `address`.")
+                "\(place) redirects to \(host); redirects are not followed, because the addresses hold secrets: check `address`.")
         case .page(let status):
-            return Failure(.unexpectedPage, again, "\(place) answered with a page (\(status)) instead of data.")
+            return Failure(.unexpectedPage, again, "\(place) answered with a web page (\(status)) instead of data.")
         }
     }
 
     private static func said(_ text: String) -> String { text.isEmpty ? "" : ": " + text }
 
-    /// What the answer says for itself, without secrets; a page says nothing.
+    /// The answer's own error text, without secrets; empty for a page.
     static func words(of response: HTTPResponse, _ secrets: [String]) -> String {
         guard !ReceiverAnswer.isPage(response) else { return "" }
         let text = detail(response.body) ?? String(decoding: response.body.prefix(4096), as: UTF8.self)
         return shown(text, secrets)
     }
 
-    /// A foreign text as it may be shown: one line, no secrets, no GUIDs, which are what tokens look like here.
+    /// Remote text made safe to show: one line, no secrets, no GUIDs, because tokens look like GUIDs here.
     static func shown(_ text: String, _ secrets: [String]) -> String {
         var shown = Redaction.excerpt(DisplayText.line(GUID.masked(Redaction.scrub(text, of: secrets))), length: 160)
         while let last = shown.last, last == "." || last == " " { shown.removeLast() }
         return shown
     }
 
-    /// The text of an error: `{"Detail": …}`, with little beside it. Only small answers are looked at.
+    /// The text of an error: `{"Detail": …}`, with few other members. Only small answers are examined.
     private static func detail(_ body: [UInt8]) -> String? {
         guard body.count < 16 << 10, body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
             let members = (try? JSON.parse(body))?.asObject, members.count <= 3
@@ -99,7 +99,7 @@ enum GUID {
         return parts.count == 5 && zip(parts, groups).allSatisfy { $0.utf8.count == $1 && $0.utf8.allSatisfy(isHex) }
     }
 
-    /// The text with each GUID hidden.
+    /// The text with all GUIDs masked.
     static func masked(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var out: [UInt8] = []

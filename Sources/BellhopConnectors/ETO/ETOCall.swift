@@ -1,29 +1,29 @@
 import BellhopCore
 
-/// One thing asked of ETO's services after the login.
+/// One request to ETO's services after the login.
 struct ETOCall: Sendable {
     var method = "GET"
-    /// Below `/API/`, with the query.
+    /// The path below `/API/`, with the query.
     var target: String
     var body: JSON?
-    /// Which program must be the current one on the server; nil where it does not matter.
+    /// The program that must be current on the server; nil if it does not matter.
     var program: ETOProgram?
-    /// Who names the program, as messages call them.
+    /// Who names the program, for messages.
     var whose = "the source"
-    /// Whether the current program stays what it is: it is the account's, and an agent may be at work in it.
+    /// Whether the current program must not change: it belongs to the account, and an agent may be working in it.
     var leavesProgram = false
-    /// Whether asking twice is not the same as asking once.
+    /// Whether the request may change something.
     var changesSomething = false
-    /// Once this moment has passed it is not sent any more, a wait for its turn included.
+    /// The request is not sent after this moment, including time spent waiting for its turn.
     var notAfter: Timestamp?
-    /// Nil for the connection's own.
+    /// Nil for the connection's timeout.
     var timeout: Duration?
 
     static func get(_ path: String, _ parameters: [(String, String)] = []) -> ETOCall {
         ETOCall(target: path + (parameters.isEmpty ? "" : "?" + PercentEncoding.query(parameters)))
     }
 
-    /// The responses of a TouchPoint that are of a subject; of whomever, where the server takes that, without one.
+    /// The responses of a TouchPoint for a subject; nil asks for all subjects, if the server supports that.
     static func responses(of touchPoint: Int64, subject: Int64?) -> ETOCall {
         get(
             "TouchPoint.svc/ListTouchPointResponses",
@@ -44,7 +44,7 @@ enum ETOProgram: Sendable, Hashable {
     case id(Int64)
     case name(String)
 
-    /// Digits alone are an id. Nil for an empty text.
+    /// A text of digits only is an id. Nil for an empty text.
     init?(_ text: String) {
         let text = String(ASCII.trimmed(text))
         if text.isEmpty { return nil }
@@ -52,27 +52,27 @@ enum ETOProgram: Sendable, Hashable {
     }
 }
 
-/// A good answer; an empty body stands for null.
+/// A successful answer; an empty body means null.
 struct ETOReply: Sendable {
     var status: Int
     var body: [UInt8]
 
     var isNothing: Bool { body.allSatisfy { $0 <= 0x20 } || body.filter { $0 > 0x20 } == Array("null".utf8) }
 
-    /// The body, read.
+    /// The body, parsed.
     func json(from place: String) throws(Failure) -> JSON {
         if isNothing { return .null }
         do throws(JSONError) {
             return try JSON.parse(body)
         } catch {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than JSON: \(error.description).")
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with JSON: \(error.description).")
         }
     }
 }
 
-/// Something to choose: an enterprise by its GUID, a site or program by its number.
+/// A choice: an enterprise by its GUID, or a site or program by its number.
 struct ETOChoice: Sendable, Hashable {
-    /// What the services call it: a GUID for enterprises, a whole number for the rest.
+    /// The services' key: a GUID for enterprises, otherwise a whole number.
     var key: String
     var name: String
 
@@ -81,16 +81,16 @@ struct ETOChoice: Sendable, Hashable {
         self.name = name
     }
 
-    /// Reads `{"Key": …, "Value": …}`: the key is text for some and a number for others. Nil for anything else.
+    /// Reads `{"Key": …, "Value": …}`, whose key is text or a number. Nil for anything else.
     init?(_ json: JSON) {
         guard let key = json["Key"].map(ItemValue.text), !key.isEmpty else { return nil }
         self.init(key: key, name: json["Value"]?.asString ?? "")
     }
 
-    /// The programs that are in use.
+    /// The programs that are not disabled.
     static func programs(_ reply: ETOReply, _ place: String) throws(Failure) -> [ETOChoice] {
         guard let items = try reply.json(from: place).asArray else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a list of programs.")
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a list of programs.")
         }
         return items.compactMap { item in
             guard item["Disabled"]?.asBool != true, let id = item["ID"].map(ItemValue.text), Int64(id) != nil else { return nil }

@@ -1,9 +1,10 @@
 import BellhopCore
 
-/// The steps of a login to ETO, one request each: who we are, which enterprise, which site, and at last the token for everything else.
+/// The steps of a login to ETO, one request each: authenticate, choose the enterprise, choose the site, get the token for
+/// everything else.
 ///
-/// Tokens stand in the addresses of these requests, so no message names more of an address than its host, and no answer to a password is
-/// ever quoted: it has the password in it.
+/// The addresses of these requests contain tokens, so messages name only the host; answers to a password request contain the
+/// password and are never quoted.
 struct ETOChain: Sendable {
     var base: HTTPAddress
     var exchange: any HTTPExchange
@@ -13,7 +14,7 @@ struct ETOChain: Sendable {
 
     private var place: String { base.place }
 
-    /// What the first step gives, and what must be read in no message after it.
+    /// The result of the first step, with the values that later messages must not contain.
     struct Ticket: Sendable {
         var token: String
         fileprivate var password: String
@@ -34,14 +35,14 @@ struct ETOChain: Sendable {
         guard let result = (try? JSON.parse(response.body))?["SSOAuthenticateResult"],
             let token = result["SSOAuthToken"]?.asString,
             GUID.isGUID(token)
-        else { throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a login's result.") }
+        else { throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a login result.") }
         let code = result["AuthStatusCode"]?.asInt
         guard token != GUID.zero, code == 0 else {
             let number = code.map { $0 == 0 ? "" : " (status \($0))" } ?? ""
             throw Failure(
                 .unauthenticated, .pauseConnection,
-                "\(place) refuses the password of \(credentials.username)\(number). It is not tried again until it is another one, or "
-                    + "until you run `bellhop login \(connection)`.")
+                "\(place) refuses the password of \(credentials.username)\(number). Bellhop will not retry this password "
+                    + "until you change it or run `bellhop login \(connection)`.")
         }
         return Ticket(token: token, password: credentials.password)
     }
@@ -61,7 +62,7 @@ struct ETOChain: Sendable {
         let secrets = ticket.secrets + [enterprise.key]
         let reply = try await get("SSOSiteLogin/\(site.key)/\(enterprise.key)/\(ticket.token)/\(offset)", secrets: secrets)
         guard let security = (try? JSON.parse(reply.body))?.asString, !security.isEmpty, HeaderFields.isValue(security) else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a token to the login to a site.")
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer the site login with a token.")
         }
         guard security != GUID.zero else {
             throw Failure(
@@ -70,13 +71,13 @@ struct ETOChain: Sendable {
         return security
     }
 
-    /// The one that the configuration names, by key or by name; the only one where it names none.
+    /// The choice that the configuration names, by key or by name; without a name, the only choice.
     func choose(_ wanted: String?, from choices: [ETOChoice], _ setting: String, whose: String? = nil) throws(Failure)
         -> ETOChoice
     {
         func there() -> String {
             let names = choices.prefix(20).map { Redaction.excerpt(DisplayText.line(GUID.masked($0.name)), length: 60) }
-            return choices.isEmpty ? "it has none" : "there is \(names.joined(separator: ", "))"
+            return choices.isEmpty ? "it has none" : "the choices are \(names.joined(separator: ", "))"
         }
         guard let wanted else {
             if choices.count == 1 { return choices[0] }
@@ -100,7 +101,7 @@ struct ETOChain: Sendable {
         throw Failure(
             .forbidden, .pauseConnection,
             named.isEmpty
-                ? "This account has no such `\(setting)` as the connection \(connection) says; \(there())."
+                ? "This account does not have the `\(setting)` that the connection \(connection) names; \(there())."
                 : "There are \(named.count) of that name: give `\(setting)` by its key; `bellhop login \(connection)` lists them."
         )
     }
@@ -111,11 +112,11 @@ struct ETOChain: Sendable {
         let json = try reply.json(from: place)
         if json.isNull { return [] }
         guard let items = json.asArray else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a list of \(what).")
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a list of \(what).")
         }
         return try items.map { item throws(Failure) in
             guard let choice = ETOChoice(item), isKey(choice.key) else {
-                throw Failure(.badAnswer, .retry(after: nil), "\(place) sent a list of \(what) in which one has no proper key.")
+                throw Failure(.badAnswer, .retry(after: nil), "\(place) sent a list of \(what) with an invalid key.")
             }
             return choice
         }
@@ -127,7 +128,7 @@ struct ETOChain: Sendable {
         let answer = ETOAnswer(response, to: address, secrets: secrets, at: clock.now)
         if case .ok(let reply) = answer { return reply }
         guard let failure = answer.failure(of: place, changesSomething: false) else {
-            preconditionFailure("what is no good answer is a failure")
+            preconditionFailure("every answer but a good one is a failure")
         }
         throw failure
     }

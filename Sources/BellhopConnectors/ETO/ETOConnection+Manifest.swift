@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension ETOConnection {
-    /// What bellhop.yaml may say of a connection of kind `eto`.
+    /// The settings of a connection of kind `eto` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
         kind: "eto", role: .system, summary: "Efforts to Outcomes (ETO), by its web services.",
         actions: [TouchPointAction.manifest.kind],
@@ -44,7 +44,7 @@ extension ETOConnection {
 
     static func usesKeychain(_ settings: Settings) -> Bool { settings.record("auth")?.record("basic") == nil }
 
-    /// Makes it with the login that its settings name, which may be the one in the keychain.
+    /// Makes it with the login that its settings name, possibly the one in the keychain.
     init(name: String, settings: Settings, in environment: ConnectorEnvironment) async throws(ConnectorError) {
         let auth = settings.record("auth")
         guard let basic = auth?.record("basic") else {

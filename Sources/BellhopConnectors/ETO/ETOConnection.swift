@@ -1,21 +1,21 @@
 public import BellhopCore
 
-/// ETO's services and the account we use there, as a connection of kind `eto` in bellhop.yaml.
+/// ETO's services with one account, as a connection of kind `eto` in bellhop.yaml.
 ///
-/// It has one session and one request at a time: the program one works in is state of the server's.
+/// It has one session and sends one request at a time, because the current program is server-side state.
 public struct ETOConnection: Connection {
     public let name: String
-    /// The services' base address, and what tells this enterprise from others there.
+    /// The services' base address, plus a part that distinguishes this enterprise from others there.
     public let instance: String
     public let username: String
     let session: ETOSession
     let notebook: any Notebook
     let clock: any AgentClock
-    /// What writes responses, one after the other: who looks whether one is there must not meet another one's.
+    /// Serializes writes: the check for an existing response must not meet another delivery's response.
     let writing = FIFOGate()
-    /// Whether its requests are made in a program that the configuration names.
+    /// Whether the configuration names the program for its requests.
     let hasProgram: Bool
-    /// What the services' answers say besides.
+    /// Rate limits and times in the services' answers.
     let watch: AnswerWatch
     private let http: HTTPConnection
 
@@ -30,7 +30,7 @@ public struct ETOConnection: Connection {
         if let refusal = configuration.refusal(of: base) { throw ConnectorError(connection: name, setting: "address", refusal) }
         let username = account.username
         guard !username.isEmpty, username.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
-            throw ConnectorError(connection: name, setting: "auth", "This is no e-mail address that can log in.")
+            throw ConnectorError(connection: name, setting: "auth", "This is not a valid e-mail address.")
         }
         let wanted = ETOSession.Place(
             enterprise: settings.text("enterprise"), site: settings.text("site"),
@@ -42,7 +42,7 @@ public struct ETOConnection: Connection {
         self.watch = watch
         hasProgram = wanted.program != nil
         self.username = username
-        // A GUID has no place in events and the store, so the enterprise's fingerprint stands for it.
+        // A GUID must not appear in events and the store, so the enterprise is identified by its fingerprint.
         let part = wanted.enterprise.map { "/" + Fingerprint.of("eto", ASCII.lowercased($0)).hex.prefix(8) } ?? ""
         instance = base.origin + part
         notebook = environment.notebook
@@ -57,7 +57,7 @@ public struct ETOConnection: Connection {
             clock: environment.clock)
     }
 
-    /// One response at a time, from the look before it to its proof.
+    /// One response at a time, from the check before it to its proof.
     public var limits: ReceiverLimits { http.limits(lanes: 1, requests: 3) }
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
@@ -104,7 +104,7 @@ public struct ETOConnection: Connection {
         guard address.target == "/", address.userInfo == nil else {
             throw ConnectorError(
                 connection: connection, setting: "address",
-                "The address of ETO's services has no path, user or password: \(Self.address).")
+                "The address of ETO's services must not have a path, user or password: \(Self.address).")
         }
         return address
     }

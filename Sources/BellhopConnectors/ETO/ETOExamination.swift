@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// Looks at what ETO's services let this account do of all that the configured sources and the loaded rules need: each step of the login, and
-/// the responses that are watched. Nothing is written, and the current program stays what it is: an agent may be at work in it.
+/// Checks what ETO's services allow this account of all that the configured sources and the loaded rules need: each step of the
+/// login, and the watched responses. Writes nothing and keeps the current program, because an agent may be working in it.
 struct ETOExamination {
     let connection: ETOConnection
     let needs: ConnectionNeeds
@@ -29,21 +29,21 @@ struct ETOExamination {
         let subject = "read \(need.name)"
         do {
             guard let source = try connection.source(need.name, kind: need.kind, settings: need.settings) as? TouchPointsSource
-            else { return Finding(subject, .unknown, "this source cannot be looked at") }
+            else { return Finding(subject, .unknown, "this source cannot be examined") }
             if let wrong = await wrongProgram(source.program, subject, "the source") { return wrong }
             let (count, text) = try await source.look()
             if count == 0, await isAbsent(source.touchPoint) {
                 return Finding(
                     subject, .missing, "there is no TouchPoint \(source.touchPoint) for this account",
-                    remedy: "see that `touchpoint` is right, and that the account's role may use it", reason: .goneOrHidden)
+                    remedy: "check `touchpoint`, and that the account's role may use it", reason: .goneOrHidden)
             }
             return Finding(subject, .ok, text)
         } catch let failure as Failure {
             var finding = Finding(subject, failure, remedy: remedy(failure.reason))
             if connection.hasProgram || need.settings.text("program") != nil {
-                // In its program it may go well.
+                // It may succeed in its own program.
                 (finding.verdict, finding.reason) = (.unknown, nil)
-                finding.text += " The program was not changed for this look; in its own it may be read."
+                finding.text += " This check did not change the program; it may succeed in the source's own program."
             }
             return finding
         } catch {
@@ -54,12 +54,12 @@ struct ETOExamination {
     private func remedy(_ reason: Failure.Reason) -> String? {
         switch reason {
         case .forbidden, .goneOrHidden, .refused, .serverError, .unauthenticated:
-            "see that the TouchPoint and the subject are right, and that the account's role may read its responses in this site and program"
+            "check the TouchPoint and the subject, and that the account's role may read its responses in this site and program"
         default: nil
         }
     }
 
-    /// What tells that a source or a step names a program that is not there; nil where it is there, or nobody knows.
+    /// The finding if a source or a step names a program that does not exist; nil if it exists or that is unknown.
     private func wrongProgram(_ program: ETOProgram?, _ subject: String, _ whose: String) async -> Finding? {
         guard let program else { return nil }
         do throws(Failure) {
@@ -67,11 +67,11 @@ struct ETOExamination {
             return nil
         } catch {
             guard error.reason == .badArguments else { return nil }
-            return Finding(subject, error, remedy: "see the `program` of \(whose)")
+            return Finding(subject, error, remedy: "check the `program` of \(whose)")
         }
     }
 
-    /// Whether the services say that there is no such TouchPoint. A look that fails says nothing.
+    /// Whether the services say that there is no such TouchPoint; false if the request fails.
     private func isAbsent(_ touchPoint: Int64) async -> Bool {
         var call = ETOCall.touchPoint(touchPoint)
         call.leavesProgram = true
@@ -83,7 +83,7 @@ struct ETOExamination {
     }
 
     private func add(_ number: String, _ need: ConnectionNeeds.ActionNeed) async -> Finding {
-        let onlyWhenDone = "whether the account may add to it shows only when it does"
+        let onlyWhenDone = "whether the account may add to it is only known once it does"
         guard let id = Int64(number) else {
             return Finding("add responses", .unknown, "rule \(need.rule): \(onlyWhenDone)")
         }
@@ -97,15 +97,15 @@ struct ETOExamination {
             guard !reply.isNothing else {
                 return Finding(
                     subject, .missing, "rule \(need.rule): there is no TouchPoint \(id) for this account",
-                    remedy: "see that the number is right, and that the account's role may use it", reason: .goneOrHidden)
+                    remedy: "check the number, and that the account's role may use it", reason: .goneOrHidden)
             }
             return Finding(
-                subject, .unknown, "rule \(need.rule): the TouchPoint \(id) is there; \(onlyWhenDone)",
-                remedy: "see that the account's role may add responses to it")
+                subject, .unknown, "rule \(need.rule): the TouchPoint \(id) exists; \(onlyWhenDone)",
+                remedy: "check that the account's role may add responses to it")
         } catch {
             return Finding(
                 subject, .unknown, "rule \(need.rule): \(onlyWhenDone), and the TouchPoint cannot be read: \(error.message)",
-                remedy: "see that the number is right, and that the account's role may use it")
+                remedy: "check the number, and that the account's role may use it")
         }
     }
 }

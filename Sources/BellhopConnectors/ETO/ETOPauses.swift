@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// What failed and is left alone for a while: longer each time, so that services in disarray are not asked all day, nor logged in to.
+/// Pauses after failures, longer each time, so that failing services are not flooded with requests or logins.
 ///
-/// Kept by what was asked, so that one thing that always fails keeps nobody else waiting; a failed login keeps all waiting.
+/// Kept by request target, so that one failing target does not block others; a failed login blocks all.
 struct ETOPauses: Sendable {
     private struct Pause: Sendable {
         var failure: Failure
@@ -10,7 +10,7 @@ struct ETOPauses: Sendable {
         var times: Int
     }
 
-    /// What stands for the login among what was asked.
+    /// The key for the login.
     static let login = ""
     private static let backoff = Backoff(base: .seconds(5), factor: 2, cap: .seconds(900))
     private static let reasons: Set<Failure.Reason> = [
@@ -19,7 +19,7 @@ struct ETOPauses: Sendable {
 
     private var pauses: [String: Pause] = [:]
 
-    /// Throws the last failure while its pause, or that of the login, lasts: nothing was asked.
+    /// Throws the last failure while its pause, or that of the login, lasts.
     func check(_ target: String, at now: Timestamp) throws(Failure) {
         for key in [Self.login, target] {
             guard let pause = pauses[key], pause.until > now else { continue }
@@ -29,7 +29,7 @@ struct ETOPauses: Sendable {
         }
     }
 
-    /// Begins a pause where one is called for; the failure with its length.
+    /// Begins a pause if the failure calls for one; returns the failure with the pause's length.
     mutating func begin(after failure: Failure, of key: String, at now: Timestamp) -> Failure {
         guard Self.reasons.contains(failure.reason), failure.remedy != .giveUp, failure.remedy != .hold else { return failure }
         let times = (pauses[key]?.times ?? 0) + 1

@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// The program one works in: the connection's, or the one that a source or a step names.
+/// The current program: the connection's, or the one that a source or a step names.
 ///
-/// What a source or a step names wrongly is their own mistake, and keeps nobody else waiting; the connection's is everybody's.
+/// A wrong name in a source or a step affects only that source or step; the connection's affects everything.
 extension ETOSession {
     /// Makes a program the current one on the server.
     ///
-    /// - Parameter whose: the source or the step that names it; nil where it is the connection's.
+    /// - Parameter whose: the source or the step that names it; nil for the connection.
     func choose(_ program: ETOProgram, whose: String?) async throws(Failure) -> ETOAnswer {
         let id: Int64
         switch program {
@@ -23,7 +23,7 @@ extension ETOSession {
         switch answer {
         case .ok: login?.program = id
         case .doubtful, .refused:
-            // Perhaps the session is gone, and perhaps there is no such program: the list tells.
+            // Either the session is gone or the program does not exist: the list decides.
             if case .id = program, whose != nil, try await learnPrograms() == nil { _ = try choice(program, whose) }
         case .throttled, .gateway, .redirect, .page: break
         }
@@ -37,7 +37,7 @@ extension ETOSession {
         }
     }
 
-    /// Looks whether the connection's program is there for us, and leaves the current one as it is.
+    /// Checks that the connection's program exists, and keeps the current one.
     func checkProgram() async throws(Failure) {
         guard let program = wanted.program else { return }
         if let failure = try await learnPrograms()?.failure(of: base.place, changesSomething: false) { throw failure }
@@ -45,7 +45,7 @@ extension ETOSession {
         steps.append(Finding("program", .ok, "\(DisplayText.line(GUID.masked(name))), of \(login?.programs?.count ?? 0)"))
     }
 
-    /// Fails where a source or a step names a program that is not there; the current one stays as it is.
+    /// Fails if a source or a step names a program that does not exist; keeps the current one.
     func check(_ program: ETOProgram, whose: String) async throws(Failure) {
         try await gate.inTurn { () async throws(Failure) in
             if self.login == nil { try await self.logIn(force: false) }
@@ -56,7 +56,7 @@ extension ETOSession {
         }
     }
 
-    /// Asks for the programs of the site, once for each login; the answer where it is no list.
+    /// Requests the programs of the site, once per login; returns the answer if it is not a list.
     private func learnPrograms() async throws(Failure) -> ETOAnswer? {
         if login?.programs != nil { return nil }
         let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))

@@ -2,35 +2,35 @@ import BellhopCore
 
 /// The one session of a connection with ETO's services: its login, its current program, one request at a time.
 ///
-/// The current program is state of the server's, and belongs to the login: so nothing else may run between setting it and what needs it,
-/// and there is one session for all. A 400, 401 or 500 that comes all of a sudden means that the session may be gone: the whole chain is
-/// run once more, and the request once more, if it changes nothing. An actor, because login and program
-/// belong to whichever request has its turn; the gate keeps the turns, since an actor lets others in while it waits.
+/// The current program is server-side state that belongs to the login, so nothing else may run between setting it and the request
+/// that needs it, and there is one session for all. An unexpected 400, 401 or 500 may mean that the session is gone: the login is
+/// run once more, and so is the request if it changes nothing. An actor, because login and program belong to whichever request
+/// has its turn; the gate keeps the turns, because an actor is reentrant.
 actor ETOSession {
-    /// Where the connection works, as the configuration names it.
+    /// Where the connection works, as named in the configuration.
     struct Place: Sendable, Hashable {
         var enterprise: String?
         var site: String?
         var program: ETOProgram?
-        /// The last part of the login to a site, whose unit nobody documents.
+        /// The last part of the login to a site, whose unit is not documented.
         var timeZoneOffset = 0
     }
 
-    /// What a login gave.
+    /// The result of a login.
     struct Login {
         var enterprise: ETOChoice
         var site: ETOChoice
         var token: String
-        /// What no message may say.
+        /// What messages must not contain.
         var secrets: [String]
-        /// The program that is the server's current one; nil when nobody has said.
+        /// The server's current program; nil if unknown.
         var program: Int64?
         var programs: [ETOChoice]?
         var made: Timestamp
-        /// Whether anything was answered well since.
+        /// Whether any request has succeeded since.
         var hasServed = false
 
-        /// Whether an answer that may mean its end is to be taken for that: what comes right after a login is about what was asked.
+        /// Whether a doubtful answer may mean that the session ended: right after a login it is about the request.
         func mayHaveEnded(at now: Timestamp) -> Bool { hasServed || now - made > .seconds(60) }
     }
 
@@ -50,9 +50,9 @@ actor ETOSession {
     /// The number of the last login that failed.
     private var loginsFailed = 0
     private var pauses = ETOPauses()
-    /// The steps of the last login that went well.
+    /// The steps of the last successful login.
     var steps: [Finding] = []
-    /// The token of a login that somebody is choosing a site for.
+    /// The token of a login for which a person is choosing a site.
     private var visitor: ETOChain.Ticket?
 
     init(
@@ -69,7 +69,7 @@ actor ETOSession {
         chain = ETOChain(base: base, exchange: exchange, connection: events.connection, clock: clock)
     }
 
-    /// Does what is asked, in the program it needs, logging in before or in between where needed.
+    /// Sends a request in the program it needs, logging in if needed.
     func send(_ call: ETOCall) async throws(Failure) -> ETOReply {
         try await gate.inTurn { () async throws(Failure) in
             try self.pauses.check(call.target, at: self.clock.now)
@@ -78,7 +78,7 @@ actor ETOSession {
                 self.pauses.end(call.target)
                 return reply
             } catch  where call.changesSomething && error.reason == .refused {
-                throw error  // this one write is at fault, not the next
+                throw error  // only this write is at fault
             } catch {
                 let isOfLogin = self.login == nil && self.logins > 0 && self.loginsFailed == self.logins
                 throw self.pauses.begin(after: error, of: isOfLogin ? ETOPauses.login : call.target, at: self.clock.now)
@@ -86,9 +86,9 @@ actor ETOSession {
         }
     }
 
-    /// The number of a program, or of the connection's; nil where neither is said.
+    /// The number of a program, or of the connection's; nil if neither is set.
     ///
-    /// - Parameter asker: who says the program, as messages call them.
+    /// - Parameter asker: who names the program, for messages.
     func programID(of program: ETOProgram?, for asker: String) async throws(Failure) -> Int64? {
         let whose = program == nil ? nil : asker
         guard let program = program ?? wanted.program else { return nil }
@@ -100,7 +100,7 @@ actor ETOSession {
         }
     }
 
-    /// Logs in anew, even with a password that was refused before: somebody asked for it. Says who we are, and where.
+    /// Logs in anew, even with a password that was refused before, because a person asked for it. Returns the account and place.
     func verify() async throws(Failure) -> String {
         try await gate.inTurn { () async throws(Failure) in
             self.pauses.endAll()
@@ -110,7 +110,7 @@ actor ETOSession {
         }
     }
 
-    /// Logs in anew, unless just that was refused before, and says how each step of that went. The login then serves whoever asks next.
+    /// Logs in anew, unless these credentials were refused before, and reports each step. Later requests use this login.
     func examine() async -> [Finding] {
         do throws(Failure) {
             return try await gate.inTurn { () async throws(Failure) in
@@ -130,7 +130,7 @@ actor ETOSession {
         }
     }
 
-    /// The enterprises of the account, for a person to choose one.
+    /// The account's enterprises, for a person to choose one.
     func enterprises() async throws(Failure) -> [ETOChoice] {
         try await gate.inTurn { () async throws(Failure) in
             let credentials = try await self.account.current()
@@ -173,14 +173,14 @@ actor ETOSession {
             default:
                 await doubt(answer, changes, wasAlive: mayLogIn)
                 guard let failure = answer.failure(of: base.place, changesSomething: changes) else {
-                    preconditionFailure("what is no good answer is a failure")
+                    preconditionFailure("every answer but a good one is a failure")
                 }
                 throw failure
             }
         }
     }
 
-    /// Drops the session after what may mean its end. A write that is refused in words (400) does not.
+    /// Drops the session after an answer that may mean its end. A write rejected with a message (400) does not.
     private func doubt(_ answer: ETOAnswer, _ changes: Bool, wasAlive: Bool) async {
         switch answer {
         case .doubtful(let status, _) where status != 400 || !changes:
@@ -190,7 +190,7 @@ actor ETOSession {
         }
     }
 
-    /// Sets the program where another is current, and asks.
+    /// Sets the program if another is current, and sends the request.
     private func attempt(_ call: ETOCall, _ isSent: inout Bool) async throws(Failure) -> ETOAnswer {
         if !call.leavesProgram, let program = call.program ?? wanted.program {
             let answer = try await choose(program, whose: call.program == nil ? nil : call.whose)
@@ -222,7 +222,7 @@ actor ETOSession {
         login = nil
         let reason =
             status == 200
-            ? "The services refuse what they took before." : "The services answer \(status) to what they took before."
+            ? "The services no longer accept the session." : "The services now answer \(status) to the session."
         await events.sessionExpired("services", logins, reason: reason, at: clock.now)
     }
 
@@ -263,13 +263,13 @@ actor ETOSession {
         let site = try chain.choose(wanted.site, from: sites, "site")
         steps.append(Finding("site", .ok, chosen(site, of: sites.count)))
         let security = try await chain.enter(site, of: enterprise, ticket, offset: wanted.timeZoneOffset)
-        steps.append(Finding("site login", .ok, "the site let us in"))
+        steps.append(Finding("site login", .ok, "the site accepts the account"))
         return Login(
             enterprise: enterprise, site: site, token: security, secrets: ticket.secrets + [security, enterprise.key],
             made: clock.now)
     }
 
-    /// Keeps that a password was refused, where that is why a login failed.
+    /// Remembers the refused password if that is why a login failed.
     private func remember(_ failure: Failure, of credentials: Credentials) async throws(Failure) {
         guard failure.reason == .unauthenticated, failure.remedy == .pauseConnection else { return }
         try await RefusalMemory.noting { try await memory.remember(failure.message, of: credentials) }

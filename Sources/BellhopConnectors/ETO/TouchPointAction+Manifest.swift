@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension TouchPointAction {
-    /// What a rule may say of a `touchpoint`.
+    /// The arguments of a `touchpoint` step.
     public static let manifest = ActionManifest(
         kind: "touchpoint", summary: "Adds a response to a TouchPoint of ETO.", receiver: .named,
         arguments: [

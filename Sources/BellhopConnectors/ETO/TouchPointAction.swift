@@ -1,16 +1,16 @@
 public import BellhopCore
 
-/// Adds a response to a TouchPoint, once.
+/// Adds a response to a TouchPoint, exactly once.
 ///
-/// The services know no request by a name, so doing it twice would add two. Before it is first sent the responses that are there are
-/// noted; after an outcome that nobody knows they are read again, and not before anything of ours can still be at work. One that is new and
-/// says the same is ours. One that is new and says something else may be ours as the services wrote it down: then a person decides.
+/// The services have no idempotency keys, so sending twice would add two. The existing responses are noted before the first send;
+/// after an unknown outcome they are read again, once no request of ours can still be running. A new one with the same content is
+/// ours. A new one with different content may be ours as rewritten by the services: then a person decides.
 public struct TouchPointAction: Action {
-    /// The times the action goes by.
+    /// The action's time limits.
     public struct Times: Sendable, Hashable {
-        /// What could not be sent so long after its attempt began is not sent by it any more.
+        /// How long after its start an attempt may still send.
         public var start: Duration
-        /// The longest a request can be at work on the server. Nobody documents it.
+        /// The longest time a request can run on the server. Not documented.
         public var server: Duration
 
         public init(start: Duration = .seconds(30), server: Duration = .seconds(120)) {
@@ -18,11 +18,11 @@ public struct TouchPointAction: Action {
             self.server = server
         }
 
-        /// After so long nothing that an attempt sent is at work any more.
+        /// After this time no request of an attempt is still running.
         var quiet: Duration { start + server }
     }
 
-    /// Who names the program, in messages.
+    /// Who names the program, for messages.
     static let asker = "the step"
     private let connection: ETOConnection
     private let times: Times
@@ -39,13 +39,13 @@ public struct TouchPointAction: Action {
         do {
             try await connection.writing.enter()
         } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The response was called off before it was sent.")
+            throw Failure(.interrupted, .retry(after: nil), "The response was cancelled before it was sent.")
         }
         defer { connection.writing.leave() }
         do throws(Failure) {
             return try await proceed(entry, delivery, attempt)
         } catch {
-            // The last attempt failed for sure, but an earlier one may have written it: that is not dead.
+            // The last attempt certainly failed, but an earlier one may have written it: that is not dead.
             let isEnd: Bool
             switch error.remedy {
             case .retry: isEnd = attempt.number >= delivery.retry.attempts
@@ -77,13 +77,13 @@ public struct TouchPointAction: Action {
         if case .absent(let before) = finding, !note.isSent || note.before == nil { note.before = before }
         note.decided = false
         note.isSent = true
-        // On disk before anything is sent, so that whoever looks for it knows what was there before.
+        // Saved before anything is sent, so that later attempts know which responses existed before.
         try await notebook.keep(note.json)
         return try await write(entry, note, notebook, delivery, attempt)
     }
 
-    /// Returns when it may be sent again although it may have been sent before: nothing of ours is at work, and it is not there, or a
-    /// person said so.
+    /// Returns if it may be sent again after an uncertain attempt: no request of ours is running, and the response is not there,
+    /// or a person decided so.
     private func check(
         _ finding: Finding, _ attempt: Attempt, _ note: inout TouchPointNote, _ notebook: DeliveryNote
     ) async throws(Failure) {
@@ -97,7 +97,7 @@ public struct TouchPointAction: Action {
             }
             throw Failure(
                 .notWritten, .retry(after: left),
-                "An earlier attempt may still be at work on \(place); the response is looked for again before it is sent.")
+                "An earlier attempt may still be at work on \(place); Bellhop looks for the response before sending it again.")
         }
         if decided { return }
         switch finding {
@@ -105,8 +105,8 @@ public struct TouchPointAction: Action {
         case .unlike(let id):
             throw Failure(
                 .notWritten, .hold,
-                "An earlier attempt may have added the response: \(id) is new and says something else. Look there, then retry or drop "
-                    + "the delivery.")
+                "An earlier attempt may have added the response: \(id) is new and has other content. Look there, then retry "
+                    + "or drop the delivery.")
         case .unprovable(let why):
             throw Failure(
                 .notWritten, .hold,
@@ -117,14 +117,14 @@ public struct TouchPointAction: Action {
 
     // MARK: Looking
 
-    /// What a look at the responses of the subject told.
+    /// What reading the subject's responses showed.
     private enum Finding {
         case written(String)
-        /// Not there; these are.
+        /// Not there; these responses are.
         case absent(TouchPointNote.Before)
-        /// One is new that says something else.
+        /// A new response with other content.
         case unlike(String)
-        /// The account may not read them, or nobody knows what was there before.
+        /// The account may not read them, or the earlier responses are unknown.
         case unprovable(String)
     }
 
@@ -141,7 +141,7 @@ public struct TouchPointAction: Action {
             return .unprovable(error.message)
         }
         guard let items = json.isNull ? [] : json.asArray else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) answered something else than a list of responses.")
+            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a list of responses.")
         }
         let responses = items.map(TouchPointResponse.init)
         guard !responses.contains(where: { $0.id == nil }) else {
@@ -160,11 +160,11 @@ public struct TouchPointAction: Action {
             if try await isOurs(response, id, entry) { return .written(id) }
             unlike = unlike ?? id
         }
-        guard let before = note.before else { return .unprovable("which responses were there before is not known.") }
+        guard let before = note.before else { return .unprovable("which responses existed before is unknown.") }
         return unlike.map(Finding.unlike) ?? .absent(before)
     }
 
-    /// - Parameter span: when it was made, where it was made anew since; else it bears the time that the delivery has.
+    /// - Parameter span: the time that the store has no record of: a response created in it may be ours, too.
     private func isOurs(
         _ response: TouchPointResponse, _ id: String, _ entry: TouchPointEntry, madeIn span: Range<Timestamp>? = nil
     ) async throws(Failure) -> Bool {
@@ -181,7 +181,7 @@ public struct TouchPointAction: Action {
         return entry.answers.allSatisfy { answer in response.element(answer.element).map(answer.isSaid) ?? false }
     }
 
-    /// Whether a moment can be ours as a server wrote it down: to the millisecond, cut to the second, or a day in some zone.
+    /// Whether a server may have stored our time as this one: to the millisecond, cut to the second, or as a day in some zone.
     private static func same(_ there: Timestamp, _ own: Timestamp) -> Bool {
         let apart = max(there - own, own - there)
         if there.microseconds % 1_000_000 != 0 { return apart < .milliseconds(4) }
@@ -202,7 +202,7 @@ public struct TouchPointAction: Action {
         } catch  where error.remedy == .unknownOutcome || error.isRefusal {
             return try await lookAfter(error, entry, note, notebook, attempt)
         } catch {
-            // Nothing was sent: what was known before is known still.
+            // Nothing was sent: the earlier note is still valid.
             var note = note
             note.isSent = attempt.lastUncertain != nil
             let kept: JSON? = error.remedy == .giveUp && !note.isSent ? .none : .some(note.json)
@@ -222,8 +222,8 @@ public struct TouchPointAction: Action {
         return try await lookAfter(failure, entry, note, notebook, attempt)
     }
 
-    /// Looks at once after an outcome that nobody knows, and after a refusal, which may have come from what stands between. A refusal in
-    /// words, with nothing there, is a refusal; after a look that fails the outcome is unknown, and the next attempt looks again.
+    /// Checks at once after an unknown outcome, and after a refusal, which may come from an intermediary. A refusal with a
+    /// message and no response there is final; if the check fails the outcome is unknown, and the next attempt checks again.
     private func lookAfter(
         _ failure: Failure, _ entry: TouchPointEntry, _ note: TouchPointNote, _ notebook: DeliveryNote, _ attempt: Attempt
     ) async throws(Failure) -> Receipt {
@@ -251,11 +251,11 @@ public struct TouchPointAction: Action {
         Receipt("\(summary), response \(id)", reference: subject(id))
     }
 
-    /// As a source of the same connection names it, so that what came of our own responses is known to.
+    /// Named as a source of the same connection names it, so that events about our own responses are recognized.
     private func subject(_ id: String) -> String { "\(connection.instance)/\(id)" }
 }
 
 extension Failure {
-    /// Whether somebody on the way, or the services, said no to it.
+    /// Whether the services or an intermediary refused it.
     fileprivate var isRefusal: Bool { remedy == .giveUp && [.forbidden, .goneOrHidden, .refused].contains(reason) }
 }

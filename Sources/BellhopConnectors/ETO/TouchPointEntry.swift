@@ -7,13 +7,13 @@ struct TouchPointEntry: Sendable, Hashable {
         enum Content: Sendable, Hashable {
             case text(String)
             case day(Timestamp)
-            /// The numbers of what is chosen.
+            /// The numbers of the choices.
             case choices([Int64])
             case file(name: String, bytes: [UInt8])
         }
 
         var element: Int64
-        /// The number by which ETO knows the kind of element.
+        /// ETO's number for the kind of element.
         var type: Int64
         var content: Content
     }
@@ -23,13 +23,13 @@ struct TouchPointEntry: Sendable, Hashable {
     var program: ETOProgram?
     var created: Timestamp
     var answers: [Answer]
-    /// What all files of a response may have together, in bytes; each takes up to four characters on the way.
+    /// The limit for all files of a response together, in bytes; Base64 takes up to four characters per three bytes.
     static let fileLimit = 5 << 20
 
-    /// Reads a delivery; what no attempt can ever send is given up at once.
+    /// Reads a delivery; throws a final failure if it can never be sent.
     init(_ delivery: Delivery) throws(Failure) {
         guard case .values(let arguments) = delivery.arguments else {
-            throw Self.wrong("This delivery holds no response; it was made by another version of Bellhop.")
+            throw Self.wrong("This delivery contains no response; it was made by another version of Bellhop.")
         }
         guard let touchPoint = Self.number(arguments["touchpoint"]) else {
             throw Self.wrong("A response needs the number of its TouchPoint.")
@@ -40,11 +40,11 @@ struct TouchPointEntry: Sendable, Hashable {
         self.touchPoint = touchPoint
         self.subject = subject
         program = ETOProgram(ItemValue.text(arguments["program"]))
-        // In whole milliseconds, as it is sent.
+        // In whole milliseconds, as sent.
         created = Timestamp(microseconds: delivery.createdAt.microseconds / 1000 * 1000)
         if let given = arguments["created"], !given.isNull {
             guard let time = TouchPointTime.read(given) else {
-                throw Self.wrong("`created` is no time: write it as 2026-01-05T09:00:00Z.")
+                throw Self.wrong("`created` is not a time: write it as 2026-01-05T09:00:00Z.")
             }
             created = time
         }
@@ -74,7 +74,7 @@ struct TouchPointEntry: Sendable, Hashable {
     private static func answer(_ name: String, _ value: JSON) throws(Failure) -> Answer {
         let element = try element(name)
         guard let members = value.asObject else {
-            guard value.asArray == nil else { throw wrong("The element \(element) has a list: choose by {choice: [NUMBER, …]}.") }
+            guard value.asArray == nil else { throw wrong("The element \(element) has a list: write {choice: [NUMBER, …]}.") }
             return Answer(element: element, type: 5, content: .text(ItemValue.text(value)))
         }
         let type = number(members["type"])
@@ -86,7 +86,7 @@ struct TouchPointEntry: Sendable, Hashable {
         case "choice":
             let choices = (content.asArray ?? [content]).map(number)
             guard !choices.isEmpty, !choices.contains(nil) else {
-                throw wrong("What is chosen for the element \(element) is named by numbers.")
+                throw wrong("The choices of the element \(element) must be numbers.")
             }
             return Answer(element: element, type: type ?? 4, content: .choices(choices.compactMap { $0 }))
         case "value" where type != 9:
@@ -109,7 +109,7 @@ struct TouchPointEntry: Sendable, Hashable {
         case (let text?, nil): bytes = Array(ItemValue.text(text).utf8)
         case (nil, let code?):
             guard let decoded = Base64.decode(ItemValue.text(code)[...]) else {
-                throw wrong("The file of the element \(element) is no Base64.")
+                throw wrong("The file of the element \(element) is not valid Base64.")
             }
             bytes = decoded
         case (nil, nil), (_?, _?): throw wrong("The file of the element \(element) needs either `text` or `base64`.")
@@ -119,7 +119,7 @@ struct TouchPointEntry: Sendable, Hashable {
 
     private static func element(_ name: String) throws(Failure) -> Int64 {
         guard let element = number(.string(name)) else {
-            throw wrong("`\(Redaction.excerpt(name, length: 40))` is no element: they are named by numbers.")
+            throw wrong("`\(Redaction.excerpt(name, length: 40))` is not an element: elements are named by numbers.")
         }
         return element
     }
@@ -153,7 +153,7 @@ extension TouchPointEntry.Answer {
         return .object(members)
     }
 
-    /// Whether an element of a response says the same, allowing for how a server may write it back.
+    /// Whether an element of a response has the same content, allowing for changes by the server.
     func isSaid(by element: JSON) -> Bool {
         let text = TouchPointResponse.text(element)
         switch content {

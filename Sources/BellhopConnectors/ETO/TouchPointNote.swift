@@ -1,17 +1,17 @@
 import BellhopCore
 
-/// What is known of a delivery's response beyond an attempt, kept in the notebook until it is proved or given up.
+/// What is known about a delivery's response across attempts, kept in the notebook until proved or given up.
 struct TouchPointNote: Sendable, Hashable {
-    /// The responses that were there before it could first have been sent; nil when nobody could see them.
+    /// The responses that existed before it could first have been sent; nil if they could not be read.
     var before: Before?
-    /// A person has let it be sent although nothing proves that it is not there.
+    /// A person allowed sending it although nothing proves that it is not there.
     var decided = false
     /// Whether it may have been sent.
     var isSent = false
 
     enum Before: Sendable, Hashable {
         case these(Set<Int64>)
-        /// Too many to be named: all up to this one.
+        /// Too many to list: all up to this one.
         case upTo(Int64)
 
         init(_ responses: [TouchPointResponse]) {

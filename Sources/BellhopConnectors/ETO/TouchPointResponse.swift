@@ -6,10 +6,10 @@ struct TouchPointResponse: Sendable {
 
     init(_ record: JSON) { self.record = record }
 
-    /// The identity of a response; nil for something else than a response.
+    /// The id of a response; nil for anything else.
     var id: String? { record["TouchPointResponseID"].map(ItemValue.text).flatMap { Int64($0) }.map { String($0) } }
     var created: Timestamp? { record["ResponseCreatedDate"].flatMap(TouchPointTime.read) }
-    /// The answers; nil where the record does not say.
+    /// The answers; nil if the record has none.
     var elements: [JSON]? { record["ResponseElements"]?.asArray }
 
     /// The value of an element as text: what was entered, the labels or numbers of what was chosen, the names of files.

@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// The responses to a TouchPoint as a source of kind `touchpoints`: each is a task, its answers are fields.
 public struct TouchPointsSource: Source {
-    /// A field of the configuration: an element of the form, and what it holds.
+    /// A field of the configuration: an element of the form, and its type.
     private struct Element: Sendable, Hashable {
         var name: String
         var id: Int64
@@ -14,7 +14,7 @@ public struct TouchPointsSource: Source {
     public let schema: TaskSchema
     private let connection: ETOConnection
     let touchPoint: Int64
-    /// Nil for whomever.
+    /// Nil for all subjects.
     private let subjects: [Int64?]
     let program: ETOProgram?
     private let title: Int64?
@@ -23,7 +23,7 @@ public struct TouchPointsSource: Source {
     private let timeout: Duration?
     private static let shape = ListingShape(
         items: JSON.Path(), key: ["TouchPointResponseID"], mayHaveGroups: false)
-    /// What every response has, with where its record has it.
+    /// The fields of every response, with their paths in its record.
     private static let standard: [TaskSchema.Field] = [
         .init("subject", .int, path: "SubjectID"), .init("program", .int, path: "ProgramID"),
         .init("program_name", .text, path: "ProgramName"), .init("site", .int, path: "SiteID"),
@@ -41,7 +41,7 @@ public struct TouchPointsSource: Source {
         subjects = try settings.texts("subject").map { text throws(ConnectorError) in
             if text == "all" { return nil }
             guard let id = Int64(text) else {
-                throw problem("subject", "A subject is named by its number; `all` stands for everybody.")
+                throw problem("subject", "A subject is named by its number; `all` means all subjects.")
             }
             return id
         }
@@ -107,7 +107,7 @@ public struct TouchPointsSource: Source {
         }
     }
 
-    /// What the responses of the first subject show, in words. The current program stays what it is.
+    /// Describes the responses of the first subject. Keeps the current program.
     func look() async throws(Failure) -> (count: Int, text: String) {
         var call = ETOCall.responses(of: touchPoint, subject: subjects[0])
         call.leavesProgram = true
@@ -128,10 +128,10 @@ public struct TouchPointsSource: Source {
         let words = ETOAnswer.shown(error.description, [])
         return Failure(
             .badAnswer, .retry(after: nil),
-            "The responses that \(connection.session.base.place) answered cannot be read: \(words).")
+            "The responses from \(connection.session.base.place) cannot be read: \(words).")
     }
 
-    /// Each is asked for by itself, and the poll must end.
+    /// Each needs its own request, and the poll must end.
     public var mostDepartures: Int { 50 }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
@@ -145,7 +145,7 @@ public struct TouchPointsSource: Source {
                 do throws(Failure) {
                     if let whole = try await read(key) { response = whole }
                 } catch {
-                    // One that the services cannot show must not keep back the others; it is asked for again at the next poll.
+                    // One that the services cannot show must not block the others; it is requested again at the next poll.
                     guard error.reason == .serverError || error.reason == .refused else { throw error }
                     unreadable = ((unreadable?.keys ?? []) + [key], error)
                     continue
@@ -155,7 +155,7 @@ public struct TouchPointsSource: Source {
         }
         for key in gone {
             let reason = try await departure(of: key)
-            // One that is there although no response is listed at all: the list is a false one.
+            // A response that exists although none is listed at all: the list is wrong.
             if reason == .leftQuery, listing.entries.isEmpty {
                 details.remaining.insert(key)
             } else {
@@ -166,7 +166,7 @@ public struct TouchPointsSource: Source {
             guard !details.snapshots.isEmpty else { throw last }
             let few = keys.prefix(3).map(\.text).joined(separator: ", ")
             let count = keys.count == 1 ? "1 response" : "\(keys.count) responses"
-            details.notice = "\(count) cannot be read, and what cannot is left out: \(few). \(last.message)"
+            details.notice = "Left out because unreadable: \(count) (\(few)). \(last.message)"
         }
         return details
     }
@@ -180,8 +180,8 @@ public struct TouchPointsSource: Source {
         return response.id == key.text ? response : nil
     }
 
-    /// Why a response is not in the list any more. Services that do not know it say so in many ways, so only an empty answer or 404
-    /// proves anything.
+    /// Why a response is no longer listed. The services report an unknown response in many ways, so only an empty answer or 404
+    /// is proof.
     private func departure(of key: TaskKey) async throws(Failure) -> RemovalReason {
         do throws(Failure) {
             return try await read(key) == nil ? .gone : .leftQuery
@@ -212,7 +212,7 @@ public struct TouchPointsSource: Source {
 }
 
 extension TouchPointsSource {
-    /// What bellhop.yaml may say of a source of kind `touchpoints`, besides what every source has.
+    /// The settings of a source of kind `touchpoints`, besides the common ones.
     public static let manifest = SourceManifest(
         kind: "touchpoints", summary: "The responses to a TouchPoint of ETO.", connections: ["eto"],
         settings: [

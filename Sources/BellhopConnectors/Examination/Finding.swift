@@ -1,23 +1,23 @@
 public import BellhopCore
 
-/// One thing that a look at a connection showed: a line of `bellhop doctor`.
+/// One result of examining a connection: a line of `bellhop doctor`.
 public struct Finding: Sendable, Hashable {
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
         case ok
-        /// It works, and something about it is worth knowing.
+        /// It works, with something worth knowing.
         case note
-        /// It shows only when it is done.
+        /// It cannot be known before it is done.
         case unknown
-        /// Something that is needed is not there.
+        /// Something needed is missing.
         case missing
     }
 
-    /// What was looked at, in a word or two: `login`, `read incident`.
+    /// What was examined, in a word or two: `login`, `read incident`.
     public var subject: String
     public var verdict: Verdict
     /// What was found, without secrets.
     public var text: String
-    /// The role, the setting or the step that mends it.
+    /// The role, the setting or the step that fixes it.
     public var remedy: String?
     /// Why it is missing.
     public var reason: Failure.Reason?
@@ -32,7 +32,7 @@ public struct Finding: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// What a failure means for whoever needs what failed.
+    /// What a failure means for whatever needs the result.
     public init(_ subject: String, _ failure: Failure, remedy: String? = nil) {
         self.init(subject, .missing, failure.message, remedy: remedy, reason: failure.reason)
     }

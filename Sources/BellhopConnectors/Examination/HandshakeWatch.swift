@@ -3,9 +3,9 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Tells how a TLS handshake ended, and when the other side's certificate does.
+/// Reports how a TLS handshake ended, and when the server's certificate expires.
 ///
-/// A class because a channel's handlers are; it lives on the channel's event loop.
+/// A class because a channel's handlers are; confined to the channel's event loop.
 final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Looks at the way to an address, from its name to the certificate. No request is sent.
+/// Checks the path to an address, from its name to the certificate. Sends no request.
 struct NetworkExamination: Sendable {
     var configuration: HTTPConnection.Configuration
     var address: HTTPAddress
@@ -18,9 +18,9 @@ struct NetworkExamination: Sendable {
             let resolved = try await resolve(target)
             if resolved != target.host { findings.append(Finding("name", .ok, "\(target.host) is \(resolved)")) }
         } catch {
-            let remedy = "see that the name is right and that this machine's name service answers"
+            let remedy = "check the name, and that this machine's DNS works"
             let finding = Finding(
-                "name", .missing, "there is no host of the name \(target.host)", remedy: remedy, reason: .unreachable)
+                "name", .missing, "there is no host named \(target.host)", remedy: remedy, reason: .unreachable)
             return findings + [finding]
         }
         let way = configuration.proxy == nil ? "connection" : "proxy"
@@ -31,16 +31,16 @@ struct NetworkExamination: Sendable {
         } catch {
             let remedy =
                 configuration.proxy == nil
-                ? "see that the address is right; behind a firewall, name the `proxy:`" : "see that `proxy:` is right"
+                ? "check the address; behind a firewall, set `proxy:`" : "check `proxy:`"
             return findings + [
                 Finding(way, .missing, "\(target.place) does not answer", remedy: remedy, reason: .unreachable)
             ]
         }
         if !address.isSecure {
             if address.isLoopback { return findings }
-            return findings + [Finding("tls", .note, "plain http: anybody on the way can read along", remedy: "use https://")]
+            return findings + [Finding("tls", .note, "plain http: others on the network can read it", remedy: "use https://")]
         }
-        // What lies behind a proxy is seen with the first request.
+        // What is behind a proxy shows with the first request.
         return configuration.proxy == nil ? findings + [await certificate()] : findings
     }
 
@@ -51,8 +51,8 @@ struct NetworkExamination: Sendable {
             let tls = try HTTPConnection.tls(configuration)
             let end = try await handshake(tls)
             let days = (end - clock.now) / .days(1)
-            let until = "the certificate is good until \(end.rfc3339.prefix(10))"
-            if days < 14 { return Finding("tls", .note, "trusted, but \(until)", remedy: "somebody should renew it") }
+            let until = "the certificate is valid until \(end.rfc3339.prefix(10))"
+            if days < 14 { return Finding("tls", .note, "trusted, but \(until)", remedy: "renew it") }
             return Finding("tls", .ok, "trusted; \(until)")
         } catch let error as ConnectorError {
             return Finding("tls", .missing, error.message, reason: .tls)
@@ -61,7 +61,7 @@ struct NetworkExamination: Sendable {
         }
     }
 
-    /// Why a certificate is not trusted, found out by looking at it without trusting it.
+    /// Why a certificate is not trusted, found by inspecting it without trusting it.
     private func refused() async -> Finding {
         func finding(_ text: String, _ remedy: String) -> Finding {
             Finding("tls", .missing, text, remedy: remedy, reason: .tls)
@@ -72,24 +72,24 @@ struct NetworkExamination: Sendable {
             let end = try await handshake(tls)
             if end < clock.now {
                 return finding(
-                    "the certificate of \(address.place) ended on \(end.rfc3339.prefix(10))", "its owner must renew it")
+                    "the certificate of \(address.place) expired on \(end.rfc3339.prefix(10))", "its owner must renew it")
             }
             tls = try HTTPConnection.tls(configuration)
             tls.certificateVerification = .noHostnameVerification
             do {
                 _ = try await handshake(tls)
-                return finding("the certificate is not for the name \(address.host)", "see that the address is right")
+                return finding("the certificate is not for the name \(address.host)", "check the address")
             } catch {
                 return finding(
-                    "the certificate of \(address.place) is of an authority that this machine does not trust",
+                    "the certificate of \(address.place) is from an authority that this machine does not trust",
                     "name the authority's PEM file with `ca:`")
             }
         } catch {
-            return finding("no TLS connection to \(address.place): the two sides do not agree", "see that this is the right port")
+            return finding("no TLS connection to \(address.place): the handshake failed", "check the port")
         }
     }
 
-    /// Shakes hands and hangs up. When the certificate ends.
+    /// Performs a handshake and closes the connection. Returns when the certificate expires.
     private func handshake(_ tls: TLSConfiguration) async throws -> Timestamp {
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await connect(address)
@@ -115,7 +115,7 @@ struct NetworkExamination: Sendable {
 
     private struct Late: Error {}
 
-    // MARK: The way
+    // MARK: The connection
 
     private func resolve(_ address: HTTPAddress) async throws -> String {
         let (host, port) = (address.host, address.port)

@@ -1,4 +1,4 @@
-/// Questions about ASCII letters and digits, and texts made of them.
+/// Functions on ASCII letters and digits.
 enum ASCII {
     static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
     static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
@@ -10,7 +10,7 @@ enum ASCII {
 
     static func lower(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 
-    /// The text with `A` to `Z` in lower case, and nothing else changed.
+    /// The text with `A` to `Z` in lower case and nothing else changed.
     static func lowercased(_ text: some StringProtocol) -> String {
         String(decoding: text.utf8.map(lower), as: UTF8.self)
     }

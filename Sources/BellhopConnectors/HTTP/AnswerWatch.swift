@@ -1,11 +1,11 @@
 import BellhopCore
 import Synchronization
 
-/// Sends requests, and keeps what their answers say besides: the server's time, and how many requests it takes.
+/// Sends requests, and records the server's time and its request limit from the answers.
 ///
-/// A class over a lock, because whoever asks on a connection passes through the same one.
+/// A class with a lock, because all requests of a connection share it.
 final class AnswerWatch: HTTPExchange {
-    /// What the last answers of the origin said.
+    /// What the last answers of the origin reported.
     struct Said: Sendable, Hashable {
         var time: Timestamp?
         var limit: RateLimit?
@@ -15,7 +15,7 @@ final class AnswerWatch: HTTPExchange {
     private let exchange: any HTTPExchange
     private let state = Mutex(Said())
 
-    /// - Parameter origin: whose answers count.
+    /// - Parameter origin: whose answers are recorded.
     init(_ origin: HTTPAddress, _ exchange: any HTTPExchange) {
         self.origin = origin
         self.exchange = exchange
@@ -36,10 +36,10 @@ final class AnswerWatch: HTTPExchange {
     }
 }
 
-/// How many requests a server says that it takes, in whatever window it counts.
+/// How many requests a server allows, in its own time window.
 struct RateLimit: Sendable, Hashable {
     var limit: Int
-    /// How many were left; nil where it does not say.
+    /// How many were left; nil if not reported.
     var left: Int?
 
     init(_ limit: Int, left: Int? = nil) {
@@ -47,14 +47,14 @@ struct RateLimit: Sendable, Hashable {
         self.left = left
     }
 
-    /// Reads the fields that are in use; nil where there are none.
+    /// Reads the header fields in common use; nil if there are none.
     init?(_ headers: HeaderFields) {
         for prefix in ["X-RateLimit-", "RateLimit-", "X-Rate-Limit-"] {
             guard let limit = headers[prefix + "Limit"].flatMap(Self.number) else { continue }
             self.init(limit, left: headers[prefix + "Remaining"].flatMap(Self.number))
             return
         }
-        // What became of them: `RateLimit-Policy: "default";q=100;w=60` and `RateLimit: "default";r=50;t=30`.
+        // Their successors: `RateLimit-Policy: "default";q=100;w=60` and `RateLimit: "default";r=50;t=30`.
         guard let limit = headers["RateLimit-Policy"].flatMap({ Self.parameter("q", of: $0) }) else { return nil }
         self.init(limit, left: headers["RateLimit"].flatMap { Self.parameter("r", of: $0) })
     }
@@ -71,23 +71,23 @@ struct RateLimit: Sendable, Hashable {
 }
 
 extension Finding {
-    /// What the difference of two clocks means.
+    /// The finding for the difference of two clocks.
     static func clock(_ serverTime: Timestamp?, here now: Timestamp, whose: String) -> Finding {
-        guard let serverTime else { return Finding("clock", .unknown, "\(whose) does not tell its time") }
+        guard let serverTime else { return Finding("clock", .unknown, "\(whose) does not report its time") }
         let skew = serverTime - now
         let seconds = Int(abs(skew / .seconds(1)))
         if seconds <= 60 { return Finding("clock", .ok, "the same here and there") }
         return Finding(
             "clock", .note, "this machine's clock is \(seconds) s \(skew > .zero ? "behind" : "ahead of") \(whose)'s",
-            remedy: "set it by a time server")
+            remedy: "synchronize it with a time server")
     }
 
-    /// What a server says of how many requests it takes; nil where it says nothing.
+    /// The finding for a server's request limit; nil if it reports none.
     static func limit(_ limit: RateLimit?, whose: String) -> Finding? {
         guard let limit else { return nil }
         let left = limit.left.map { ", of which \($0) were left" } ?? ""
         return Finding(
-            "rate limit", .note, "\(whose) takes \(limit.limit) requests in the time by which it counts\(left)",
-            remedy: "a longer `every`, or `rate:` on the connection, keeps below it")
+            "rate limit", .note, "\(whose) allows \(limit.limit) requests in its time window\(left)",
+            remedy: "a longer `every`, or `rate:` on the connection, stays below it")
     }
 }

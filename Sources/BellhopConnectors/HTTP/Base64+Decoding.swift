@@ -1,5 +1,5 @@
 extension Base64 {
-    /// The bytes of a Base64 text (RFC 4648, section 4), padded or not; nil when it is none.
+    /// The bytes of a Base64 text (RFC 4648, section 4), padded or not; nil if invalid.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         guard padding == 0 || padding <= 2 && text.utf8.count % 4 == 0 else { return nil }
@@ -15,7 +15,7 @@ extension Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: word >> bits))
             }
         }
-        // Six bits alone are no byte, and what is left over must be nothing.
+        // Six bits alone are not a byte, and leftover bits must be zero.
         return bits < 6 && word & (1 << bits - 1) == 0 ? bytes : nil
     }
 

@@ -1,4 +1,4 @@
-/// Base64 of RFC 4648, section 4: what Basic authentication wants.
+/// Base64 of RFC 4648, section 4, as Basic authentication uses it.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 

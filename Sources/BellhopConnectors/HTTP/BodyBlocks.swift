@@ -1,5 +1,5 @@
-/// The bytes of a body that comes in pieces, gathered so that its memory is little more than the body: an array that grows by doubling would hold
-/// up to three times as much while it moves.
+/// Collects the pieces of a body using little more memory than the body itself: an array that grows by doubling would hold up to
+/// three times as much while it moves.
 struct BodyBlocks {
     /// Each is filled before the next is begun.
     private var blocks: [[UInt8]] = []
@@ -8,7 +8,7 @@ struct BodyBlocks {
     private let step: Int
     private(set) var count = 0
 
-    /// - Parameter announced: how many bytes there will be, where the other side said so.
+    /// - Parameter announced: the length that the other side announced.
     init(announced: Int?, step: Int = 4 << 20) {
         self.step = step
         if let announced, announced > 0 { begin(announced) }
@@ -26,7 +26,7 @@ struct BodyBlocks {
         }
     }
 
-    /// The whole body. Each block is let go once it is copied.
+    /// The whole body. Each block is freed once it is copied.
     mutating func joined() -> [UInt8] {
         if blocks.count <= 1 { return blocks.popLast() ?? [] }
         var body: [UInt8] = []

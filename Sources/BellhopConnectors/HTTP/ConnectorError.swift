@@ -1,8 +1,8 @@
-/// Why a connection, source or action cannot be made from its settings: the user's mistake, with the place it is in.
+/// Why a connection, source or action cannot be made from its settings: the user's mistake, with its place.
 public struct ConnectorError: Error, Sendable, Hashable {
     /// The connection's or source's name in bellhop.yaml.
     public var connection: String
-    /// The setting at fault, as a path with dots; nil when it is none in particular.
+    /// The faulty setting, as a path with dots; nil for none in particular.
     public var setting: String?
     /// Whether it is a source's setting.
     public var isOfSource = false

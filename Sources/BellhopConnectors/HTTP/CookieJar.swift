@@ -1,15 +1,15 @@
 public import BellhopCore
 
-/// The cookies one session holds, by the rules of RFC 6265 as far as a client of one server needs them.
+/// The cookies of one session, by the rules of RFC 6265 as far as a client of one server needs them.
 ///
-/// A value: what becomes of the jar is decided by whoever owns it. Cookies of a `Secure` kind go over https, and over http to this
-/// machine only, as browsers do it.
+/// A value: its owner decides what happens to the jar. `Secure` cookies go over https, and over http to this machine only, as in
+/// browsers.
 public struct CookieJar: Sendable, Hashable {
     struct Cookie: Sendable, Hashable {
         var name: String
         var value: String
         var domain: String
-        /// True when the cookie named no domain: it goes back to exactly the host that set it.
+        /// True if the cookie named no domain: it goes back only to the host that set it.
         var hostOnly: Bool
         var path: String
         var secure: Bool
@@ -22,10 +22,10 @@ public struct CookieJar: Sendable, Hashable {
 
     public init() {}
 
-    /// The names of the cookies that are there, expired or not; values are secrets.
+    /// The names of the stored cookies, expired or not; values are secrets.
     public var names: [String] { cookies.map(\.name) }
 
-    /// Takes in what an answer sets and deletes.
+    /// Sets and deletes cookies as an answer says.
     public mutating func store(_ headers: HeaderFields, from address: HTTPAddress, at now: Timestamp) {
         for line in headers.all("Set-Cookie") where line.utf8.count <= Self.largestCookie {
             guard let cookie = Self.parse(line, from: address, at: now) else { continue }
@@ -38,18 +38,18 @@ public struct CookieJar: Sendable, Hashable {
                 cookies.append(cookie)
             }
         }
-        // A jar is of one host. The oldest go.
+        // A jar is for one host. The oldest are dropped.
         while cookies.count > Self.mostCookies || cookies.reduce(0, { $0 + $1.size }) > Self.largestJar { cookies.removeFirst() }
     }
 
-    // What a client must be able to hold (RFC 6265, section 6.1), and no more: all of them may go with one request.
+    // The minimum a client must support (RFC 6265, section 6.1), and no more: all of them may go with one request.
     /// In bytes, with its attributes.
     private static let largestCookie = 4096
     private static let mostCookies = 50
     /// Names and values together, in bytes.
     private static let largestJar = 16 << 10
 
-    /// The value of the `Cookie` field for a request; nil when there is nothing to send. Longer paths come first.
+    /// The value of the `Cookie` field for a request; nil if there is nothing to send. Longer paths come first.
     public mutating func header(for address: HTTPAddress, at now: Timestamp) -> String? {
         cookies.removeAll { cookie in cookie.expires.map { $0 <= now } ?? false }
         let path = String(address.path)
@@ -85,7 +85,7 @@ public struct CookieJar: Sendable, Hashable {
             case "secure": cookie.secure = true
             case "max-age": maxAge = Int(text) ?? maxAge
             case "expires": cookie.expires = Timestamp(httpDate: text, now: now) ?? cookie.expires
-            default: continue  // HttpOnly, SameSite and whatever comes later say nothing to a client without pages
+            default: continue  // HttpOnly, SameSite and later attributes do not apply without pages
             }
         }
         if let maxAge { cookie.expires = maxAge <= 0 ? .distantPast : now + .seconds(maxAge) }
@@ -97,8 +97,8 @@ public struct CookieJar: Sendable, Hashable {
         return (String(ASCII.trimmed(part[..<equals])), String(ASCII.trimmed(part[part.index(after: equals)...])))
     }
 
-    /// A domain covers itself and what stands before a dot of it; a name without a dot covers nothing else, for it would be a whole
-    /// country.
+    /// A domain covers itself and its subdomains; a name without a dot covers nothing else, because it may be a whole top-level
+    /// domain.
     private static func domain(_ domain: String, covers host: String) -> Bool {
         host == domain
             || domain.contains(".") && host.hasSuffix("." + domain) && host.utf8.contains { !ASCII.isDigit($0) && $0 != 0x2e }

@@ -2,15 +2,15 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A bound in real time on something asynchronous. Network time is real time: a server does not follow a test's clock.
+/// A real-time limit on asynchronous work. Network time is real time: a server does not follow a test's clock.
 enum Deadline {
     struct Passed: Error {}
 
-    /// The value of `work`, or `Passed` at the deadline, with `work` cancelled.
+    /// The value of `work`, or throws `Passed` at the deadline and cancels `work`.
     static func run<Value: Sendable>(
         until deadline: NIODeadline, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // A task of its own rather than a group's child: only such a one can be cancelled from outside, by the watch.
+        // An unstructured task rather than a group's child, so that the watch can cancel it from outside.
         let task = Task { try await work() }
         let entry = Watch.shared.enter(deadline) { task.cancel() }
         do {
@@ -28,16 +28,16 @@ enum Deadline {
     }
 }
 
-/// All deadlines under way, behind one timer: most are met, and a timer for each would cost more than what it watches.
+/// All pending deadlines behind one timer: most are met, and a timer for each would cost more than the work it limits.
 ///
-/// A class over a mutex, because requests of all tasks meet here.
+/// A class with a mutex, because requests of all tasks share it.
 private final class Watch: Sendable {
     static let shared = Watch()
 
     private struct State {
         var entries: [UInt64: (deadline: NIODeadline, cancel: @Sendable () -> Void)] = [:]
         var last: UInt64 = 0
-        /// When the timer rings next; nil while nothing is watched.
+        /// When the timer fires next; nil if nothing is pending.
         var alarm: NIODeadline?
     }
 
@@ -55,7 +55,7 @@ private final class Watch: Sendable {
         return entry
     }
 
-    /// False when its time was up.
+    /// False if the deadline has passed.
     func leave(_ entry: UInt64) -> Bool { state.withLock { $0.entries.removeValue(forKey: entry) != nil } }
 
     private func setAlarm(_ deadline: NIODeadline) {
@@ -70,7 +70,7 @@ private final class Watch: Sendable {
                 late.append(watched.cancel)
                 state.entries[entry] = nil
             }
-            // Where an earlier alarm was set since, that one goes on.
+            // An earlier alarm set in the meantime stays.
             if let alarm = state.alarm, alarm > now { return nil }
             state.alarm = state.entries.values.lazy.map(\.deadline).min()
             return state.alarm

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What the answer to a step's request must say, and what is kept of it.
+/// What the answer to a step's request must contain, and what is kept of it.
 struct ExpectedAnswer: Sendable {
     static let settings: [Setting] = [
         Setting(
@@ -20,7 +20,7 @@ struct ExpectedAnswer: Sendable {
     init(_ arguments: JSON.Object) throws(RequestArguments.Problem) {
         func path(_ text: String, of setting: String) throws(RequestArguments.Problem) -> JSON.Path {
             guard let path = JSON.Path(text: text), !path.steps.isEmpty else {
-                throw RequestArguments.Problem(setting, "`\(text)` is no path: write names with dots between them.")
+                throw RequestArguments.Problem(setting, "`\(text)` is not a path: write names with dots between them.")
             }
             return path
         }
@@ -33,11 +33,11 @@ struct ExpectedAnswer: Sendable {
         }
     }
 
-    /// Sees whether an answer says what it must, and gives back what is to be kept of it.
+    /// Checks an answer and returns what is to be kept of it.
     ///
     /// - Parameters:
     ///   - label: whose answer it is, for messages.
-    ///   - secrets: what must not be read in messages and receipts.
+    ///   - secrets: what messages and receipts must not contain.
     func check(
         _ response: HTTPResponse, from label: String, hiding secrets: [String], _ repetition: Repetition
     ) throws(Failure) -> String? {
@@ -49,7 +49,7 @@ struct ExpectedAnswer: Sendable {
             guard checks.isEmpty else {
                 throw Failure(
                     .badAnswer, repetition.isAllowed ? .giveUp : .hold,
-                    "\(label) answered \(response.status), but with no JSON to be checked: whether it did what was asked is not known."
+                    "\(label) answered \(response.status), but not with JSON to check: whether the request was carried out is unknown."
                 )
             }
             let text = ReceiverAnswer.isPage(response) ? "" : ReceiverAnswer.text(response, hiding: secrets)

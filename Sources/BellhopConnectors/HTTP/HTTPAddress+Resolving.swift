@@ -1,5 +1,5 @@
 extension HTTPAddress {
-    /// What a reference, such as a `Location` or a link, leads to from here (RFC 3986, section 5.2); nil when that cannot be asked.
+    /// Resolves a reference, such as a `Location` or a link (RFC 3986, section 5.2); nil if the result is not an http address.
     public func resolving(_ reference: some StringProtocol) -> HTTPAddress? {
         let text = ASCII.trimmed(reference).prefix { $0 != "#" }
         if Self.hasScheme(text) { return (try? HTTPAddress(text))?.withoutDots }
@@ -14,7 +14,7 @@ extension HTTPAddress {
         }
     }
 
-    /// Whether a text begins with a scheme (`https:`, `mailto:`), rather than has a colon somewhere later.
+    /// Whether a text begins with a scheme (`https:`, `mailto:`), not just has a colon later.
     static func hasScheme(_ text: Substring) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let name = text.utf8[..<colon]
@@ -22,7 +22,7 @@ extension HTTPAddress {
             && name.allSatisfy { ASCII.isAlphanumeric($0) || "+.-".utf8.contains($0) }
     }
 
-    /// The address with the steps `.` and `..` of its path taken (section 5.2.4).
+    /// The address with the `.` and `..` segments of its path removed (section 5.2.4).
     private var withoutDots: HTTPAddress {
         let query = target[path.endIndex...]
         var steps: [Substring] = []
@@ -31,7 +31,7 @@ extension HTTPAddress {
             switch step {
             case ".", "..":
                 if step == "..", !steps.isEmpty { steps.removeLast() }
-                // One at the end leads to a folder.
+                // At the end, it leads to a folder.
                 if place == all.count - 1 { steps.append("") }
             default: steps.append(step)
             }

@@ -1,4 +1,4 @@
-/// An absolute http or https address, taken apart.
+/// An absolute http or https address, parsed.
 public struct HTTPAddress: Sendable, Hashable {
     public var isSecure: Bool
     /// In lower case; an IPv6 address without its brackets.
@@ -6,16 +6,16 @@ public struct HTTPAddress: Sendable, Hashable {
     public var port: Int
     /// The path with the query, as the request line has it; begins with `/`.
     public var target: String
-    /// What stood before an `@`: `user:password`, decoded. Sent as Basic authentication, never as part of the address.
+    /// The part before an `@`: `user:password`, decoded. Sent as Basic authentication, never as part of the address.
     public var userInfo: String?
 
-    /// Why a text is no address that can be asked.
+    /// Why a text is not a usable address.
     public struct Problem: Error, Sendable, Hashable {
         /// One sentence without the text itself, which may hold secrets.
         public var message: String
     }
 
-    /// Reads `https://host[:port][/path][?query]`; a fragment is dropped, and characters that have no place in an address are encoded.
+    /// Reads `https://host[:port][/path][?query]`; drops a fragment and encodes characters that are not allowed in an address.
     public init(_ text: some StringProtocol) throws(Problem) {
         guard let separator = text.firstRange(of: "://") else {
             throw Problem(message: "An address begins with https:// (or http://).")
@@ -23,7 +23,7 @@ public struct HTTPAddress: Sendable, Hashable {
         switch ASCII.lowercased(text[..<separator.lowerBound]) {
         case "https": isSecure = true
         case "http": isSecure = false
-        default: throw Problem(message: "Only https:// and http:// addresses can be asked.")
+        default: throw Problem(message: "Only https:// and http:// addresses are supported.")
         }
         let rest = text[separator.upperBound...].prefix { $0 != "#" }
         var authority = Substring(rest.prefix { $0 != "/" && $0 != "?" })
@@ -36,7 +36,7 @@ public struct HTTPAddress: Sendable, Hashable {
         if authority.first == "[", let close = authority.firstIndex(of: "]") {
             host = ASCII.lowercased(authority[authority.index(after: authority.startIndex)..<close])
             let after = authority[authority.index(after: close)...]
-            guard after.isEmpty || after.first == ":" else { throw Problem(message: "The address has no proper host.") }
+            guard after.isEmpty || after.first == ":" else { throw Problem(message: "The address has no valid host.") }
             portText = after.isEmpty ? nil : after.dropFirst()
         } else if let colon = authority.lastIndex(of: ":") {
             host = ASCII.lowercased(authority[..<colon])
@@ -45,7 +45,7 @@ public struct HTTPAddress: Sendable, Hashable {
             host = ASCII.lowercased(authority)
         }
         guard !host.isEmpty, host.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._:%".utf8.contains($0) }) else {
-            throw Problem(message: "The address has no proper host.")
+            throw Problem(message: "The address has no valid host.")
         }
         if let portText {
             guard let number = Int(portText), 1...65535 ~= number else {
@@ -58,21 +58,21 @@ public struct HTTPAddress: Sendable, Hashable {
         target = PercentEncoding.encodeAddress(tail.first == "/" ? String(tail) : "/" + tail)
     }
 
-    /// True for `localhost` and addresses of this machine, to which plain http may go.
+    /// True for `localhost` and other addresses of this machine, which plain http may be used for.
     public var isLoopback: Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    /// `https://host[:port]`, the port only where it is not the scheme's own.
+    /// `https://host[:port]`, without the scheme's default port.
     public var origin: String {
         let name = host.contains(":") ? "[\(host)]" : host
         let isOwn = port == (isSecure ? 443 : 80)
         return (isSecure ? "https://" : "http://") + name + (isOwn ? "" : ":\(port)")
     }
 
-    /// `host:port`, for messages: it holds no secret.
+    /// `host:port`, for messages: holds no secret.
     public var place: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
 
     /// The path without the query.
@@ -90,6 +90,6 @@ public struct HTTPAddress: Sendable, Hashable {
 }
 
 extension HTTPAddress: CustomStringConvertible {
-    /// The address without what may be secret: no user information, no query.
+    /// The address without possible secrets: no user information, no query.
     public var description: String { origin + path }
 }

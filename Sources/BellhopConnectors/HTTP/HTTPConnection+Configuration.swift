@@ -1,9 +1,9 @@
 public import BellhopCore
 
 extension HTTPConnection {
-    /// The certificate by which we are known, as paths that this process can open.
+    /// The client certificate, as paths that this process can open.
     public struct ClientCertificate: Sendable, Hashable {
-        /// A PEM file: ours first, then those that vouch for it.
+        /// A PEM file: the client's certificate first, then the intermediates.
         public var chain: String
         /// A PEM file without a password.
         public var key: String
@@ -14,25 +14,25 @@ extension HTTPConnection {
         }
     }
 
-    /// How a connection talks: what every kind of connection may carry in bellhop.yaml.
+    /// The HTTP settings that every kind of connection may have in bellhop.yaml.
     public struct Configuration: Sendable, Hashable, CustomStringConvertible {
         /// The connection's name, for messages.
         public var name: String
-        /// A PEM file with authorities that are trusted besides the system's.
+        /// A PEM file with authorities to trust besides the system's.
         public var ca: String?
-        /// Shown to servers that ask for one.
+        /// For servers that request a client certificate.
         public var certificate: ClientCertificate?
         /// From a request's start to the last byte of its answer.
         public var timeout: Duration
         public var proxy: HTTPAddress?
         public var rate: Rate?
-        /// Sent with every request that does not have them itself.
+        /// Sent with every request that does not set them itself.
         public var headers: HeaderFields
-        /// Plain http is for this machine only, unless this is true.
+        /// Whether plain http may be used to other machines.
         public var plainHTTP: Bool
-        /// No answer may be larger, in bytes, after decompression.
+        /// The largest answer, in bytes, after decompression.
         public var maxBody: Int
-        /// Whether addresses of this machine and of the networks around it are refused: for hosts that a value decides.
+        /// Whether addresses of this machine and its networks are refused: for hosts computed from values.
         public var refusesPrivate = false
 
         public init(
@@ -49,7 +49,7 @@ extension HTTPConnection {
             self.maxBody = maxBody
         }
 
-        /// The name alone: the rest may hold secrets.
+        /// Only the name: the rest may hold secrets.
         public var description: String { "HTTPConnection.Configuration(\(name))" }
 
         /// Reads checked settings.
@@ -68,7 +68,7 @@ extension HTTPConnection {
                 if proxy?.isSecure == true {
                     throw ConnectorError(
                         connection: name, setting: "proxy",
-                        "A proxy is spoken to by http:// (the requests through it stay encrypted).")
+                        "A proxy needs an http:// address (the requests through it stay encrypted).")
                 }
             }
             if let record = settings.record("rate") {
@@ -80,21 +80,21 @@ extension HTTPConnection {
             for (field, value) in settings.record("headers")?.values ?? [:] {
                 guard case .string(let text) = value, HeaderFields.isName(field), HeaderFields.isValue(text) else {
                     throw ConnectorError(
-                        connection: name, setting: "headers.\(field)", "This is no header field that can be sent.")
+                        connection: name, setting: "headers.\(field)", "This is not a valid header field.")
                 }
                 headers.add(field, text)
             }
         }
 
-        /// Refuses an address to which all would go in the clear over the network; nil when it may be asked.
+        /// Refuses an address that would be reached unencrypted over the network; nil if it is allowed.
         public func refusal(of address: HTTPAddress) -> String? {
             if address.isSecure || plainHTTP { return nil }
             if let proxy {
                 return
-                    "Plain http:// to \(address.place) would be readable on the way to the proxy \(proxy.place) and beyond: use https://, or set plain_http: true."
+                    "Plain http:// to \(address.place) could be read by others on the way to the proxy \(proxy.place) and beyond: use https://, or set plain_http: true."
             }
             if address.isLoopback { return nil }
-            return "Plain http:// to \(address.place) would be readable on the way: use https://, or set plain_http: true."
+            return "Plain http:// to \(address.place) could be read by others: use https://, or set plain_http: true."
         }
 
         /// The settings that every kind of connection has, for its manifest.

@@ -7,27 +7,27 @@ import NIOHTTPCompression
 import NIOSSL
 import Synchronization
 
-/// The way to one remote system, over AsyncHTTPClient: TLS always verified, nothing followed, nothing sent twice.
+/// The HTTP client for one remote system, over AsyncHTTPClient: always verifies TLS, never follows redirects, never resends.
 ///
-/// A class, because it owns open sockets: `shutdown()` closes them and waits for it; otherwise they close when nobody holds it any more.
+/// A class, because it owns open sockets: `shutdown()` closes them and waits; otherwise they close when it is released.
 public final class HTTPConnection: HTTPExchange {
     public let configuration: Configuration
     private let client: HTTPClient
-    /// Tells our certificate from another; nil without one.
+    /// Identifies the client certificate; nil without one.
     let certificateFingerprint: String?
     let clock: any AgentClock
     private let limiter: RateLimiter?
-    /// Refuses a host by its name, where the configuration wants it.
+    /// Refuses a host by its name, if the configuration demands it.
     private let lookUp: @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
 
-    /// - Throws: when the `ca` file cannot be used.
+    /// - Throws: if the `ca` file cannot be used.
     public convenience init(_ configuration: Configuration, clock: any AgentClock) throws(ConnectorError) {
         try self.init(configuration, clock: clock) { (host, port) async throws(PrivateAddress.Refused) in
             try await PrivateAddress.check(host, port: port)
         }
     }
 
-    /// - Parameter lookUp: throws where a host leads to a private address.
+    /// - Parameter lookUp: throws if a host resolves to a private address.
     init(
         _ configuration: Configuration, clock: any AgentClock,
         lookUp: @escaping @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
@@ -46,7 +46,7 @@ public final class HTTPConnection: HTTPExchange {
         settings.connectionPool.retryConnectionEstablishment = false
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         if configuration.refusesPrivate {
-            // A name may lead elsewhere by the time of the connection than it did when it was looked up.
+            // A name may resolve differently when connecting than it did in the lookup.
             settings.http1_1ConnectionDebugInitializer = { channel in
                 channel.eventLoop.makeCompletedFuture { try PrivateAddress.check(channel.remoteAddress) }
             }
@@ -63,9 +63,9 @@ public final class HTTPConnection: HTTPExchange {
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
     }
 
-    deinit { client.shutdown { _ in } }  // the library insists on it; after `shutdown()` it does nothing
+    deinit { client.shutdown { _ in } }  // required by the library; has no effect after `shutdown()`
 
-    /// What it takes of deliveries, each attempt of which makes so many requests.
+    /// How many deliveries it accepts, given the requests per attempt.
     public func limits(lanes: Int? = nil, upcoming: Int = 0, requests: Int = 1) -> ReceiverLimits {
         ReceiverLimits(lanes: lanes, upcoming: upcoming, rate: limiter?.attempts(of: requests))
     }
@@ -73,7 +73,7 @@ public final class HTTPConnection: HTTPExchange {
     /// Closes what is open. Requests under way fail.
     public func shutdown() async throws { try await client.shutdown() }
 
-    /// Why an address may not be asked; nil when it may. See ``Configuration/refusal(of:)``.
+    /// Why an address must not be used; nil if it may. See ``Configuration/refusal(of:)``.
     public func refusal(of address: HTTPAddress) -> String? { configuration.refusal(of: address) }
 
     public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
@@ -95,7 +95,7 @@ public final class HTTPConnection: HTTPExchange {
         do {
             try await limiter?.wait()
         } catch {
-            throw TransportError(.cancelled, mayHaveArrived: false, "The request was called off before it was sent.")
+            throw TransportError(.cancelled, mayHaveArrived: false, "The request was cancelled before it was sent.")
         }
         if let notAfter = request.notAfter, clock.now > notAfter {
             throw TransportError(
@@ -119,7 +119,7 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    /// No request has a larger head, in bytes: servers refuse it, and the library below ends the process over one that its buffer cannot hold.
+    /// The largest request head, in bytes: servers refuse larger ones, and the library traps on one that exceeds its buffer.
     static let largestHead = 32 << 10
 
     private func headSize(of request: HTTPRequest) -> Int {
@@ -149,7 +149,7 @@ public final class HTTPConnection: HTTPExchange {
     private static func collect(_ head: HTTPClientResponse, limit: Int) async throws -> [UInt8] {
         let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) }
         if let announced, announced > limit { throw BodyTooLarge() }
-        // What is announced of a compressed body is not what it will be.
+        // The announced length of a compressed body is not its final size.
         var body = BodyBlocks(announced: head.headers.contains(name: "Content-Encoding") ? nil : announced)
         for try await chunk in head.body {
             guard body.count + chunk.readableBytes <= limit else { throw BodyTooLarge() }
@@ -179,7 +179,7 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    /// How TLS is spoken: always verified.
+    /// The TLS settings: always verified.
     static func tls(_ configuration: Configuration) throws(ConnectorError) -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
@@ -198,11 +198,11 @@ public final class HTTPConnection: HTTPExchange {
     }
 }
 
-/// The answer went over `max_body`.
+/// The answer exceeded `max_body`.
 struct BodyTooLarge: Error {}
 
 extension Duration {
-    /// In whole nanoseconds, held within `Int64`.
+    /// In whole nanoseconds, clamped to `Int64`.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,14 +1,14 @@
 public import BellhopCore
 
-/// A request, whole.
+/// A complete request.
 public struct HTTPRequest: Sendable, Hashable {
     public var method: String
     public var address: HTTPAddress
     public var headers: HeaderFields
     public var body: [UInt8]?
-    /// From its start to the last byte of its answer; nil for the connection's own.
+    /// From its start to the last byte of its answer; nil for the connection's timeout.
     public var timeout: Duration?
-    /// Once this moment has passed the request is not sent any more; nil for no such bound. Waiting for a turn counts.
+    /// The request is not sent after this moment, including time spent waiting for its turn; nil for no limit.
     public var notAfter: Timestamp?
 
     public init(
@@ -23,21 +23,21 @@ public struct HTTPRequest: Sendable, Hashable {
         self.notAfter = notAfter
     }
 
-    /// A `GET`.
+    /// A `GET` request.
     public init(_ address: HTTPAddress, headers: HeaderFields = [:], timeout: Duration? = nil) {
         self.init("GET", address, headers: headers, timeout: timeout)
     }
 
-    /// Whether asking twice is not the same as asking once.
+    /// Whether the request may change something.
     public var changesSomething: Bool { !["GET", "HEAD", "OPTIONS"].contains(method) }
 }
 
 extension HTTPRequest: CustomStringConvertible {
-    /// The request without what may be secret.
+    /// The request without possible secrets.
     public var description: String { "\(method) \(address)" }
 }
 
-/// An answer, whole: its body was read to the end.
+/// A complete answer, with its whole body.
 public struct HTTPResponse: Sendable, Hashable {
     public var status: Int
     public var headers: HeaderFields
@@ -52,7 +52,7 @@ public struct HTTPResponse: Sendable, Hashable {
     public var isSuccess: Bool { 200..<300 ~= status }
 }
 
-/// Sends requests. Redirects are answers like any other: whoever follows one decides so.
+/// Sends requests. Redirects are returned like any other answer; the caller decides whether to follow one.
 public protocol HTTPExchange: Sendable {
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
 }

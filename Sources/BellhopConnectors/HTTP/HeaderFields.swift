@@ -18,7 +18,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         fields = elements.map { Field($0, $1) }
     }
 
-    /// The first value of that name. Setting replaces all of them, setting nil removes them.
+    /// The first value with that name. Setting replaces all of them, setting nil removes them.
     public subscript(name: String) -> String? {
         get { fields.first { Self.same($0.name, name) }?.value }
         set {
@@ -27,27 +27,27 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// All values of that name, in order.
+    /// All values with that name, in order.
     public func all(_ name: String) -> [String] {
         fields.filter { Self.same($0.name, name) }.map(\.value)
     }
 
-    /// Adds a field behind the others, even when one of that name is there.
+    /// Appends a field, even if one with that name exists.
     public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
-    /// These fields, with those of another in their place where both have them.
+    /// These fields, overridden by those of another.
     func with(_ other: HeaderFields) -> HeaderFields {
         var all = self
         for field in other.fields { all[field.name] = field.value }
         return all
     }
 
-    /// Whether a name can stand in a request: a token of RFC 9110, section 5.6.2.
+    /// Whether a name is allowed in a request: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
     }
 
-    /// Whether a value can stand in a request: no control characters, so that it cannot add fields of its own.
+    /// Whether a value is allowed in a request: no control characters, which prevents header injection.
     public static func isValue(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
     }

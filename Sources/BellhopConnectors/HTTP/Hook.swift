@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// An address that requests are posted to, with the way there.
+/// An address that requests are posted to, with its HTTP client.
 struct Hook: Sendable {
     let address: HTTPAddress
     let exchange: any HTTPExchange
@@ -10,8 +10,8 @@ struct Hook: Sendable {
     private let answer: ReceiverAnswer
 
     /// - Parameters:
-    ///   - name: the connection's; nil for an address that a rule names itself.
-    ///   - secrets: what else must not be read in messages.
+    ///   - name: the connection's; nil for an address written in a rule.
+    ///   - secrets: what else messages must not contain.
     init(name: String?, address: HTTPAddress, exchange: any HTTPExchange, secrets: [String] = []) {
         self.address = address
         self.exchange = exchange
@@ -20,10 +20,10 @@ struct Hook: Sendable {
         answer = ReceiverAnswer(receiver: label, secrets: Self.secrets(of: address) + secrets)
     }
 
-    /// Sends, and gives the answer back when its status is one of the expected.
+    /// Sends, and returns the answer if its status is expected.
     ///
-    /// A request whose answer never came is tried again: receivers know a repetition by its `webhook-id`, or show it twice. One that must
-    /// not be repeated is held for a person.
+    /// A request without an answer is retried: receivers recognize a repetition by its `webhook-id`, or show it twice. One that
+    /// must not be repeated is held for a person.
     func send(
         _ request: HTTPRequest, expecting expected: StatusSet, at now: Timestamp,
         _ repetition: Repetition = Repetition(isAllowed: true)
@@ -33,7 +33,7 @@ struct Hook: Sendable {
             response = try await exchange.send(request)
         } catch {
             var failure = repetition.failure(of: error)
-            // The message names the host already.
+            // The message already names the host.
             if let name { failure.message = "\(name): \(failure.message)" }
             throw failure
         }
@@ -45,7 +45,7 @@ struct Hook: Sendable {
 
     func words(of response: HTTPResponse) -> String { answer.words(of: response) }
 
-    /// The address of a hook as its configuration names it.
+    /// The address of a hook, from its configuration.
     static func address(_ settings: Settings, _ configuration: HTTPConnection.Configuration) throws(ConnectorError) -> HTTPAddress
     {
         let address: HTTPAddress
@@ -60,7 +60,7 @@ struct Hook: Sendable {
         return address
     }
 
-    /// The parts of an address that may be secret, long enough to be.
+    /// The parts of an address that are long enough to be secrets.
     private static func secrets(of address: HTTPAddress) -> [String] {
         let parts = address.target.split { "/?&=".contains($0) }.map(String.init).filter { $0.count >= 12 }
         return [address.target].filter { $0.count >= 4 } + parts + (address.userInfo.map { [$0] } ?? [])

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// A path below some address, as settings and rules write it: it leads nowhere else, whatever was inserted into it.
+/// A path below a base address, as settings and rules write it: inserted values cannot make it leave the base.
 enum InnerPath {
-    /// The path that a value says: a text as it is written, or a list of parts, of which each is one step whatever characters it has.
+    /// The path of a value: text is used as written; each element of a list becomes one segment, whatever its characters.
     static func text(_ value: JSON?) throws(HTTPAddress.Problem) -> String {
         let text: String
         if let parts = value?.asArray {
@@ -18,8 +18,8 @@ enum InnerPath {
         return text
     }
 
-    /// `.` and `..` lead out of where a connection was said to lead, also where they are encoded (once or more often), stand between
-    /// backslashes, or have parameters (`..;x`), for some servers read all of these.
+    /// `.` and `..` could leave the base, also when encoded (once or more), between backslashes, or with parameters (`..;x`),
+    /// because some servers accept all of these.
     static func refuseDots(in path: some StringProtocol) throws(HTTPAddress.Problem) {
         var text = String(path)
         for _ in 0..<4 {
@@ -28,11 +28,11 @@ enum InnerPath {
                 let name = step.prefix { $0 != UInt8(ascii: ";") }
                 return name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8)
             }
-            if leadsOut { throw HTTPAddress.Problem(message: "A path has no `.` and `..` as parts.") }
+            if leadsOut { throw HTTPAddress.Problem(message: "A path must not contain `.` or `..` as a part.") }
             let decoded = PercentEncoding.decode(text)
             if decoded == text { return }
             text = decoded
         }
-        throw HTTPAddress.Problem(message: "This path is encoded again and again, so that nobody can tell where it leads.")
+        throw HTTPAddress.Problem(message: "This path is percent-encoded too many times to tell where it leads.")
     }
 }

@@ -1,10 +1,10 @@
-/// Percent-encoding as RFC 3986 has it: everything but letters, digits and `-._~` is encoded, so that a value can stand anywhere in
-/// an address.
+/// Percent-encoding of RFC 3986: encodes everything but letters, digits and `-._~`, so that a value is safe anywhere in an
+/// address.
 public enum PercentEncoding {
     /// The text's UTF-8, encoded.
     public static func encode(_ text: some StringProtocol) -> String { encode(text, keeping: "-._~") }
 
-    /// The text encoded but for letters, digits and these characters.
+    /// The text, encoded except for letters, digits and these characters.
     static func encode(_ text: some StringProtocol, keeping kept: String) -> String {
         if text.utf8.allSatisfy({ ASCII.isAlphanumeric($0) }) { return String(text) }
         var bytes: [UInt8] = []
@@ -20,8 +20,8 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A path with its query, with encoded what RFC 3986 has no place for there: `[` and `]` too, and a `%` that encodes nothing. What is
-    /// encoded stays as it is. Nothing is left that anybody on the way would encode once more.
+    /// A path with its query, encoding what RFC 3986 does not allow there: including `[` and `]`, and a `%` that encodes nothing.
+    /// Existing encoding stays. Leaves nothing that an intermediary would encode again.
     static func encodeAddress(_ text: some StringProtocol) -> String {
         var rest = Substring(text).utf8
         var encoded = ""
@@ -42,7 +42,7 @@ public enum PercentEncoding {
         pairs.map { encode($0) + "=" + encode($1) }.joined(separator: "&")
     }
 
-    /// The text with `%41` read as `A`; a `%` that no two hexadecimal digits follow stays.
+    /// The text with `%41` read as `A`; a `%` not followed by two hexadecimal digits stays.
     public static func decode(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8

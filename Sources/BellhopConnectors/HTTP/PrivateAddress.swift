@@ -2,20 +2,20 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Addresses that are not of the public internet: of this machine, of the networks around it, and of what a cloud tells its machines.
+/// Addresses outside the public internet: this machine, local networks, and the metadata services of clouds.
 enum PrivateAddress {
-    /// Why an address is not asked.
+    /// Why an address is refused.
     struct Refused: Error, Sendable {
         var address: String
     }
 
-    /// Throws where one of a host's addresses is private, before anybody there hears of us. A host without any is no business of this.
+    /// Throws if one of a host's addresses is private, before connecting to it. Ignores a host without addresses.
     static func check(_ host: String, port: Int) async throws(Refused) {
         let found = try? await NIOThreadPool.singleton.runIfActive { try addresses(of: host, port: port) }
         for address in found ?? [] { try check(address) }
     }
 
-    /// Throws where an address that somebody is connected to, or about to be, is private.
+    /// Throws if an address of a current or planned connection is private.
     static func check(_ address: SocketAddress?) throws(Refused) {
         guard let address else { throw Refused(address: "an unknown address") }
         if isPrivate(address) { throw Refused(address: address.ipAddress ?? "a socket of this machine") }
@@ -23,7 +23,7 @@ enum PrivateAddress {
 
     static func isPrivate(_ address: SocketAddress) -> Bool {
         switch address {
-        // Behind the family and the port (ip(7)), and the flow as well (ipv6(7)).
+        // After the family and the port (ip(7)), and the flow label too (ipv6(7)).
         case .v4(let address): withUnsafeBytes(of: address.address) { isPrivate(v4: Array($0[4..<8])) }
         case .v6(let address): withUnsafeBytes(of: address.address) { isPrivate(v6: Array($0[8..<24])) }
         case .unixDomainSocket: true
@@ -46,7 +46,7 @@ enum PrivateAddress {
 
     private static func isPrivate(v6 bytes: [UInt8]) -> Bool {
         let isZero = { (range: Range<Int>) in bytes[range].allSatisfy { $0 == 0 } }
-        // IPv4 addresses in IPv6's clothes: mapped, compatible (with `::` and `::1`), by NAT64, by 6to4.
+        // IPv4 addresses embedded in IPv6: mapped, compatible (with `::` and `::1`), NAT64, 6to4.
         if isZero(0..<10), bytes[10] == 0xff, bytes[11] == 0xff { return isPrivate(v4: Array(bytes[12...])) }
         if isZero(0..<12) { return true }
         if bytes[0] == 0, bytes[1] == 0x64, bytes[2] == 0xff, bytes[3] == 0x9b {

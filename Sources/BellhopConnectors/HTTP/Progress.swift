@@ -1,14 +1,14 @@
 import NIOCore
 import Synchronization
 
-/// How far a request has come: whether the other side may have all of it.
+/// The progress of a request: whether the other side may have received all of it.
 ///
-/// A class, because the client hands the body over in a task of its own while the sender waits.
+/// A class, because the client sends the body in its own task while the sender waits.
 final class Progress: Sendable {
     private let handedOver: Atomic<Bool>
     private let hasAnswer = Atomic(false)
     let changesSomething: Bool
-    /// Without a body nothing tells when the request went.
+    /// Without a body, nothing shows when the request was sent.
     let hasBody: Bool
 
     init(changesSomething: Bool, hasBody: Bool) {
@@ -20,12 +20,12 @@ final class Progress: Sendable {
     func handOver() { handedOver.store(true, ordering: .releasing) }
     func answered() { hasAnswer.store(true, ordering: .releasing) }
 
-    /// True once the body was asked for, which the client does when it has a connection; of a request without a body always.
+    /// True once the client requested the body, which it does when connected; always true for a request without a body.
     var mayHaveArrived: Bool { handedOver.load(ordering: .acquiring) || isAnswered }
     var isAnswered: Bool { hasAnswer.load(ordering: .acquiring) }
 }
 
-/// A body that notes when it is taken. It can be taken once, so that nothing below can send a request a second time by itself.
+/// A body that records when it is read. It can be read only once, which prevents the library from resending the request.
 struct WatchedBody: AsyncSequence, Sendable {
     private let bytes: [UInt8]
     private let progress: Progress

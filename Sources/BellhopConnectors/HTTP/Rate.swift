@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// So many in so long, as `rate: 60/m` says it.
+/// A number of requests per time, such as `rate: 60/m`.
 public struct Rate: Sendable, Hashable {
     public var count: Int
     public var period: Duration
@@ -10,7 +10,7 @@ public struct Rate: Sendable, Hashable {
         self.period = period
     }
 
-    /// Reads what a setting of type `rate` holds: `{count, microseconds}`; nil when it is not that.
+    /// Reads the value of a setting of type `rate`: `{count, microseconds}`; nil for anything else.
     public init?(_ settings: Settings) {
         guard let count = settings.integer("count"), let micros = settings.integer("microseconds"), count > 0, micros > 0 else {
             return nil

@@ -1,14 +1,14 @@
 public import BellhopCore
 import Synchronization
 
-/// Lets the requests of a connection go no faster than a rate.
+/// Limits the rate of a connection's requests.
 ///
-/// A class over a lock, because polls and deliveries share the one rate of their connection.
+/// A class with a lock, because polls and deliveries share their connection's rate.
 public final class RateLimiter: Sendable {
     private let queue: Mutex<RateQueue>
     private let clock: any AgentClock
     let rate: Rate
-    /// Who waits looks again after so long: a turn may have come back sooner.
+    /// How often a waiting request checks again: a turn may have been returned early.
     private static let stride = Duration.seconds(5)
 
     public init(_ rate: Rate, clock: any AgentClock) {
@@ -17,7 +17,7 @@ public final class RateLimiter: Sendable {
         self.clock = clock
     }
 
-    /// Returns when the next request may go. A wait that is cancelled leaves its turn to others.
+    /// Returns when the next request may be sent. A cancelled wait gives up its turn.
     public func wait() async throws(CancellationError) {
         let leave = Leave.current.flatMap { $0.limiter === self ? $0 : nil }
         if leave?.take() == true { return queue.withLock { $0.use(at: clock.now) } }
@@ -35,7 +35,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// What was set aside for the attempt that this task makes.
+    /// The tokens reserved for the attempt that this task makes.
     private final class Leave: Sendable {
         @TaskLocal static var current: Leave?
 
@@ -63,7 +63,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// The rate as deliveries see it, each attempt of which makes so many requests.
+    /// The rate as deliveries see it, given the requests per attempt.
     public func attempts(of requests: Int) -> any AttemptRate { Share(limiter: self, requests: min(requests, rate.count)) }
 
     private struct Share: AttemptRate {

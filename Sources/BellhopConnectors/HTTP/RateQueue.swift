@@ -1,15 +1,15 @@
 import BellhopCore
 
-/// Who gets a rate's next request: first whoever is in the middle of an attempt, then readers and deliveries in turn, so that neither
-/// keeps the other waiting for ever.
+/// Decides who gets a rate's next request: first attempts under way, then readers and deliveries in turn, so that neither starves
+/// the other.
 struct RateQueue: Sendable {
     private(set) var bucket: TokenBucket
     private var lastTicket = 0
-    /// Requests that wait, by their tickets: of attempts that have used what was set aside for them, and of everybody else.
+    /// Waiting requests, by their tickets: of attempts that have used up their reserved tokens, and all others.
     private var continuing: [Int] = []
     private var reading: [Int] = []
     private var served: Set<Int> = []
-    /// How many tokens deliveries wait for, and how many of them are set aside.
+    /// How many tokens deliveries wait for, and how many of them are reserved.
     private var wanted = 0
     private var granted = 0
     private var isDeliveriesTurn = true
@@ -22,7 +22,7 @@ struct RateQueue: Sendable {
         return lastTicket
     }
 
-    /// Whether it is this request's turn; then it is gone.
+    /// Whether it is this request's turn; if so, the request leaves the queue.
     mutating func passes(_ ticket: Int, at now: Timestamp) -> Bool {
         serve(at: now)
         guard served.remove(ticket) != nil else { return false }
@@ -30,7 +30,7 @@ struct RateQueue: Sendable {
         return true
     }
 
-    /// Takes a request out that is not made; its turn is somebody else's.
+    /// Removes a request that is not made; its turn goes to another.
     mutating func leave(_ ticket: Int, at now: Timestamp) {
         continuing.removeAll { $0 == ticket }
         reading.removeAll { $0 == ticket }
@@ -38,7 +38,7 @@ struct RateQueue: Sendable {
         serve(at: now)
     }
 
-    /// Sets aside what attempts of so many requests need; for how many of them.
+    /// Reserves tokens for attempts of so many requests; returns for how many attempts.
     mutating func reserve(upTo attempts: Int, requests: Int, at now: Timestamp) -> Int {
         serve(at: now)
         let free = continuing.isEmpty && reading.isEmpty ? bucket.free(at: now) : 0
@@ -54,13 +54,13 @@ struct RateQueue: Sendable {
         serve(at: now)
     }
 
-    /// Uses one that was set aside.
+    /// Uses a reserved token.
     mutating func use(at now: Timestamp) {
         _ = bucket.free(at: now)
         bucket.use(at: now)
     }
 
-    /// How many requests deliveries wait for; zero when none waits.
+    /// Sets how many requests deliveries wait for; zero if none waits.
     mutating func want(_ requests: Int, at now: Timestamp) {
         wanted = requests
         if granted > wanted {

@@ -1,30 +1,30 @@
 /// Keeps secrets out of what people read.
 public enum Redaction {
-    /// What stands in a secret's place.
+    /// What replaces a secret.
     public static let mark = "•••"
 
-    /// The text with each of these secrets replaced, and each in the forms it has in an address, a form and JSON. Secrets of fewer than
-    /// four characters are left: replacing them would tell more than it hides.
+    /// The text with each of these secrets replaced, also in its percent-encoded, form-encoded and JSON forms. Secrets of fewer
+    /// than four characters are left: replacing them would reveal more than it hides.
     public static func scrub(_ text: String, of secrets: [String]) -> String {
         var text = text
-        // Longer ones first, or a part of one would leave the rest of it standing.
+        // Longer ones first, so that no part of them is left.
         for secret in Set(secrets).sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.count >= 4 {
             for form in forms(of: secret) { text = text.replacing(form, with: mark) }
         }
         return text
     }
 
-    /// Whether what has this name sounds like something that nobody should read.
+    /// Whether a name suggests that its value is a secret.
     public static func isTelling(_ name: some StringProtocol) -> Bool {
         let name = ASCII.lowercased(name)
         let isPart = ["pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "signature"].contains {
             name.contains($0)
         }
-        // A word of its own: `assigned_to` has it within.
+        // As a whole word: `assigned_to` contains it.
         return isPart || name.split { !$0.isLetter && !$0.isNumber }.contains("sig")
     }
 
-    /// How a secret may be written, the longest first.
+    /// The forms in which a secret may be written, the longest first.
     private static func forms(of secret: String) -> [String] {
         let escaped = secret.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         let encoded = PercentEncoding.encode(secret)
@@ -34,7 +34,7 @@ public enum Redaction {
         return forms.sorted { $0.utf8.count > $1.utf8.count }
     }
 
-    /// The beginning of a foreign text for a message: one line, at most so many characters, no control characters.
+    /// The beginning of a remote text for a message: one line, at most so many characters, no control characters.
     public static func excerpt(_ text: some StringProtocol, length: Int = 200) -> String {
         let words = text.split { $0.isWhitespace || $0.unicodeScalars.allSatisfy { $0.properties.generalCategory == .control } }
         let line = words.joined(separator: " ")

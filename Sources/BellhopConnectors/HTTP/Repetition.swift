@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// Whether a step's request may be sent again where nobody knows whether it was done, as `repeatable` says it.
+/// Whether a step's request may be resent after an unknown outcome, as set by `repeatable`.
 ///
-/// A request that may not is held for a person then: nothing can be looked at that would tell.
+/// If not, it is held for a person, because nothing can be checked to find out.
 struct Repetition: Sendable, Hashable {
     static let setting = Setting(
         "repeatable", .boolean,
@@ -14,33 +14,33 @@ struct Repetition: Sendable, Hashable {
     init(isAllowed: Bool) { self.isAllowed = isAllowed }
 
     init(_ arguments: JSON.Object, method: String) {
-        // PUT and DELETE done twice are done once (RFC 9110, section 9.2.2).
+        // PUT and DELETE are idempotent (RFC 9110, section 9.2.2).
         isAllowed = Settings(arguments).boolean("repeatable") ?? !["POST", "PATCH"].contains(method)
     }
 
-    /// Fails where an earlier attempt may have been received: its process ended, or it was stopped, before it knew.
+    /// Fails if an earlier attempt may have been received: its process ended, or it was stopped, before the outcome was known.
     ///
-    /// A person who retries a delivery has looked at what may have been received until then: that counts no more, however many attempts
-    /// follow; what may be received later does.
+    /// A person who retries a delivery has checked what was received until then: that no longer counts, however many attempts
+    /// follow; later uncertain attempts do.
     func check(_ attempt: Attempt, _ notebook: DeliveryNote) async throws(Failure) {
         guard !isAllowed, let uncertain = attempt.lastUncertain else { return }
-        // A person's retry counts from 1 again.
+        // After a person's retry, attempts count from 1 again.
         if attempt.number == 1 { return try await notebook.keep(["decided": .int(uncertain.microseconds)]) }
         if let decided = try await notebook.read()?["decided"]?.asInt, uncertain.microseconds <= decided { return }
         throw Failure(
             .notWritten, .hold,
             "An earlier attempt may have been received, and nothing can prove it: look there, then retry or drop the delivery. "
-                + "Write `repeatable: true` for a request that bears repetition.")
+                + "Write `repeatable: true` for a request that may be sent twice.")
     }
 
-    /// What it means that there was no whole answer.
+    /// The failure for a missing or incomplete answer.
     func failure(of error: TransportError) -> Failure {
         var failure = error.failure(changesSomething: false)
         if !isAllowed, error.mayHaveArrived { hold(&failure) }
         return failure
     }
 
-    /// The failure of an answer of this status, held where the request may have been done all the same.
+    /// The failure of an answer with this status, held if the request may have been carried out.
     func weighed(_ failure: Failure, status: Int) -> Failure {
         // 501 and 503 say that it was not.
         guard !isAllowed, status >= 500, status != 501, status != 503 else { return failure }
@@ -49,7 +49,7 @@ struct Repetition: Sendable, Hashable {
         return failure
     }
 
-    /// The failure of an answer that does not tell whether it was done.
+    /// The failure of an answer that does not show whether the request was carried out.
     func unclear(_ reason: Failure.Reason, _ message: String) -> Failure {
         var failure = Failure(reason, .retry(after: nil), message)
         if !isAllowed { hold(&failure) }
@@ -58,6 +58,6 @@ struct Repetition: Sendable, Hashable {
 
     private func hold(_ failure: inout Failure) {
         failure.remedy = .hold
-        failure.message += " Whether it was done is not known, and it is not `repeatable`: look there, then retry or drop it."
+        failure.message += " Whether it was carried out is unknown, and it is not `repeatable`: look there, then retry or drop."
     }
 }

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// What settings say of a request: method, header fields, query and body. All steps and sources that describe one say it in the same words.
+/// A request as settings describe it: method, header fields, query and body. All steps and sources share these settings.
 struct RequestArguments: Sendable, Hashable {
-    /// Why there is no request of such settings.
+    /// Why settings do not describe a request.
     struct Problem: Error, Sendable, Hashable {
         var setting: String
         /// One sentence.
@@ -25,20 +25,20 @@ struct RequestArguments: Sendable, Hashable {
     private var queryPairs: [HeaderFields.Field]
 
     static let methods = ["POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"]
-    /// Fields that the exchange itself decides.
+    /// Fields that HTTP itself controls.
     private static let reserved = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"]
 
     /// - Parameters:
-    ///   - method: what the method is where the settings do not say.
-    ///   - methods: those there are.
-    ///   - taken: further header fields that the settings may not have, in lower case.
+    ///   - method: the default method.
+    ///   - methods: the allowed methods.
+    ///   - taken: further header fields that the settings must not set, in lower case.
     init(
         _ arguments: JSON.Object, method fallback: String, of methods: [String] = Self.methods, taken: [String] = []
     ) throws(Problem) {
         let settings = Settings(arguments)
         method = settings.text("method") ?? fallback
         guard methods.contains(method) else {
-            throw Problem("method", "`\(DisplayText.line(method))` is no method; there is \(methods.joined(separator: ", ")).")
+            throw Problem("method", "`\(DisplayText.line(method))` is not a method: use \(methods.joined(separator: ", ")).")
         }
         headers = try Self.headers(arguments["headers"], taken)
         queryPairs = Self.pairs(arguments["query"]).map { HeaderFields.Field($0.0, $0.1) }
@@ -55,11 +55,11 @@ struct RequestArguments: Sendable, Hashable {
         }
     }
 
-    /// The names of the bodies, of which a request has one.
+    /// The settings for a body, at most one of which may be given.
     static let bodies = ["json", "form", "text", "data"]
 
-    /// What may be said besides the method and where it goes.
-    /// - Parameter headers: of which type the values of header fields are.
+    /// The settings besides the method and the address.
+    /// - Parameter headers: the type of the values of header fields.
     static func settings(headers: SettingType) -> [Setting] {
         [
             Setting("headers", .map(headers), "Header fields, besides those of the connection."),
@@ -74,13 +74,13 @@ struct RequestArguments: Sendable, Hashable {
         ]
     }
 
-    /// The request to an address, with further parameters behind its own.
+    /// The request to an address, with further query parameters appended.
     func request(to address: HTTPAddress, adding more: [(String, String)] = [], notAfter: Timestamp? = nil) -> HTTPRequest {
         HTTPRequest(
             method, address.adding(query + more), headers: headers, body: body, timeout: timeout, notAfter: notAfter)
     }
 
-    /// A value's control characters become blanks, so that no inserted text can add a field of its own.
+    /// Replaces control characters in values with spaces, which prevents header injection.
     private static func headers(_ value: JSON?, _ taken: [String]) throws(Problem) -> HeaderFields {
         var headers: HeaderFields = [:]
         for (name, value) in value?.asObject ?? [:] {
@@ -99,7 +99,7 @@ struct RequestArguments: Sendable, Hashable {
         return headers
     }
 
-    /// What is null is not said.
+    // Null counts as not given.
     private static func content(_ arguments: JSON.Object) throws(Problem) -> (name: String, bytes: [UInt8], type: String)? {
         let given = bodies.filter { arguments[$0]?.isNull == false }
         guard given.count <= 1 else {
@@ -111,14 +111,14 @@ struct RequestArguments: Sendable, Hashable {
         case "form": return (name, Array(PercentEncoding.query(pairs(value)).utf8), "application/x-www-form-urlencoded")
         case "data":
             guard let bytes = Base64.decode(words(value).filter { !$0.isWhitespace }) else {
-                throw Problem("data", "`data` is the Base64 of the body's bytes; this is none.")
+                throw Problem("data", "`data` must be the Base64 of the body's bytes; this is not valid Base64.")
             }
             return (name, bytes, "application/octet-stream")
         default: return (name, Array(words(value).utf8), "text/plain; charset=utf-8")
         }
     }
 
-    /// A name with a list has one pair for each of its elements; one with null has none.
+    /// A list gives one pair per element; null gives none.
     static func pairs(_ value: JSON?) -> [(String, String)] {
         (value?.asObject ?? [:]).flatMap { name, value -> [(String, String)] in
             switch value {
@@ -129,7 +129,7 @@ struct RequestArguments: Sendable, Hashable {
         }
     }
 
-    /// A value as text: a string as it is, null as nothing, anything else as JSON.
+    /// A value as text: a string as is, null as empty, anything else as JSON.
     static func words(_ value: JSON) -> String {
         switch value {
         case .string(let text): text
@@ -140,14 +140,14 @@ struct RequestArguments: Sendable, Hashable {
 }
 
 extension HTTPAddress {
-    /// The address with parameters behind those it has.
+    /// The address with parameters appended.
     func adding(_ pairs: [(String, String)]) -> HTTPAddress {
         if pairs.isEmpty { return self }
         let joint = !target.contains("?") ? "?" : target.last == "?" || target.last == "&" ? "" : "&"
         return with(target: target + joint + PercentEncoding.query(pairs))
     }
 
-    /// The address with parameters in the place of those of the same names.
+    /// The address with parameters that replace those with the same names.
     func setting(_ pairs: [(String, String)]) -> HTTPAddress {
         let names = Set(pairs.map(\.0))
         let query = target.drop { $0 != "?" }.dropFirst()

@@ -1,12 +1,12 @@
 public import BellhopCore
 
-/// When an answer says to come back.
+/// When an answer says to retry.
 public enum RetryAfter {
-    /// No wait longer than this is believed.
+    /// Longer waits are cut to this.
     public static let longest = Duration.days(1)
 
-    /// Reads `Retry-After` (seconds or a date) or else `X-RateLimit-Reset` (Unix seconds, or seconds from now); nil when the answer
-    /// says nothing. Dates count from the answer's own `Date`, so that a wrong clock on either side does no harm.
+    /// Reads `Retry-After` (seconds or a date) or else `X-RateLimit-Reset` (Unix seconds, or seconds from now); nil without
+    /// either. Dates count from the answer's own `Date`, so that a wrong clock on either side does no harm.
     public static func read(_ headers: HeaderFields, at now: Timestamp) -> Duration? {
         let here = headers["Date"].flatMap { Timestamp(httpDate: $0) } ?? now
         if let text = headers["Retry-After"].map({ ASCII.trimmed($0) }) {

@@ -1,18 +1,18 @@
 import BellhopCore
 
-/// The statuses that count as success, as `expect:` says them: `204`, `2xx`, or a list of these.
+/// The statuses that count as success, as in `expect:`: `204`, `2xx`, or a list of these.
 struct StatusSet: Sendable, Hashable {
     private var ranges: [ClosedRange<Int>]
 
     /// 200 to 299.
     static let success = StatusSet(ranges: [200...299])
 
-    /// 200: what was asked for, and all of it. 202 only says that somebody has heard, 206 is a part.
+    /// Only 200: the complete resource. 202 only means accepted, 206 is a part.
     static let whole = StatusSet(ranges: [200...200])
 
     private init(ranges: [ClosedRange<Int>]) { self.ranges = ranges }
 
-    /// Nil when something in it is neither a status nor a class of them.
+    /// Nil if an element is neither a status nor a class of statuses.
     init?(_ value: JSON) {
         ranges = []
         for item in value.asArray ?? [value] {
@@ -22,7 +22,7 @@ struct StatusSet: Sendable, Hashable {
         if ranges.isEmpty { return nil }
     }
 
-    /// What `expect` among a request's arguments says; 2xx where it says nothing.
+    /// The statuses of `expect` in a request's arguments; 2xx by default.
     static func expected(_ arguments: JSON.Object) throws(RequestArguments.Problem) -> StatusSet {
         guard let expect = arguments["expect"], !expect.isNull else { return .success }
         guard let statuses = StatusSet(expect) else {

@@ -1,23 +1,23 @@
 import BellhopCore
 
-/// A bucket of as many tokens as a rate's count, in which a token lies again one period after it was used.
+/// A bucket with as many tokens as a rate's count; a token returns one period after its use.
 ///
-/// So there are never more requests than the count in any period, wherever one begins to measure, while a burst of that many may go at
-/// once. A token can be set aside first: its period begins when it is used.
+/// So no period has more requests than the count, wherever it begins, while a burst of that many may be sent at once. A token can
+/// be reserved first: its period begins when it is used.
 struct TokenBucket: Sendable {
     let rate: Rate
-    /// When each token was used that does not lie in the bucket again, the oldest first.
+    /// When each missing token was used, the oldest first.
     private var used: [Timestamp] = []
-    /// How many are set aside.
+    /// How many are reserved.
     private(set) var held = 0
     private var latest = Timestamp.distantPast
 
     init(_ rate: Rate) { self.rate = rate }
 
-    /// How many tokens there are.
+    /// How many tokens are available.
     @discardableResult
     mutating func free(at now: Timestamp) -> Int {
-        if now < latest {  // the clock was set back: what was used moves with it
+        if now < latest {  // the clock was set back: move the times of use too
             let jump = latest - now
             for index in used.indices { used[index] -= jump }
         }
@@ -27,19 +27,19 @@ struct TokenBucket: Sendable {
         return rate.count - used.count - held
     }
 
-    /// Sets tokens aside.
+    /// Reserves tokens.
     mutating func hold(_ count: Int = 1) { held += count }
 
-    /// Uses one that was set aside.
+    /// Uses a reserved token.
     mutating func use(at now: Timestamp) {
         free(at: now)
         held -= 1
         used.append(now)
     }
 
-    /// Puts back what was set aside.
+    /// Returns reserved tokens.
     mutating func giveBack(_ count: Int) { held -= count }
 
-    /// When the next token lies in the bucket again; nil when all that are missing are set aside.
+    /// When the next token returns; nil if all missing tokens are reserved.
     var next: Timestamp? { used.first.map { $0 + rate.period } }
 }

@@ -5,9 +5,9 @@ import NIOPosix
 import NIOSSL
 
 extension TransportError {
-    /// Tells what the libraries below threw in our words. Errors that name the way to a connection happened before anything was sent.
+    /// Translates errors of the libraries below. Errors that concern connecting happened before anything was sent.
     ///
-    /// - Parameter proxy: through which the request went; then it is the proxy that did not take a connection.
+    /// - Parameter proxy: the proxy used; if set, it is the proxy that refused the connection.
     init(
         _ error: any Error, at address: HTTPAddress, through proxy: HTTPAddress? = nil, timeout: Duration, limit: Int,
         _ progress: Progress
@@ -21,7 +21,7 @@ extension TransportError {
         case let error as PrivateAddress.Refused:
             self.init(error, at: address)
         case is CancellationError:
-            self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was called off.")
+            self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
         case is BodyTooLarge, is NIOHTTPDecompression.DecompressionError:
             self.init(
                 .tooLarge, mayHaveArrived: true,
@@ -38,19 +38,19 @@ extension TransportError {
             if case .connectTimeout = error {
                 self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
             } else {
-                self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) broke off.")
+                self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) was lost.")
             }
         case let error as IOError where error.isOfConnecting || (!progress.isAnswered && !arrived):
             self.init(.unreachable, mayHaveArrived: false, "No connection to \(called): \(Self.words(error)).")
         default:
-            self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) broke off before the answer was complete.")
+            self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) was lost before the answer was complete.")
         }
     }
 
     init(_ error: PrivateAddress.Refused, at address: HTTPAddress) {
         self.init(
             .badRequest, mayHaveArrived: false,
-            "\(address.place) leads to \(error.address), which is private, and a value decided on this host: write the host in the rule, or say `allow_private: true` in the step."
+            "\(address.place) resolves to the private address \(error.address), and the host comes from a value: write the host in the rule, or set `allow_private: true` in the step."
         )
     }
 
@@ -66,17 +66,17 @@ extension TransportError {
         case .proxyAuthenticationRequired:
             self.init(
                 .unreachable, mayHaveArrived: false,
-                "\(Self.capitalised(called)) wants a name and a password, or others than it got, before it connects to \(place): write them into `proxy`, as http://name:password@host:port."
+                "\(Self.capitalised(called)) needs a (different) name and password to connect to \(place): write them in `proxy`, as http://name:password@host:port."
             )
         case .deadlineExceeded, .readTimeout, .writeTimeout:
             self.init(.timeout, mayHaveArrived: arrived, "\(place) did not answer within \(timeout.plain).")
         case .cancelled:
-            self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was called off.")
+            self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
         case .alreadyShutdown:
-            self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is closed for good.")
+            self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is already shut down.")
         case .invalidURL, .emptyHost, .emptyScheme, .traceRequestWithBody, .invalidLocalAddress,
             .contentLengthMissing, .bodyLengthMismatch, .identityCodingIncorrectlyPresent:
-            self.init(.badRequest, mayHaveArrived: false, "The request to \(place) is not one that can be sent.")
+            self.init(.badRequest, mayHaveArrived: false, "The request to \(place) is invalid and cannot be sent.")
         default:
             self.init(.cut, mayHaveArrived: arrived, "\(place) closed the connection before the answer was complete.")
         }
@@ -90,9 +90,9 @@ extension TransportError {
         } else if text.contains("CERTIFICATE_VERIFY_FAILED") || text.contains("unableToValidateCertificate") {
             self.init(
                 .tls, mayHaveArrived: progress.mayHaveArrived,
-                "The certificate of \(place) is not one this machine trusts; a private authority can be named with ca:.")
+                "This machine does not trust the certificate of \(place); a private authority can be named with ca:.")
         } else {
-            self.init(.tls, mayHaveArrived: progress.mayHaveArrived, "No TLS connection to \(place): the two sides do not agree.")
+            self.init(.tls, mayHaveArrived: progress.mayHaveArrived, "No TLS connection to \(place): the handshake failed.")
         }
     }
 
@@ -103,10 +103,10 @@ extension TransportError {
             return "No connection to \(place): \(words)."
         }
         return
-            "There is no host of the name \(error.host) (asked for \(place)); the name service does not know it or cannot be reached."
+            "There is no host named \(error.host) (requested for \(place)); DNS does not know it or cannot be reached."
     }
 
-    private static func silent(_ called: String) -> String { "\(capitalised(called)) did not answer when it was called." }
+    private static func silent(_ called: String) -> String { "\(capitalised(called)) did not accept the connection in time." }
 
     private static func capitalised(_ called: String) -> String {
         called.hasPrefix("the ") ? "T" + called.dropFirst() : called
@@ -114,10 +114,10 @@ extension TransportError {
 
     private static func words(_ error: IOError) -> String {
         switch error.errnoCode {
-        case 111: "nobody listens there"  // ECONNREFUSED
-        case 101, 113: "there is no way there"  // ENETUNREACH, EHOSTUNREACH
+        case 111: "connection refused"  // ECONNREFUSED
+        case 101, 113: "no route to host"  // ENETUNREACH, EHOSTUNREACH
         case 110: "it does not answer"  // ETIMEDOUT
-        case 104: "it hung up"  // ECONNRESET
+        case 104: "it closed the connection"  // ECONNRESET
         default: "error \(error.errnoCode)"
         }
     }
@@ -128,7 +128,7 @@ extension TransportError {
 }
 
 extension IOError {
-    /// Errors that connect(2) alone gives: nothing was sent, whatever the request.
+    /// Errors that only connect(2) returns: nothing was sent.
     fileprivate var isOfConnecting: Bool { [101, 111, 113].contains(errnoCode) }  // ENETUNREACH, ECONNREFUSED, EHOSTUNREACH
 }
 

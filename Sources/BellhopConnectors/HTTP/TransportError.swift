@@ -1,25 +1,25 @@
 public import BellhopCore
 
-/// Why a request got no whole answer.
+/// Why a request got no complete answer.
 public struct TransportError: Error, Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
-        /// No connection: no such host, nobody listens, no way there.
+        /// No connection: unknown host, nothing listens, no route.
         case unreachable
         case timeout
-        /// No trust, or no common language, in the TLS handshake.
+        /// The TLS handshake failed: untrusted certificate, or no common protocol.
         case tls
         /// The connection ended before the answer did.
         case cut
         /// The answer is larger than `max_body`.
         case tooLarge
-        /// The request cannot be sent at all as it is.
+        /// The request is invalid.
         case badRequest
         /// The task was cancelled.
         case cancelled
     }
 
     public var kind: Kind
-    /// False when it is certain that the other side never had the whole request.
+    /// False if the other side certainly never received the whole request.
     public var mayHaveArrived: Bool
     /// One sentence that names host and port and holds no secret.
     public var message: String
@@ -30,7 +30,7 @@ public struct TransportError: Error, Sendable, Hashable {
         self.message = message
     }
 
-    /// What this means for whoever asked: a write that may have arrived has an unknown outcome, all else may be tried again.
+    /// The failure this means: a write that may have arrived has an unknown outcome, anything else may be retried.
     public func failure(changesSomething: Bool) -> Failure {
         let again: Failure.Remedy = changesSomething && mayHaveArrived ? .unknownOutcome : .retry(after: nil)
         return switch kind {

@@ -1,16 +1,16 @@
 import BellhopCore
 
-/// What tells a server which answer we have already (RFC 9110, section 13): with it, an answer that would be the same is a 304.
+/// Tells a server which answer is already known (RFC 9110, section 13): an unchanged answer is then a 304.
 struct Validators: Sendable, Hashable {
     var tag: String?
     var modified: String?
 
     init() {}
 
-    /// Those of an answer.
+    /// Reads those of an answer.
     ///
-    /// A date alone counts only where the answer is some seconds younger: what changes again within the same second keeps its date
-    /// (RFC 9110, section 8.8.2.2).
+    /// A date alone counts only if the answer is some seconds newer: something that changes again within the same second keeps
+    /// its date (RFC 9110, section 8.8.2.2).
     init(_ headers: HeaderFields) {
         tag = headers["ETag"]
         guard let date = headers["Last-Modified"], let changed = Timestamp(httpDate: date) else { return }
@@ -20,13 +20,13 @@ struct Validators: Sendable, Hashable {
 
     private static let certain = Duration.seconds(5)
 
-    /// Those that a poll kept.
+    /// Reads those saved by a poll.
     init(_ cursor: Cursor?) {
         tag = cursor?.value["etag"]?.asString
         modified = cursor?.value["modified"]?.asString
     }
 
-    /// What a request says of them.
+    /// The header fields for a request.
     var headers: HeaderFields {
         var headers: HeaderFields = [:]
         if let tag { headers["If-None-Match"] = tag }
@@ -34,7 +34,7 @@ struct Validators: Sendable, Hashable {
         return headers
     }
 
-    /// As a poll keeps them.
+    /// The form in which a poll saves them.
     var members: JSON.Object {
         var members: JSON.Object = [:]
         if let tag { members["etag"] = .string(tag) }
@@ -42,6 +42,6 @@ struct Validators: Sendable, Hashable {
         return members
     }
 
-    /// Nil where there are none.
+    /// Nil if there are none.
     var cursor: Cursor? { members.isEmpty ? nil : Cursor(.object(members)) }
 }

@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// The declared fields that no record has: a slip in their names is told, instead of leaving them empty for ever.
+/// The declared fields that no record has: reports a misspelled name, which would otherwise stay empty forever.
 struct AbsentFields {
     private var absent: [(name: String, path: String)]
-    /// Names that records have, among which the one that was meant may be.
+    /// Names that records have, for suggestions.
     private var known: [String]
 
-    /// Of records that are flat, as a table's rows: a path is a name in them.
+    /// For flat records, such as a table's rows: a path is a name in them.
     init(of schema: TaskSchema, inRows rows: some Sequence<JSON>, known: [String]) {
         var absent = schema.fields.map { ($0.name, $0.path) }
         var count = 0
@@ -19,7 +19,7 @@ struct AbsentFields {
         self.known = known
     }
 
-    /// Of the items of a JSON answer. Nothing is known of what stands inside of a null.
+    /// For the items of a JSON answer. What a null would contain is unknown.
     init(of fields: [(name: String, path: JSON.Path)], inItems items: some Sequence<JSON>) {
         var absent = fields
         var known: Set<String> = []
@@ -37,7 +37,7 @@ struct AbsentFields {
         self.known = known.sorted()
     }
 
-    /// The ways that lead on where this one ends; nil where it leads somewhere, or may.
+    /// The keys that exist where this path ends; nil if the path leads somewhere, or may.
     private static func others(_ path: JSON.Path, in item: JSON) -> [String]? {
         var here = item
         var before = ""
@@ -50,9 +50,9 @@ struct AbsentFields {
         return nil
     }
 
-    /// What a person should know, in a sentence; nil where nothing is absent.
+    /// A notice for people, in a sentence; nil if no field is absent.
     ///
-    /// - Parameter advice: what else it may be.
+    /// - Parameter advice: another possible cause.
     func notice(of source: String, advice: String? = nil) -> String? {
         guard !absent.isEmpty else { return nil }
         let fields = absent.map { field in

@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// The address of an item's page, as the configuration writes it: `https://shop.example.com/orders/{id}`. It is never taken from an
-/// answer; only what stands for the braces is, encoded, so that an answer cannot lead anywhere else.
+/// The address of an item's page, as configured: `https://shop.example.com/orders/{id}`. Only the values for the braces come from
+/// an answer, encoded, so that an answer cannot change the host.
 public struct ItemPage: Sendable, Hashable {
     private enum Part: Sendable, Hashable {
         case text(String)
@@ -11,7 +11,7 @@ public struct ItemPage: Sendable, Hashable {
 
     private var parts: [Part] = []
 
-    /// Why a text is no such address.
+    /// Why a text is not such an address.
     public struct Problem: Error, Sendable, Hashable {
         public var message: String
     }
@@ -19,7 +19,7 @@ public struct ItemPage: Sendable, Hashable {
     public init(_ text: String) throws(Problem) {
         guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(ASCII.lowercased(text[..<scheme.lowerBound]))
         else {
-            throw Problem(message: "An item's page is an absolute https:// (or http://) address.")
+            throw Problem(message: "An item's page needs an absolute https:// (or http://) address.")
         }
         var rest = Substring(text)
         while let open = rest.firstIndex(of: "{") {
@@ -34,7 +34,7 @@ public struct ItemPage: Sendable, Hashable {
             } else if let path = JSON.Path(text: name), !path.steps.isEmpty {
                 parts.append(.path(path))
             } else {
-                throw Problem(message: "`{\(name)}` in the address of an item's page is no way to a value: write {id} or {a.b}.")
+                throw Problem(message: "`{\(name)}` in the address of an item's page is not a path: write {id} or {a.b}.")
             }
             rest = rest[rest.index(after: close)...]
         }
@@ -42,7 +42,7 @@ public struct ItemPage: Sendable, Hashable {
         guard case .text(let first)? = parts.first, let slash = first[scheme.upperBound...].firstIndex(of: "/"),
             slash > scheme.upperBound
         else {
-            throw Problem(message: "The host of an item's page stands in the configuration: https://HOST/…{id}…")
+            throw Problem(message: "The host of an item's page must be written out: https://HOST/…{id}…")
         }
     }
 

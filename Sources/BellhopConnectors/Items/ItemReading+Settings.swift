@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension ItemReading {
-    /// What bellhop.yaml may say of a source that reads items, for its kind's manifest.
+    /// The settings of a source that reads items, for its kind's manifest.
     public static let settings: [Setting] = [
         Setting(
             "items", .text,
@@ -37,17 +37,17 @@ extension ItemReading {
     /// Reads checked settings.
     /// - Parameters:
     ///   - source: its name, for messages.
-    ///   - className: what `task.class` is of every item.
+    ///   - className: the `task.class` of every item.
     public init(_ settings: Settings, source: String, className: String) throws(ConnectorError) {
         func path(_ name: String) throws(ConnectorError) -> JSON.Path? {
             try settings.text(name).map { text throws(ConnectorError) in try Self.path(text, name, source) }
         }
         let keys = try (path("id") ?? JSON.Path()).steps.map { step throws(ConnectorError) -> String in
             if case .key(let name) = step { return name }
-            throw ConnectorError(connection: source, setting: "id", "The way to an id leads over names, not over [0].")
+            throw ConnectorError(connection: source, setting: "id", "The path to an id must consist of names, without [0].")
         }
         guard !keys.isEmpty else {
-            throw ConnectorError(connection: source, setting: "id", "Say what tells an item from the others: `id: …`.")
+            throw ConnectorError(connection: source, setting: "id", "Set the path to an item's id: `id: …`.")
         }
         var page: ItemPage?
         if let text = settings.text("url") {
@@ -67,7 +67,7 @@ extension ItemReading {
     private static func path(_ text: String, _ setting: String, _ source: String) throws(ConnectorError) -> JSON.Path {
         guard let path = JSON.Path(text: text) else {
             throw ConnectorError(
-                connection: source, setting: setting, "`\(text)` is no way to a value: write names and places as in `a.b[0]`.")
+                connection: source, setting: setting, "`\(text)` is not a path: write names and indexes as in `a.b[0]`.")
         }
         return path
     }
@@ -78,11 +78,11 @@ extension ItemReading {
             guard TaskFields.isName(name) else {
                 throw ConnectorError(
                     connection: source, setting: "fields",
-                    "`\(name)` is no field name (letters, digits and _ only): give it one, as in {\(TaskFields.asName(name)): \(name)}."
+                    "`\(name)` is not a field name (letters, digits and _ only): rename it, as in {\(TaskFields.asName(name)): \(name)}."
                 )
             }
             guard !fields.contains(where: { $0.field.name == name }) else {
-                throw ConnectorError(connection: source, setting: "fields", "The field `\(name)` is there twice.")
+                throw ConnectorError(connection: source, setting: "fields", "The field `\(name)` is declared twice.")
             }
             fields.append((TaskSchema.Field(name, type, path: text), try path(text, "fields", source)))
         }

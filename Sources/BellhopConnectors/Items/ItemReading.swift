@@ -1,23 +1,23 @@
 public import BellhopCore
 
-/// Reads the items of any JSON answer as tasks: where they stand, what tells one from another, and what of them a task has.
+/// Reads the items of any JSON answer as tasks: where the items are, what identifies one, and which of its values a task has.
 ///
-/// What it makes says the same of the same bytes, so that a poll may compare items without decoding them. What a source's
-/// settings say of it is declared in ``settings`` and read by ``init(_:source:className:)``.
+/// The result depends only on the bytes, so that a poll may compare items without decoding them. The source settings for it are
+/// declared in ``settings`` and read by ``init(_:source:className:)``.
 public struct ItemReading: Sendable, Hashable {
-    /// Where the items stand and what tells one from another.
+    /// Where the items are and what identifies one.
     public var shape: ListingShape
-    /// The way to what people call an item by; nil for its id.
+    /// The path to the number that people call an item by; nil for its id.
     public var number: JSON.Path?
     public var title: JSON.Path?
-    /// The way to the kind of item as people read it; nil for the group it stands in.
+    /// The path to the item's kind as people read it; nil for the name of its group.
     public var type: JSON.Path?
-    /// What every item is, for conditions.
+    /// The class of every item, for conditions.
     public var className: String
-    /// Where a person opens an item; nil where there is no such page.
+    /// The page where a person opens an item; nil if there is none.
     public var page: ItemPage?
     public var schema: TaskSchema
-    /// The ways to the fields, in the schema's order.
+    /// The paths to the fields, in the schema's order.
     private var paths: [JSON.Path]
 
     public init(
@@ -34,8 +34,8 @@ public struct ItemReading: Sendable, Hashable {
         paths = fields.map(\.path)
     }
 
-    /// What the reading is, in words that are the same for the same reading: part of a source's scope. Fields are none of it, for
-    /// declaring another is no reason to start anew.
+    /// A canonical text of the reading: part of a source's scope. Fields are left out, because declaring another does not require
+    /// a new baseline.
     public var canonical: String {
         let ways = [
             ("items", shape.items), ("id", JSON.Path(keys: shape.key)), ("number", number), ("title", title),
@@ -43,10 +43,10 @@ public struct ItemReading: Sendable, Hashable {
         return ways.map { "\($0.0)=\($0.1.map(\.description) ?? "-")" }.joined(separator: " ")
     }
 
-    /// The items of an answer; a whole list or an error.
+    /// The items of an answer: the complete list or an error.
     /// - Parameters:
-    ///   - place: whom to name in messages; no secret.
-    ///   - secrets: what must not be read in messages.
+    ///   - place: the server, for messages; no secret.
+    ///   - secrets: what messages must not contain.
     public func listing(_ body: [UInt8], from place: String, hiding secrets: [String] = []) throws(Failure) -> Listing {
         do throws(ListingError) {
             return try Listing(body, shape: shape)
@@ -55,8 +55,8 @@ public struct ItemReading: Sendable, Hashable {
         }
     }
 
-    /// One listing of the pages of one answer; an item that is on two of them is an error.
-    /// - Parameter latestCounts: where an item is there again it has changed meanwhile, and its last state counts.
+    /// Joins the pages of one answer into one listing; an item on two pages is an error.
+    /// - Parameter latestCounts: if true, a repeated item has changed meanwhile, and its last state is used.
     public func listing(
         pages: [Listing], latestCounts: Bool = false, from place: String, hiding secrets: [String] = []
     ) throws(Failure) -> Listing {
@@ -68,9 +68,9 @@ public struct ItemReading: Sendable, Hashable {
         }
     }
 
-    /// What a source answers whose list says all there is to know. Nobody can be asked about an item that has left the list.
+    /// The details from a source whose list is its only information. An item that has left the list cannot be queried.
     ///
-    /// Where all is read, as at the first poll, it says which fields no item has.
+    /// When all items are read, as at the first poll, it reports the fields that no item has.
     /// - Parameter source: the source's name.
     public func details(of keys: [TaskKey], in listing: Listing, for source: String) -> Details {
         var details = Details()
@@ -89,7 +89,7 @@ public struct ItemReading: Sendable, Hashable {
         snapshot(entry.key, listing.record(of: entry), group: listing.group(of: entry))
     }
 
-    /// The task that a record is.
+    /// The task for a record.
     public func snapshot(_ key: TaskKey, _ record: JSON, group: String? = nil) -> Snapshot {
         func text(_ path: JSON.Path?) -> String? {
             let text = path.map { ItemValue.text(record[$0]) } ?? ""
@@ -104,11 +104,11 @@ public struct ItemReading: Sendable, Hashable {
         return snapshot
     }
 
-    /// Keys are the server's words, which may repeat what it was sent.
+    /// Keys are the server's words and may contain what was sent to it, so secrets are removed.
     private static func failure(_ error: ListingError, _ place: String, _ secrets: [String]) -> Failure {
         let words = Redaction.excerpt(DisplayText.line(Redaction.scrub(error.description, of: secrets)), length: 200)
         return Failure(
             error.reason == .tooLarge ? .tooLarge : .badAnswer, .retry(after: nil),
-            "The items that \(place) answered cannot be read: \(words).")
+            "The items from \(place) cannot be read: \(words).")
     }
 }

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// What a value of a JSON answer is as a field of a task.
+/// Converts values of a JSON answer to fields of a task.
 enum ItemValue {
-    /// As a field of this type holds it; what is empty or cannot be read is null, but for texts.
+    /// The value as a field of this type; empty or unreadable values are null, except for texts.
     static func typed(_ value: JSON?, _ type: FieldType) -> JSON {
         switch (type, value) {
         case (_, nil), (_, .null?): type == .text ? "" : .null
@@ -18,17 +18,17 @@ enum ItemValue {
         }
     }
 
-    /// As a text: numbers and booleans by their characters, nothing as nothing, lists and objects as JSON.
+    /// The value as text: numbers and booleans as written, null as empty, lists and objects as JSON.
     static func text(_ value: JSON?) -> String {
         switch value {
         case .string(let text)?: text
         case nil, .null?: ""
-        case let value?: value.text(.sorted)  // the order of names says nothing, and some servers change it
+        case let value?: value.text(.sorted)  // the order of names means nothing, and some servers change it
         }
     }
 
-    /// RFC 3339, a date and time in UTC without saying so, a date alone (its midnight), WCF's `/Date(…)/`, an HTTP date; or a number: the
-    /// seconds since 1970, milliseconds where it is 100,000,000,000 or more (in seconds that would be the year 5138).
+    /// Reads RFC 3339, a date and time without a zone (taken as UTC), a date alone (its midnight), WCF's `/Date(…)/`, an HTTP
+    /// date; or a number: seconds since 1970, or milliseconds from 100,000,000,000 on (in seconds that would be the year 5138).
     static func time(_ value: JSON) -> Timestamp? {
         switch value {
         case .int(let number): return time(since1970: number)
@@ -61,8 +61,8 @@ enum ItemValue {
 }
 
 extension Timestamp {
-    /// Reads `/Date(1475798400000-0400)/`, as WCF writes a moment: milliseconds since 1970 in UTC; the suffix says in which zone it was
-    /// written, and adds nothing.
+    /// Reads `/Date(1475798400000-0400)/`, WCF's format: milliseconds since 1970 in UTC; the suffix only names the writer's zone
+    /// and is ignored.
     init?(wcf text: some StringProtocol) {
         guard text.hasPrefix("/Date("), text.hasSuffix(")/") else { return nil }
         let inner = text.dropFirst(6).dropLast(2)
@@ -77,7 +77,7 @@ extension Timestamp {
         self.init(microseconds: product)
     }
 
-    /// `/Date(1475798400000)/`; what is below a millisecond is dropped.
+    /// `/Date(1475798400000)/`, truncated to milliseconds.
     var wcf: String { "/Date(\(microseconds / 1000 - (microseconds % 1000 < 0 ? 1 : 0)))/" }
 }
 

@@ -2,10 +2,10 @@ public import BellhopCore
 
 /// Writes a line to standard output or to a file.
 ///
-/// A delivery is done once its line is on disk, or taken by standard output. Lines carry the delivery's name in JSON, so that a line that an ended process left behind
-/// can be told from its repetition.
+/// A delivery is done once its line is on disk, or accepted by standard output. Lines in JSON carry the delivery's name, so that
+/// a line left by an ended process can be recognized as a duplicate.
 public struct LogAction: Action {
-    /// What a rule may say of a step of kind `log`.
+    /// The arguments of a step of kind `log`.
     public static let manifest = ActionManifest(
         kind: "log", summary: "Writes a line to standard output or to a file.", receiver: .local("file"), shorthand: "text",
         arguments: [
@@ -22,9 +22,9 @@ public struct LogAction: Action {
     private let files: LogFiles
 
     /// - Parameters:
-    ///   - baseFolder: what the names of files are relative to; empty for the current folder.
-    ///   - places: where files may lie; by default below the base folder.
-    ///   - sink: takes the lines for standard output.
+    ///   - baseFolder: the folder that file names are relative to; empty for the current folder.
+    ///   - places: where files may be; by default below the base folder.
+    ///   - sink: receives the lines for standard output.
     public init(
         baseFolder: String, places: LogPlaces? = nil, rotation: LogRotation = LogRotation(), sink: @escaping LogSink
     ) {
@@ -34,7 +34,7 @@ public struct LogAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery holds no text; it was made by another version of Bellhop.")
+            throw Failure(.badArguments, .giveUp, "This delivery contains no text; it was made by another version of Bellhop.")
         }
         let format = arguments["format"]?.asString.flatMap(LogEntry.Format.init(rawValue:)) ?? .text
         let line = LogEntry(arguments, delivery: delivery, at: attempt.now).line(format)

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What one step of kind `log` says, and how it is written.
+/// The content of one step of kind `log`, and its formats.
 struct LogEntry: Sendable, Hashable {
     enum Level: String, Sendable, Hashable, CaseIterable { case debug, info, warning, error }
     enum Format: String, Sendable, Hashable, CaseIterable { case text, json }
@@ -10,7 +10,7 @@ struct LogEntry: Sendable, Hashable {
     var rule: String
     /// The task's number, if there is a task.
     var task: String?
-    /// The event's id, or the whole name of another occasion.
+    /// The event's id, or the full name of another occasion.
     var event: String
     var delivery: String
     var text: String
@@ -46,7 +46,7 @@ struct LogEntry: Sendable, Hashable {
         return Self.visible(line)
     }
 
-    /// One JSON object; what a terminal would obey is escaped, so that the line can be looked at.
+    /// One JSON object; escapes terminal control sequences, so that the line is safe to display.
     private var jsonLine: String {
         var entry: JSON.Object = ["time": .string(time.rfc3339), "level": .string(level.rawValue), "rule": .string(rule)]
         if let task { entry["task"] = .string(task) }
@@ -54,7 +54,7 @@ struct LogEntry: Sendable, Hashable {
         entry["delivery"] = .string(delivery)
         entry["text"] = .string(text)
         if !fields.isEmpty { entry["fields"] = .object(fields) }
-        // Control characters below U+0020 are escaped by the encoder; the others stand inside of strings only.
+        // The encoder escapes control characters below U+0020; the others occur only inside strings.
         return TerminalText.escaping(JSON.object(entry).text) { scalar in
             let digits = String(scalar.value, radix: 16)
             return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -74,7 +74,7 @@ struct LogEntry: Sendable, Hashable {
         return isPlain ? text : "\"" + text.replacing("\"", with: "\\\"") + "\""
     }
 
-    /// The text on one line, each control character as one would write it in a string: `\n`, `\u{1b}`.
+    /// The text on one line, with control characters escaped: `\n`, `\u{1b}`.
     static func visible(_ text: String) -> String {
         TerminalText.escaping(text) { scalar in
             switch scalar {

@@ -2,10 +2,10 @@ import BellhopCore
 import Glibc
 import Synchronization
 
-/// A file that lines are appended to, which is put aside when it has grown large enough.
+/// A file that lines are appended to, rotated when it is large enough.
 ///
-/// A class over a lock, because it owns an open file, and lines of several deliveries must follow one another. Each line is one `write`.
-/// The file is opened again when it was moved or deleted meanwhile, as other programs that rotate files do it. ``LogWriter`` calls it.
+/// A class with a lock, because it owns an open file, and lines of several deliveries must not mix. Each line is one `write`. The
+/// file is reopened if it was moved or deleted, as other log rotators do. ``LogWriter`` calls it.
 final class LogFile: Sendable {
     let path: String
     private let rotation: LogRotation
@@ -14,11 +14,11 @@ final class LogFile: Sendable {
 
     private struct OpenFile {
         var descriptor: Int32 = -1
-        /// Whether the folder does not have the file's name on disk yet.
+        /// Whether the folder's entry for the file is not on disk yet.
         var isNew = false
     }
 
-    /// - Parameter path: its real place; see ``LogPlaces/place(of:)``.
+    /// - Parameter path: its real path; see ``LogPlaces/place(of:)``.
     init(path: String, rotation: LogRotation, places: LogPlaces) {
         self.path = path
         self.rotation = rotation
@@ -31,7 +31,7 @@ final class LogFile: Sendable {
         }
     }
 
-    /// Returns once the whole line is in the file, though perhaps not on disk.
+    /// Returns once the whole line is in the file, perhaps not on disk yet.
     func append(_ line: [UInt8]) throws(Failure) {
         try withFile { (file: inout OpenFile) throws(Failure) in
             try open(&file, for: line.count)
@@ -39,10 +39,10 @@ final class LogFile: Sendable {
         }
     }
 
-    /// Returns once all that was appended is on disk, whatever becomes of the machine.
+    /// Returns once everything appended is safely on disk.
     func sync() throws(Failure) { try withFile { (file: inout OpenFile) throws(Failure) in try sync(&file) } }
 
-    // Mutex.withLock loses the type of what is thrown.
+    // Mutex.withLock loses the thrown type.
     private func withFile(_ work: (inout OpenFile) throws(Failure) -> Void) throws(Failure) {
         let outcome: Result<Void, Failure> = file.withLock { file in
             do throws(Failure) { return .success(try work(&file)) } catch { return .failure(error) }
@@ -52,7 +52,7 @@ final class LogFile: Sendable {
 
     private func sync(_ file: inout OpenFile) throws(Failure) {
         guard file.descriptor >= 0 else { return }
-        // A pipe or a device has no disk.
+        // A pipe or a device cannot be synced.
         guard fdatasync(file.descriptor) == 0 || errno == EINVAL || errno == EROFS else {
             throw trouble("cannot be kept on disk")
         }
@@ -72,7 +72,7 @@ final class LogFile: Sendable {
         }
         if file.descriptor < 0 { try openAnew(&file) }
         var facts = stat()
-        guard fstat(file.descriptor, &facts) == 0 else { throw trouble("cannot be looked at") }
+        guard fstat(file.descriptor, &facts) == 0 else { throw trouble("cannot be examined") }
         let isRegular = facts.st_mode & S_IFMT == S_IFREG
         guard isRegular, facts.st_size > 0, Int(facts.st_size) + count > rotation.size else { return }
         try sync(&file)
@@ -87,7 +87,7 @@ final class LogFile: Sendable {
         file.descriptor = try openFile()
     }
 
-    /// Whether the path still leads to the file that is open.
+    /// Whether the path still refers to the open file.
     private func isStill(_ descriptor: Int32) -> Bool {
         var held = stat()
         var named = stat()
@@ -95,7 +95,7 @@ final class LogFile: Sendable {
             && held.st_dev == named.st_dev
     }
 
-    /// A pipe that nobody reads is an error, not a wait. A link is not followed: links were followed before the place was judged.
+    /// A pipe without a reader is an error, not a wait. Links are not followed: they were resolved before the place was checked.
     private func openFile() throws(Failure) -> Int32 {
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         var descriptor = Glibc.open(path, flags, 0o600)
@@ -117,9 +117,9 @@ final class LogFile: Sendable {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
         let folder = String(path[..<slash])
         if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT else { throw trouble("has no folder, and none can be made") }
+        guard errno == ENOENT else { throw trouble("has no folder, and it cannot be made") }
         try makeFolder(above: folder)
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw trouble("has no folder, and none can be made") }
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw trouble("has no folder, and it cannot be made") }
     }
 
     private func write(_ line: [UInt8], to descriptor: Int32) throws(Failure) {
@@ -128,16 +128,16 @@ final class LogFile: Sendable {
         if written == line.count { return }
         if written < 0 { throw trouble("cannot be written") }
         takeBack(written, from: descriptor)
-        errno = ENOSPC  // the one reason for which a file takes a part only
+        errno = ENOSPC  // the only reason for a partial write to a file
         throw trouble("cannot be written")
     }
 
-    /// Removes the part of a line that was written before the disk was full, unless somebody else has written after it.
+    /// Removes the part of a line that was written before the disk was full, unless another process has written after it.
     private func takeBack(_ count: Int, from descriptor: Int32) {
         let end = lseek(descriptor, 0, SEEK_CUR)
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size == end else { return }
-        // When this fails too, the next line begins behind the part: nothing is lost by that.
+        // If this fails too, the next line begins after the part: nothing is lost.
         _ = ftruncate(descriptor, end - off_t(count))
     }
 

@@ -1,18 +1,18 @@
 import BellhopCore
 import Synchronization
 
-/// The files that rules write to, each open once.
+/// The files that rules write to, each opened once.
 ///
-/// A class over a lock, because deliveries that write to the same file must find the same one.
+/// A class with a lock, because deliveries that write to the same file must share it.
 final class LogFiles: Sendable {
-    /// So many stay open; a rule can make names of files from values.
+    /// How many stay open; rules can compute file names from values.
     private static let capacity = 32
 
     private let baseFolder: String
     private let places: LogPlaces
     private let rotation: LogRotation
     private let writer = LogWriter()
-    /// Those used last at the end.
+    /// In order of last use.
     private let open = Mutex<[LogFile]>([])
 
     init(baseFolder: String, places: LogPlaces, rotation: LogRotation) {
@@ -28,17 +28,17 @@ final class LogFiles: Sendable {
 
     private func file(_ name: String) throws(Failure) -> LogFile {
         guard !name.isEmpty, !name.hasSuffix("/"), !name.utf8.contains(0) else {
-            throw Failure(.badArguments, .giveUp, "`\(DisplayText.line(name))` names no file.")
+            throw Failure(.badArguments, .giveUp, "`\(DisplayText.line(name))` is not a file name.")
         }
         guard !name.split(separator: "/").contains("..") else {
             throw Failure(
                 .badArguments, .giveUp,
-                "The path of a log file has no `..`, so that no inserted value can lead elsewhere: `\(DisplayText.line(name))`.")
+                "A log file's path must not contain `..`, because values could lead elsewhere: `\(DisplayText.line(name))`.")
         }
         let isWhole = name.hasPrefix("/") || baseFolder.isEmpty
         let path: String
         do throws(LogPlaces.Refusal) {
-            // One spelling for one file: two that rotate it at once would lose what the first put aside.
+            // One spelling per file: if two rotated it at once, the first one's rotated file would be lost.
             path = try places.place(of: isWhole ? name : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + name)
         } catch {
             throw Failure(

@@ -1,20 +1,21 @@
 import BellhopCore
 import Glibc
 
-/// Where log files may lie: below the folder of bellhop.yaml or another folder that it names, and never where a file of Bellhop's own is.
+/// Where log files may be: below the folder of bellhop.yaml or another folder that it names, and never in place of Bellhop's own
+/// files.
 ///
-/// Real places are compared: links are followed before anything is judged.
+/// Real paths are compared: links are resolved first.
 public struct LogPlaces: Sendable, Hashable {
-    /// The folders below which files may lie; empty for the current one.
+    /// The folders below which files may be; empty for the current one.
     var folders: [String]
-    /// Files of Bellhop's own.
+    /// Bellhop's own files.
     var own: [Own]
 
-    /// A file of Bellhop's own, or several.
+    /// One or several of Bellhop's own files.
     public enum Own: Sendable, Hashable {
         /// With its drafts and its lock.
         case file(String)
-        /// A database with what lies beside it.
+        /// A database with its side files.
         case store(String)
         /// A rule file, or a folder of them.
         case rules(String)
@@ -26,22 +27,22 @@ public struct LogPlaces: Sendable, Hashable {
         self.own = own
     }
 
-    /// Where a path leads, links followed; throws the reason, as the end of a sentence, where nothing may be written there.
+    /// The real path, with links resolved; throws the reason, as the end of a sentence, if nothing may be written there.
     func place(of path: String) throws(Refusal) -> String {
         guard let place = Self.real(path) else {
             throw Refusal("its folder cannot be found (\(String(cString: strerror(errno))))", mayPass: true)
         }
         guard folders.contains(where: { Self.isBelow(place, Self.real($0.isEmpty ? "." : $0)) }) else {
-            throw Refusal("it lies outside of the folder of bellhop.yaml, and `log_folders` there names no other that it lies in")
+            throw Refusal("it is outside the folder of bellhop.yaml and of the `log_folders` there")
         }
         if own.contains(where: { $0.contains(place) }) { throw Refusal("this file is Bellhop's own") }
         return place
     }
 
-    /// Why nothing may be written to a path.
+    /// Why a path must not be written to.
     struct Refusal: Error {
         var reason: String
-        /// True for what a person can mend beside the rule.
+        /// True if a person can fix it without changing the rule.
         var mayPass: Bool
 
         init(_ reason: String, mayPass: Bool = false) {
@@ -50,7 +51,7 @@ public struct LogPlaces: Sendable, Hashable {
         }
     }
 
-    /// Why nothing may be written to a path, as the end of a sentence; nil where it may. The file need not be there.
+    /// Why a path must not be written to, as the end of a sentence; nil if it may be. The file need not exist.
     public func refusal(of path: String) -> String? {
         do throws(Refusal) { _ = try place(of: path) } catch { return error.reason }
         return nil
@@ -65,7 +66,7 @@ public struct LogPlaces: Sendable, Hashable {
         }
     }
 
-    /// The real path of what is there, or will be: as far as it is there, links are followed.
+    /// The real path of an existing or future file: links are resolved as far as the path exists.
     static func real(_ path: String) -> String? {
         var there = path.isEmpty ? "." : path
         var missing: [Substring] = []
@@ -100,7 +101,7 @@ extension LogPlaces.Own {
         }
     }
 
-    /// Whether a real path is of it, or would take its name when files are put aside (`NAME.1`).
+    /// Whether a real path belongs to it, or would take its name when log files are rotated (`NAME.1`).
     fileprivate func contains(_ place: String) -> Bool {
         switch self {
         case .file(let path): return Self.names(path, and: [".new", ".lock"], place)
@@ -117,7 +118,7 @@ extension LogPlaces.Own {
             let fixed = path[..<pattern].lastIndex(of: "/").map { path[..<$0] } ?? ""
             guard let folder = LogPlaces.real(fixed.isEmpty && path.hasPrefix("/") ? "/" : String(fixed)) else { return false }
             let rest = fixed.isEmpty ? path[...] : path[path.index(after: fixed.endIndex)...]
-            // A star that does not stop at a slash matches rather too much than too little.
+            // A star that also matches slashes matches too much rather than too little.
             return fnmatch((folder == "/" ? "" : folder) + "/" + rest, place, 0) == 0
         }
     }

@@ -1,9 +1,9 @@
 import BellhopCore
 import Glibc
 
-/// When a log file is put aside, and how many of those are kept: `pages.log.1` is the latest.
+/// When a log file is rotated, and how many rotated files are kept: `pages.log.1` is the latest.
 public struct LogRotation: Sendable, Hashable {
-    /// In bytes; a file does not grow beyond it, unless a single line is larger.
+    /// In bytes; a file does not grow larger, unless a single line is.
     public var size: Int
     public var keep: Int
 
@@ -12,20 +12,20 @@ public struct LogRotation: Sendable, Hashable {
         self.keep = keep
     }
 
-    /// Makes the path free for a new file.
+    /// Frees the path for a new file.
     func rotate(_ path: String) throws(Failure) {
         if keep < 1 {
-            guard unlink(path) == 0 || errno == ENOENT else { throw Self.trouble(path, "cannot be put aside") }
+            guard unlink(path) == 0 || errno == ENOENT else { throw Self.trouble(path, "cannot be rotated") }
             return
         }
         for number in stride(from: keep, to: 0, by: -1) {
             let older = "\(path).\(number)"
             let newer = number == 1 ? path : "\(path).\(number - 1)"
-            guard rename(newer, older) == 0 || errno == ENOENT else { throw Self.trouble(path, "cannot be put aside") }
+            guard rename(newer, older) == 0 || errno == ENOENT else { throw Self.trouble(path, "cannot be rotated") }
         }
     }
 
-    /// What `errno` says of a file. A person can mend all of it, so it is tried again.
+    /// Describes `errno` for a file. A person can fix all of these, so it is retried.
     static func trouble(_ path: String, _ what: String) -> Failure {
         let code = errno
         let reason: String
@@ -33,10 +33,10 @@ public struct LogRotation: Sendable, Hashable {
         case ENOSPC: reason = "the disk is full; make room, and the line will be written"
         case EDQUOT: reason = "the quota of this user is used up"
         case EACCES, EPERM: reason = "this user may not write there"
-        case EROFS: reason = "the disk is mounted to be read only"
+        case EROFS: reason = "the disk is mounted read-only"
         case EISDIR: reason = "it is a folder"
-        case ELOOP: reason = "it is a link that leads nowhere"
-        case ENXIO: reason = "nobody reads this pipe"
+        case ELOOP: reason = "it is a broken link"
+        case ENXIO: reason = "this pipe has no reader"
         default: reason = String(cString: strerror(code))
         }
         return Failure(.fileSystem, .retry(after: nil), "The log file \(DisplayText.line(path)) \(what): \(reason).")

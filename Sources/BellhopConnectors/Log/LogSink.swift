@@ -1,2 +1,2 @@
-/// Takes one line, without its newline, for standard output. Returns once it is written, and throws when it could not be.
+/// Writes one line, without its newline, to standard output. Returns once it is written, and throws if it could not be.
 public typealias LogSink = @Sendable (_ line: String) async throws -> Void

@@ -2,10 +2,10 @@ import BellhopCore
 import Dispatch
 import Synchronization
 
-/// Writes the lines of log files, and has them on disk before it says so.
+/// Writes the lines of log files, and returns once they are on disk.
 ///
-/// A class over a lock and a queue of its own, because waiting for a disk must not hold up a thread that others need. Lines that come
-/// while the disk is busy are put on it together.
+/// A class with a lock and a queue of its own, because waiting for a disk must not block a shared thread. Lines that arrive while
+/// the disk is busy are written together.
 final class LogWriter: Sendable {
     private struct Line: Sendable {
         var bytes: [UInt8]

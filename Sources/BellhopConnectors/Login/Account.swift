@@ -1,13 +1,14 @@
 import BellhopCore
 
-/// The user of a connection, and what brings their password: asked at each login, so that a changed one is seen.
+/// The user of a connection, and how to get their password: read at each login, to notice a changed one.
 struct Account: Sendable {
     /// The connection's name.
     var connection: String
     var username: String
     var credentials: @Sendable () async throws -> Credentials
 
-    /// What logs in now. A login that is another user's since is refused: what sources remember belongs to the one it was.
+    /// The current credentials. Refuses a login that now belongs to another user: stored state of sources belongs to the original
+    /// user.
     func current() async throws(Failure) -> Credentials {
         let current: Credentials
         do {
@@ -22,7 +23,7 @@ struct Account: Sendable {
         guard current.username == username else {
             throw Failure(
                 .unauthenticated, .pauseConnection,
-                "The login stored for connection \(connection) is of another user now (\(current.username), it was \(username)): "
+                "The login stored for connection \(connection) is another user's now (\(current.username), it was \(username)): "
                     + "restart the agent.")
         }
         return current
@@ -30,7 +31,7 @@ struct Account: Sendable {
 }
 
 extension ConnectorEnvironment {
-    /// The account whose login the keychain holds for a connection that leads here; nil when it holds none.
+    /// The account in the keychain for a connection to this origin; nil if there is none.
     func account(of connection: String, at origin: String) async throws(ConnectorError) -> Account? {
         let stored: (username: String, password: String)?
         do {
@@ -44,7 +45,7 @@ extension ConnectorEnvironment {
             guard let login = try await self.login(of: connection, at: origin) else {
                 throw Failure(
                     .unauthenticated, .pauseConnection,
-                    "The keychain holds no login for \(connection) any more: run `bellhop login \(connection)`.")
+                    "The keychain no longer holds a login for \(connection): run `bellhop login \(connection)`.")
             }
             return Credentials(
                 username: login.username, password: login.password, mark: try await self.loginMark(connection) ?? "")
@@ -53,7 +54,7 @@ extension ConnectorEnvironment {
 }
 
 extension ConnectorError {
-    /// That the keychain holds nothing that logs in.
+    /// The error that the keychain holds no login.
     static func noLogin(of connection: String) -> ConnectorError {
         ConnectorError(
             connection: connection, setting: "auth.keychain",

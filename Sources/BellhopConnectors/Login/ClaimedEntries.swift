@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Which delivery each entry proves that was found at a system, so that none proves two. A class over a lock, because deliveries that look
-/// at the same time share it; what was proved before this process began comes with each attempt.
+/// Maps each remote entry found as proof to its delivery, so that none proves two. A class with a lock, because concurrent
+/// deliveries share it; what was proved before this process began comes with each attempt.
 final class ClaimedEntries: Sendable {
     private struct State {
         var deliveries: [String: String] = [:]
@@ -9,10 +9,10 @@ final class ClaimedEntries: Sendable {
     }
 
     private let state = Mutex(State())
-    /// More than can be looked for at one time.
+    /// More than can be searched for at one time.
     private static let most = 10_000
 
-    /// Takes an entry for a delivery; false where another has it.
+    /// Claims an entry for a delivery; false if another has claimed it.
     func take(_ entry: String, for delivery: String) -> Bool {
         state.withLock { state in
             if let owner = state.deliveries[entry] { return owner == delivery }

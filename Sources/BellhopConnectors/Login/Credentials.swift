@@ -1,8 +1,8 @@
-/// A name, its password, and the mark of the storing it comes from. Never prints the password.
+/// A name, its password, and the mark of its storing. Never prints the password.
 public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var username: String
     public var password: String
-    /// Another for each time that a login was stored, so that the same password stored again is tried again; empty where there is none.
+    /// Changes each time a login is stored, so that the same password stored again is retried; empty if there is none.
     public var mark: String
 
     public init(username: String, password: String, mark: String = "") {
@@ -15,7 +15,7 @@ public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDe
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["username": username]) }
 
-    /// The forms in which they must be read nowhere.
+    /// The forms that must not appear anywhere.
     var secrets: [String] { [password, authorization, String(authorization.dropFirst("Basic ".count))] }
 
     var authorization: String { Base64.basic(username: username, password: password) }

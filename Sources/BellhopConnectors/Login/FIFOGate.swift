@@ -1,9 +1,9 @@
 import BellhopCore
 import Synchronization
 
-/// Lets one through at a time, in the order of coming. Who is cancelled while waiting leaves the queue.
+/// Lets one task through at a time, in order of arrival. A task cancelled while waiting leaves the queue.
 ///
-/// A class over a lock, because it is where tasks that know nothing of each other wait for one another.
+/// A class with a lock, because independent tasks share it.
 final class FIFOGate: Sendable {
     private struct State {
         var isTaken = false
@@ -59,12 +59,12 @@ final class FIFOGate: Sendable {
 }
 
 extension FIFOGate {
-    /// Does one thing when its turn has come.
+    /// Runs `work` when it is its turn.
     func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
         do {
             try await enter()
         } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The request was called off before it was sent.")
+            throw Failure(.interrupted, .retry(after: nil), "The request was cancelled before it was sent.")
         }
         defer { leave() }
         return try await work()

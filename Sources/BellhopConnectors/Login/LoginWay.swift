@@ -1,15 +1,15 @@
-/// How a connection says who asks, as its settings have it: what `bellhop login` does for it.
+/// How a connection authenticates according to its settings: what `bellhop login` does for it.
 public enum LoginWay: Sendable, Hashable {
-    /// Not at all, or in a way that nothing but its use would try; here is why.
+    /// Not at all, or in a way that only its use would test; with the reason.
     case none(String)
-    /// With what bellhop.yaml holds: it can be tried.
+    /// With credentials from bellhop.yaml, which can be tried.
     case configured
-    /// With a name and a password, which are asked for, tried, and kept in the keychain.
+    /// With a name and a password that are asked for, tried, and kept in the keychain.
     case asked
-    /// With tokens for which a person agrees in a browser.
+    /// With tokens that a person authorizes in a browser.
     case agreed
 
-    /// Whether nothing can be done before `bellhop login` has stored something.
+    /// Whether nothing works before `bellhop login` has stored something.
     public var isStored: Bool {
         switch self {
         case .asked, .agreed: true
@@ -18,11 +18,11 @@ public enum LoginWay: Sendable, Hashable {
     }
 }
 
-/// What trying a login showed, where nothing refused it.
+/// The result of trying a login that was not refused.
 public struct LoginTrial: Sendable, Hashable {
-    /// Whom the other side takes us for, `Ada Lovelace (ada)`, or who we say that we are; nil where neither is known.
+    /// The user according to the other side, `Ada Lovelace (ada)`, or else the one configured; nil if neither is known.
     public var user: String?
-    /// What it does not show; nil where the other side has said that it knows us.
+    /// What the trial does not show; nil if the other side confirmed the user.
     public var doubt: String?
 
     public init(user: String?, doubt: String? = nil) {
@@ -31,10 +31,10 @@ public struct LoginTrial: Sendable, Hashable {
     }
 }
 
-/// A setting of a connection that a person chooses when they log in, from what their account has.
+/// A setting of a connection that a person chooses when logging in, from what their account offers.
 public struct LoginQuestion: Sendable, Hashable {
     public struct Choice: Sendable, Hashable {
-        /// What the other side calls it.
+        /// The other side's name for it.
         public var key: String
         public var name: String
         /// Whether people know it by its key, too.

@@ -1,13 +1,12 @@
 import BellhopCore
 import Synchronization
 
-/// A notebook that forgets what was refused before: a person has just tried the login, so it is tried again. What is refused from then on
-/// is remembered.
+/// A notebook that ignores earlier refusals, because a person has just tried the login. Later refusals are remembered.
 ///
-/// A class over a mutex, because the sessions of a connection share it.
+/// A class with a mutex, because the sessions of a connection share it.
 final class PardoningNotebook: Notebook {
     private let base: any Notebook
-    /// The notes about refusals that were asked for or written since.
+    /// The notes about refusals read or written since.
     private let seen = Mutex<Set<String>>([])
 
     init(_ base: any Notebook) { self.base = base }

@@ -2,25 +2,25 @@ import BellhopCore
 import Crypto
 import Synchronization
 
-/// The notes in which refused logins are kept.
+/// The notes that record refused logins.
 public enum RefusedLogins {
     static let prefix = "refused-login/"
 
-    /// Whether a note of this name says that a login was refused.
+    /// Whether a note with this name records a refused login.
     public static func isKey(_ key: String) -> Bool { key.hasPrefix(prefix) }
 }
 
-/// Remembers that credentials were refused, so that nobody tries them again until they are others, or stored again. Outlives a restart.
+/// Remembers refused credentials, so that they are not retried until they change or are stored again. Survives a restart.
 ///
-/// The sessions of a connection share one, and log in one after the other through its gate: a wrong password is tried once, not once
-/// a session. What it keeps of them is a salted hash, stretched and cut to 64 bits.
-/// A class over a lock, because of that sharing, and because it must remember even where the notebook cannot be written.
+/// The sessions of a connection share one, and log in one after the other through its gate: a wrong password is tried once, not
+/// once per session. It stores a salted hash, stretched and cut to 64 bits. A class with a lock, because it is shared, and
+/// because it must work even if the notebook cannot be written.
 final class RefusalMemory: Sendable {
-    /// That credentials were refused.
+    /// A record that credentials were refused.
     struct Refusal: Sendable, Hashable {
         var salt: String
         var hash: String
-        /// What the person is told.
+        /// The message for the user.
         var message: String
 
         init(salt: String, hash: String, message: String) {
@@ -37,11 +37,11 @@ final class RefusalMemory: Sendable {
         var json: JSON { ["salt": .string(salt), "hash": .string(hash), "message": .string(message)] }
     }
 
-    /// Only one login of the connection at a time.
+    /// Serializes the connection's logins.
     let gate = FIFOGate()
     private let key: String
     private let notebook: any Notebook
-    /// What the notebook did not take.
+    /// A refusal that could not be written to the notebook.
     private let unwritten = Mutex<Refusal?>(nil)
     private let salt: @Sendable () -> UInt64
 
@@ -51,10 +51,10 @@ final class RefusalMemory: Sendable {
         self.salt = salt
     }
 
-    /// The refusal of exactly these credentials, if there was one. The notebook is asked each time: somebody else may have logged in
-    /// with them since, and made it forget.
+    /// The refusal of exactly these credentials, if any. Reads the notebook each time: another process may have logged in with
+    /// them and cleared it.
     func refusal(of credentials: Credentials) async throws -> Refusal? {
-        // What the notebook did not take is newer than what it has.
+        // An unwritten refusal is newer than the notebook's.
         var known = unwritten.withLock { $0 }
         if known == nil { known = try await notebook.note(key).flatMap(Refusal.init(json:)) }
         guard let known, known.hash == Self.hash(credentials, salt: known.salt) else {
@@ -63,19 +63,19 @@ final class RefusalMemory: Sendable {
         return known
     }
 
-    /// Throws where exactly these credentials were refused before.
+    /// Throws if exactly these credentials were refused before.
     func check(_ credentials: Credentials) async throws(Failure) {
         var refusal: Refusal?
         try await Self.noting { refusal = try await self.refusal(of: credentials) }
         if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
     }
 
-    /// Reads or keeps what is known of logins; a notebook that fails is a failure of the login that needs it.
+    /// Reads or writes refusals; a failing notebook fails the login that needs it.
     static func noting(_ work: () async throws -> Void) async throws(Failure) {
         do {
             try await work()
         } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "What is known of logins cannot be read or kept: \(error).")
+            throw Failure(.fileSystem, .retry(after: nil), "The notes about logins cannot be read or kept: \(error).")
         }
     }
 

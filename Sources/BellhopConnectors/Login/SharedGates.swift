@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Gates that connections share which lead to the same place: each thing that is done there one at a time has a name, and a gate.
+/// Gates shared by connections to the same place: each thing done there one at a time has a name and a gate.
 ///
-/// A class over a lock, because connections know nothing of each other.
+/// A class with a lock, because connections do not know each other.
 final class SharedGates: Sendable {
     private let gates = Mutex<[String: FIFOGate]>([:])
 

@@ -1,11 +1,11 @@
 import BellhopCore
 
-/// Texts made fit to be shown: without what would act on the place that shows them.
+/// Makes texts safe to display.
 enum DisplayText {
     static let ellipsis = "…"
 
-    /// The text without control characters (but tabs and line breaks, all of which become newlines) and without the directional
-    /// embeddings, overrides and isolates of Unicode, which would turn the words around them. Marks of direction stay.
+    /// The text without control characters (except tabs and line breaks; all breaks become newlines) and without Unicode's
+    /// directional embeddings, overrides and isolates, which would reorder the words around them. Directional marks stay.
     static func clean(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
         var clean = String.UnicodeScalarView()
@@ -22,15 +22,15 @@ enum DisplayText {
         return String(clean)
     }
 
-    /// The clean text on one line: breaks and tabs are blanks.
+    /// The clean text on one line: breaks and tabs become spaces.
     static func line(_ text: String) -> String {
         let clean = clean(text)
         guard clean.utf8.contains(where: { $0 == 0x0a || $0 == 0x09 }) else { return clean }
         return clean.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
     }
 
-    /// At most so many code points of the text; what is cut ends in an ellipsis, which counts. Cuts between characters as people see
-    /// them, so that no accent or part of an emoji is torn off.
+    /// At most so many code points of the text; a cut text ends in an ellipsis, which counts. Cuts between grapheme clusters, so
+    /// that no accent or part of an emoji is lost.
     static func cut(_ text: String, to limit: Int) -> String {
         if text.utf8.count <= limit || text.unicodeScalars.count <= limit { return text }
         guard limit > 1 else { return limit == 1 ? ellipsis : "" }

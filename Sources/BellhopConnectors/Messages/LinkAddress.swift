@@ -2,8 +2,8 @@
 struct LinkAddress: Sendable, Hashable {
     let text: String
 
-    /// Nil for all but http and https addresses; one with a user before its host is none either, because it pretends to be another
-    /// host. Characters that have no place in an address are encoded, so that the text can end no markup early.
+    /// Nil for anything but http and https addresses, and for one with a user before its host, which imitates another host.
+    /// Encodes characters that are not allowed in an address, so that the text cannot break out of markup.
     init?(_ text: String, limit: Int = .max) {
         guard let address = try? HTTPAddress(text), address.userInfo == nil else { return nil }
         self.text = PercentEncoding.encode(text, keeping: "-._~:/?#[]@!$&'()*+,;=%")

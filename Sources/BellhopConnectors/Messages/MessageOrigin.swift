@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Where a message comes from, as the receivers that show or keep it are told.
+/// Where a message comes from, for receivers that show or store it.
 public struct MessageOrigin: Sendable, Hashable {
     /// The delivery's short name: the same at every attempt.
     public var delivery: String

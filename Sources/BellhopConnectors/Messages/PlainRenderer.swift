@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Writes a message in words alone: for logs, notifications of devices, screen readers, and receivers that know no markup.
+/// Renders a message as plain text: for logs, device notifications, screen readers, and receivers without markup.
 public struct PlainRenderer: Sendable {
     public init() {}
 
@@ -19,7 +19,7 @@ public struct PlainRenderer: Sendable {
         return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
-    /// The title on one line, after the severity where it is above `info`.
+    /// The title on one line, after the severity if above `info`.
     public func title(_ message: Message) -> String {
         let title = DisplayText.line(message.title.plainText)
         return switch message.severity {
@@ -30,7 +30,7 @@ public struct PlainRenderer: Sendable {
         }
     }
 
-    /// The message's text: paragraphs separated by empty lines, lists a line an item.
+    /// The message's text: paragraphs separated by empty lines, one line per list item.
     public func body(_ message: Message) -> String {
         message.text.map { block in
             switch block {
@@ -54,8 +54,8 @@ public struct PlainRenderer: Sendable {
         DisplayText.line(field.name.plainText) + ": " + DisplayText.line(field.value.plainText)
     }
 
-    /// The line that ends a list which is longer than what is shown.
+    /// The line that ends a shortened list.
     static func more(_ count: Int) -> String { "and \(count) more" }
 
-    static let fallbackNote = "The rule's own message could not be rendered; this one stands in for it."
+    static let fallbackNote = "The rule's own message could not be rendered; this is a substitute."
 }

@@ -1,12 +1,13 @@
 /// How large a message to Slack may be, in code points unless it says otherwise.
 ///
-/// From the Block Kit reference, where that says anything. The bound on all blocks together is nowhere written: Slack refuses with
-/// `msg_blocks_too_long` from about 13,200 on, counting more than the words, and has been seen to refuse messages of rich text with
-/// 11,300 characters of words. So the words stay well below, and each element counts for more than its words.
+/// From the Block Kit reference, where it states any. The limit on all blocks together is undocumented: Slack refuses with
+/// `msg_blocks_too_long` from about 13,200 on, counting more than the text, and has refused rich text messages with 11,300
+/// characters of text. So the text stays well below, and each element has an overhead.
 enum SlackLimits {
     static let blocks = 50
     static let header = 150
-    /// A title too long for the header; the text; the fields together. What a section may hold, though rich text names no bound.
+    /// For a title too long for the header, the text, and the fields together. A section's limit, although none is documented for
+    /// rich text.
     static let section = 3000
     static let fieldName = 150
     static let fieldValue = 2000
@@ -15,10 +16,10 @@ enum SlackLimits {
     static let buttonLabel = 75
     /// In bytes.
     static let address = 3000
-    /// The `text` beside the blocks; 40,000 are allowed, fewer than 4,000 recommended.
+    /// The `text` beside the blocks; up to 40,000 are allowed, fewer than 4,000 recommended.
     static let fallback = 3500
-    /// All that stands in blocks.
+    /// All text in blocks.
     static let total = 10_000
-    /// What an element counts for besides its words.
+    /// The overhead of an element.
     static let element = 20
 }

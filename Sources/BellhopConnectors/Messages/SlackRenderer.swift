@@ -1,12 +1,12 @@
 public import BellhopCore
 
-/// Writes a message as what an incoming webhook of Slack takes (Block Kit).
+/// Renders a message for a Slack incoming webhook (Block Kit).
 ///
-/// No inserted value can be markup, a link or a mention. Titles, labels and the last line are `plain_text`, in which Slack knows no
-/// markup. Texts, fields and lists are `rich_text`, whose elements say their style beside their words. The other way, `mrkdwn`, has
-/// no escape for its asterisks, underscores, tildes and backticks; breaking them with invisible characters would follow every number
-/// and path that somebody copies out of a message. Only the `text` for notifications is parsed by Slack: there `&`, `<` and `>` are escaped,
-/// which is what mentions and links are made of, and markup and names are turned off.
+/// Inserted values cannot become markup, links or mentions. Titles, labels and the last line are `plain_text`, which has no
+/// markup. Texts, fields and lists are `rich_text`, whose elements keep their style separate from their text. The alternative,
+/// `mrkdwn`, has no escape for asterisks, underscores, tildes and backticks; breaking them with invisible characters would end up
+/// in every number and path copied from a message. Slack parses only the `text` for notifications: there `&`, `<` and `>`, which
+/// mentions and links need, are escaped, and markup and names are turned off.
 public struct SlackRenderer: Sendable {
     public init() {}
 
@@ -48,8 +48,8 @@ public struct SlackRenderer: Sendable {
         return Array(blocks.prefix(SlackLimits.blocks))
     }
 
-    /// The title on one line, after a sign of the severity where that is above `info`. A message without one has its rule's name there,
-    /// or nothing when there is no sign to be shown and a text says it all.
+    /// The title on one line, after an emoji for a severity above `info`. Without a title it is the rule's name, or nothing if
+    /// there is no emoji to show and the text suffices.
     private func title(_ message: Message, _ origin: MessageOrigin) -> String {
         let words = DisplayText.line(message.title.plainText)
         let sign =
@@ -100,7 +100,7 @@ public struct SlackRenderer: Sendable {
         return elements.isEmpty ? nil : (Self.richText(elements), cost)
     }
 
-    /// A line a field, its name in bold.
+    /// One line per field, its name in bold.
     private func fields(_ fields: [Message.Field], room: Int) -> SlackRichText {
         var section = SlackRichText(room: room)
         for (place, field) in fields.enumerated() where section.room > 0 {
@@ -114,7 +114,7 @@ public struct SlackRenderer: Sendable {
         return section
     }
 
-    /// A line an item; those that do not fit any more are counted in the line after them.
+    /// One line per item; the following line counts those that do not fit.
     private func list(_ list: Message.List, room: Int) -> JSON? {
         if list.items.isEmpty, list.more == 0 {
             var section = SlackRichText(room: SlackLimits.item)
@@ -162,7 +162,7 @@ public struct SlackRenderer: Sendable {
         return text.isEmpty ? origin.rule : text
     }
 
-    /// What Slack asks to be escaped in texts that it parses, and nothing else.
+    /// Escapes what Slack requires in texts that it parses, and nothing else.
     static func escape(_ text: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 32)

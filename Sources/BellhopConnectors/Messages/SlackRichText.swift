@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// Words with their style, as elements of a `rich_text_section`.
+/// Styled text, as elements of a `rich_text_section`.
 ///
-/// Rich text says what is bold or a link beside the words instead of in them, so no value can be markup and none needs escaping:
-/// `<!channel>` in an element of type `text` is ten characters.
+/// Rich text keeps bold and links separate from the text, so values cannot become markup and need no escaping: `<!channel>` in an
+/// element of type `text` is ten characters.
 struct SlackRichText: Sendable, Hashable {
     struct Style: Sendable, Hashable {
         var bold = false
@@ -17,11 +17,11 @@ struct SlackRichText: Sendable, Hashable {
     }
 
     private(set) var runs: [Run] = []
-    /// What may still be added: code points, those of addresses and ``SlackLimits/element`` for each run included.
+    /// The remaining budget: code points, including those of addresses and ``SlackLimits/element`` per run.
     private(set) var room: Int
-    /// What the runs count for.
+    /// The cost of the runs.
     private(set) var cost = 0
-    /// Whether breaks become blanks.
+    /// Whether line breaks become spaces.
     private let isOneLine: Bool
 
     init(room: Int, oneLine: Bool = false) {
@@ -29,7 +29,7 @@ struct SlackRichText: Sendable, Hashable {
         isOneLine = oneLine
     }
 
-    /// Appends what fits; what does not ends in an ellipsis, and nothing more is taken.
+    /// Appends what fits; a cut text ends in an ellipsis, and nothing more is added.
     mutating func add(_ inlines: [Message.Inline], _ style: Style = Style()) {
         for inline in inlines where room > 0 {
             switch inline {
@@ -61,13 +61,13 @@ struct SlackRichText: Sendable, Hashable {
         }
     }
 
-    /// Appends what another text has already cleaned and cut to the room there is.
+    /// Appends content that is already cleaned and cut to the remaining room.
     mutating func append(_ other: SlackRichText) {
         runs += other.runs
         take(other.cost)
     }
 
-    /// An address that is none, or for which there is no room, is shown beside its label as words.
+    /// An invalid address, or one that does not fit, is shown as text next to its label.
     private mutating func add(_ label: String, to address: String, _ style: Style) {
         let link = LinkAddress(address, limit: min(SlackLimits.address, room))
         if let link, let shown = fit(label.isEmpty ? address : label, besides: link.text.utf8.count + SlackLimits.element) {
@@ -77,7 +77,7 @@ struct SlackRichText: Sendable, Hashable {
         }
     }
 
-    /// The words as they may be shown, cut to the room that is left besides something else; nil when there are none. Takes the room.
+    /// The cleaned text, cut to the room that is left besides another cost; nil if empty. Uses the room.
     private mutating func fit(_ words: String, besides other: Int) -> String? {
         let clean = isOneLine ? DisplayText.line(words) : DisplayText.clean(words)
         let fitting = DisplayText.cut(clean, to: room - other)
@@ -95,7 +95,7 @@ struct SlackRichText: Sendable, Hashable {
         room -= amount
     }
 
-    /// The section; Slack refuses one without elements, so there is a blank at least.
+    /// The section; Slack refuses one without elements, so it has at least a space.
     var section: JSON {
         let elements = runs.isEmpty ? [Run.text(" ", Style())] : runs
         return .object(["type": "rich_text_section", "elements": .array(elements.map(\.json))])

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Writes a message as the JSON document that connections of kind `webhook` are sent. Stable: members are added, never changed.
+/// Renders a message as the JSON document sent to connections of kind `webhook`. Stable: members are added, never changed.
 ///
 /// ```json
 /// {"type": "message", "id": "…", "timestamp": "2026-01-05T09:00:00.000000Z", "rule": "…", "severity": "info",
@@ -8,8 +8,8 @@ public import BellhopCore
 ///  "list": {"items": ["…"], "more": 0, "empty": ""}, "link": {"label": "…", "address": "…"}, "thread": "…",
 ///  "task": {"id": "…", "number": "…", "title": "…", "class": "…", "url": "…", "source": "…", "subject": "…"}, "fallback": false}
 /// ```
-/// All members are always there; `list`, `link`, `thread` and `task` may be null. `id` is the delivery's and the same at every attempt.
-/// No text holds markup, and values are exactly as they were: whoever shows them escapes them. `text` is the message's own text,
+/// All members are always present; `list`, `link`, `thread` and `task` may be null. `id` is the delivery's, the same for every
+/// attempt. Texts contain no markup, and values are unchanged: the receiver must escape them. `text` is the message's own text,
 /// `plain` the whole message for receivers that show one text.
 public struct WebhookMessageRenderer: Sendable {
     public init() {}

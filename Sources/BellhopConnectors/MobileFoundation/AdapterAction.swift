@@ -1,11 +1,11 @@
 public import BellhopCore
 
-/// Calls an adapter, a back-end service or a resource outside.
+/// Calls an adapter, a back-end service or an external resource.
 ///
-/// A call that changes something and is not known to bear repetition is sent once: after an outcome that nobody knows there is nothing to
-/// look at, so a person decides.
+/// A call that changes something and is not known to be idempotent is sent once: after an unknown outcome nothing can be checked,
+/// so a person decides.
 public struct AdapterAction: Action {
-    /// What a rule may say of a step of kind `adapter`.
+    /// The arguments of a step of kind `adapter`.
     public static let manifest = ActionManifest(
         kind: "adapter", summary: "Calls an adapter of Mobile Foundation.", receiver: .named,
         arguments: [Setting("to", .list(.name), required: true, "The connections of kind mobilefirst that get it.")]
@@ -19,7 +19,7 @@ public struct AdapterAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery holds no call; it was made by another version of Bellhop.")
+            throw Failure(.badArguments, .giveUp, "This delivery contains no call; it was made by another version of Bellhop.")
         }
         let request: AdapterRequest
         let expected: ExpectedAnswer

@@ -1,14 +1,15 @@
 import BellhopCore
 
-/// What an adapter or a resource answered, and whether that is a success: a JavaScript adapter says 200 whatever became of its back end.
+/// The answer of an adapter or a resource, and whether it is a success: a JavaScript adapter answers 200 even if its back end
+/// failed.
 struct AdapterReply: Sendable {
     var response: HTTPResponse
-    /// Whom it came from, for messages: no secret.
+    /// The sender, for messages: no secret.
     var place: String
-    /// What must not be read in messages and receipts.
+    /// What messages and receipts must not contain.
     var secrets: [String] = []
 
-    /// What went wrong; nil for a success.
+    /// The failure; nil for a success.
     func failure(expecting expected: StatusSet, _ repetition: Repetition, at now: Timestamp) -> Failure? {
         let answer = ReceiverAnswer(receiver: place, secrets: secrets)
         if let failure = answer.failure(of: response, expecting: expected, at: now) {
@@ -16,12 +17,12 @@ struct AdapterReply: Sendable {
         }
         if ReceiverAnswer.isPage(response) {
             return repetition.unclear(
-                .unexpectedPage, "\(place) answered with a page (\(response.status)) instead of data.")
+                .unexpectedPage, "\(place) answered with a web page (\(response.status)) instead of data.")
         }
         return backEndFailure(repetition, answer)
     }
 
-    /// The failure that a body tells of whose `isSuccessful` is no clear yes.
+    /// The failure reported by a body whose `isSuccessful` is not true.
     private func backEndFailure(_ repetition: Repetition, _ answer: ReceiverAnswer) -> Failure? {
         guard response.body.containsText("\"isSuccessful\""), let json = try? JSON.parse(response.body),
             !Self.isYes(json["isSuccessful"])
@@ -38,8 +39,8 @@ struct AdapterReply: Sendable {
 }
 
 extension AdapterReply {
-    /// Whether `isSuccessful` says that it went well: adapters are scripts, which write false as a text or 0, too. Where it says nothing,
-    /// it does not say no; anything else than a yes is none.
+    /// Whether `isSuccessful` means success: adapters are scripts, which also write false as a text or 0. Missing or null counts
+    /// as success; any other value but a yes is a failure.
     fileprivate static func isYes(_ value: JSON?) -> Bool {
         switch value {
         case nil, .null?: true
@@ -52,7 +53,7 @@ extension AdapterReply {
 }
 
 extension [UInt8] {
-    /// Whether these bytes are somewhere in there.
+    /// Whether the bytes contain this text.
     fileprivate func containsText(_ text: String) -> Bool {
         let wanted = Array(text.utf8)
         guard let first = wanted.first, count >= wanted.count else { return false }

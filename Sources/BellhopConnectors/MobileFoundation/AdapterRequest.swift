@@ -1,32 +1,33 @@
 import BellhopCore
 
-/// What is asked of an adapter, a resource outside or a back-end service: all that a resource request of Mobile Foundation can say.
+/// A request to an adapter, an external resource or a back-end service: everything a resource request of Mobile Foundation can
+/// express.
 struct AdapterRequest: Sendable, Hashable {
-    /// Whom it is for.
+    /// The recipient.
     enum Target: Sendable, Hashable {
-        /// An adapter and what follows its name.
+        /// An adapter and the path after its name.
         case adapter(String, path: String)
-        /// A service of the API connector and the path below its own address.
+        /// A service of the API connector and the path below its address.
         case service(String, path: String)
-        /// An address outside.
+        /// An external address.
         case outside(HTTPAddress)
     }
 
     var target: Target
     /// The request itself.
     var arguments: RequestArguments
-    /// The scopes that the settings name; nil where the server is to say.
+    /// The scopes in the settings; nil to let the server name them.
     var scopes: Set<String>?
 
     var method: String { arguments.method }
 
     static let methods = ["GET", "POST", "PUT", "DELETE", "PATCH"]
-    /// Fields by which the connection is known.
+    /// Fields that the connection sets.
     private static let taken = ["authorization", "cookie"]
 
     typealias Problem = RequestArguments.Problem
 
-    /// - Parameter fallback: the method where none is named.
+    /// - Parameter fallback: the default method.
     init(_ arguments: JSON.Object, method fallback: String) throws(Problem) {
         let settings = Settings(arguments)
         target = try Self.target(settings)
@@ -53,17 +54,17 @@ struct AdapterRequest: Sendable, Hashable {
         let (adapter, service, address) = (settings.text("adapter"), settings.text("service"), settings.text("address"))
         switch (adapter, service, address) {
         case (let adapter?, nil, nil):
-            guard isName(adapter) else { throw Problem("adapter", "`\(DisplayText.line(adapter))` is no name of an adapter.") }
+            guard isName(adapter) else { throw Problem("adapter", "`\(DisplayText.line(adapter))` is not an adapter name.") }
             guard let procedure = settings.text("procedure") else { return .adapter(adapter, path: try path(settings)) }
             guard settings.values["path"] == nil else {
                 throw Problem("path", "A JavaScript adapter has a `procedure`, a Java adapter a `path`: give one of them.")
             }
             guard isName(procedure) else {
-                throw Problem("procedure", "`\(DisplayText.line(procedure))` is no name of a procedure.")
+                throw Problem("procedure", "`\(DisplayText.line(procedure))` is not a procedure name.")
             }
             return .adapter(adapter, path: procedure)
         case (nil, let service?, nil):
-            guard isName(service) else { throw Problem("service", "`\(DisplayText.line(service))` is no name of a service.") }
+            guard isName(service) else { throw Problem("service", "`\(DisplayText.line(service))` is not a service name.") }
             return .service(service, path: try path(settings))
         case (nil, nil, let address?):
             do throws(HTTPAddress.Problem) {
@@ -79,7 +80,7 @@ struct AdapterRequest: Sendable, Hashable {
         do throws(HTTPAddress.Problem) {
             let path = try InnerPath.text(settings.values["path"])
             guard !path.contains("?"), !path.contains("#") else {
-                throw HTTPAddress.Problem(message: "A path has no `?` or `#`: use `query`.")
+                throw HTTPAddress.Problem(message: "A path must not contain `?` or `#`: use `query`.")
             }
             return String(path.drop { $0 == "/" })
         } catch {
@@ -101,7 +102,7 @@ struct AdapterRequest: Sendable, Hashable {
             && text != ".."
     }
 
-    /// The request in texts that are the same for the same request.
+    /// Texts that identify the request.
     var facts: [String] {
         let name =
             switch target {
@@ -114,7 +115,7 @@ struct AdapterRequest: Sendable, Hashable {
         return [method, name] + pairs + [String(decoding: arguments.body ?? [], as: UTF8.self)]
     }
 
-    /// What can be read from settings and arguments alike.
+    /// The settings shared by sources and steps.
     static let settings: [Setting] =
         [
             Setting("adapter", .name, "The adapter's name."),

@@ -1,6 +1,7 @@
 public import BellhopCore
 
-/// What an adapter, a back-end service or a resource outside answers, as a source of kind `adapter`: each item of it is a task.
+/// The answer of an adapter, a back-end service or an external resource as a source of kind `adapter`: each of its items is a
+/// task.
 public struct AdapterSource: Source {
     public let name: String
     public let scope: Scope
@@ -31,13 +32,13 @@ public struct AdapterSource: Source {
         self.name = name
         self.connection = connection
         secrets = settings.secrets
-        // A fingerprint, for what is asked may hold what nobody should read.
+        // A fingerprint, because the request may hold secrets.
         let asked = request.facts.reduce("") { Fingerprint.of("adapter", $0, $1).hex }
         scope = Scope(
             instance: connection.instance, user: connection.clientID, kind: "adapter", query: "\(asked) \(reading.canonical)")
     }
 
-    /// The answer says all there is of an item.
+    /// The answer is all the information about an item.
     public var hidesChanges: Bool { false }
 
     public func list(from standing: Standing) async throws(Failure) -> Answer {
@@ -51,14 +52,14 @@ public struct AdapterSource: Source {
             reply = try await connection.send(request, expecting: .whole, Repetition(isAllowed: true))
         } catch {
             var failure = error
-            // There will be a whole answer another time.
+            // The next answer may be complete.
             if failure.reason == .badAnswer { failure.remedy = .retry(after: nil) }
             throw failure
         }
         return try reading.listing(reply.response.body, from: reply.place, hiding: reply.secrets + secrets)
     }
 
-    /// What the answer holds, in words; nil where asking may change something.
+    /// Describes the answer; nil if the request may change something.
     func look() async throws(Failure) -> String? {
         guard request.method == "GET" else { return nil }
         let count = try await ask().entries.count
@@ -72,7 +73,7 @@ public struct AdapterSource: Source {
 }
 
 extension AdapterSource {
-    /// What bellhop.yaml may say of a source of kind `adapter`, besides what every source has.
+    /// The settings of a source of kind `adapter`, besides the common ones.
     public static let manifest = SourceManifest(
         kind: "adapter", summary: "The items that an adapter of Mobile Foundation answers.", connections: ["mobilefirst"],
         settings: AdapterRequest.settings + [

@@ -1,11 +1,11 @@
 import BellhopCore
 
-/// What a resource server wants of whoever asks: a `WWW-Authenticate` of the scheme Bearer (RFC 6750), as Mobile Foundation's adapters and
-/// those resources outside send that it protects.
+/// The challenge of a resource server: a `WWW-Authenticate` of the scheme Bearer (RFC 6750), as sent by Mobile Foundation's
+/// adapters and the external resources that it protects.
 enum BearerChallenge: Sendable, Hashable {
-    /// A token, of whatever scope; also where the one that was sent is not even mentioned.
+    /// A token, of any scope; also if the answer does not mention the token sent.
     case token
-    /// Another token: this one has expired or was revoked.
+    /// A new token: this one has expired or was revoked.
     case invalidToken
     /// A token for these scopes.
     case scopes(Set<String>)
@@ -26,7 +26,7 @@ enum BearerChallenge: Sendable, Hashable {
         }
     }
 
-    /// What follows `Bearer` in a field that may hold challenges of other schemes as well; nil without that word.
+    /// The parameters after `Bearer` in a field that may hold other schemes too; nil without that word.
     private static func parameters(_ field: String) -> [String: String]? {
         guard let start = schemeEnd(field) else { return nil }
         var parameters: [String: String] = [:]
@@ -52,7 +52,7 @@ enum BearerChallenge: Sendable, Hashable {
         }
     }
 
-    /// Where the parameters of the scheme begin; the word between quotes is no scheme.
+    /// Where the scheme's parameters begin; ignores the word inside quotes.
     private static func schemeEnd(_ field: String) -> String.Index? {
         var isQuoted = false
         var start = field.startIndex

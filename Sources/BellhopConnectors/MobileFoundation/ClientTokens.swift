@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// The tokens of a confidential client of Mobile Foundation, one for each set of scopes, got when they are needed.
+/// The tokens of a confidential client of Mobile Foundation, one for each set of scopes, requested when needed.
 ///
-/// There are no refresh tokens for such clients: the secret gets a new one. One request is under way for a set of scopes at a time. An
-/// actor, because whoever asks shares them; the gates keep the turns, since an actor lets others in while it waits.
+/// Such clients have no refresh tokens: the secret gets a new token. Only one request per set of scopes is under way at a time.
+/// An actor, because all callers share the tokens; the gates keep the turns, because an actor is reentrant.
 actor ClientTokens {
     struct Token: Sendable {
         var text: String
-        /// It is not used any more from this moment on.
+        /// The token is not used from this moment on.
         var ends: Timestamp
     }
 
@@ -21,7 +21,7 @@ actor ClientTokens {
     private var tokens: [String: Token] = [:]
     private var gates: [String: FIFOGate] = [:]
     private var logins = 0
-    /// Whether the next token is worth telling of: the first, and the one after a failure or an end before its time.
+    /// Whether the next token is worth an event: the first one, and one after a failure or an early end.
     private var isNews = true
 
     init(
@@ -37,7 +37,7 @@ actor ClientTokens {
         self.clock = clock
     }
 
-    /// A token for these scopes: the one there is, or a new one.
+    /// A token for these scopes: the current one or a new one.
     func token(for scopes: Set<String>) async throws(Failure) -> Token {
         let key = Self.key(scopes)
         if let token = tokens[key], token.ends > clock.now { return token }
@@ -53,25 +53,25 @@ actor ClientTokens {
         return gate
     }
 
-    /// The texts of the tokens that were got last, whether they still work or not: what nobody should read in a message.
+    /// The texts of the most recent tokens, valid or not: messages must not contain them.
     private(set) var texts: [String] = []
 
     /// Gets a new token.
     ///
-    /// - Parameter force: also with a secret that was refused before: somebody asked for it.
+    /// - Parameter force: whether to try even a secret that was refused before, because a person asked for it.
     func verify(_ scopes: Set<String>, force: Bool) async throws(Failure) {
         let key = Self.key(scopes)
         try await gate(of: key).inTurn { () async throws(Failure) in _ = try await self.get(key, force: force) }
     }
 
-    /// The server does not accept a token any more. What came in its place meanwhile stays.
+    /// Drops a token that the server no longer accepts. A token that has replaced it stays.
     func drop(_ token: Token, for scopes: Set<String>) async {
         let key = Self.key(scopes)
         guard tokens[key]?.text == token.text else { return }
         tokens[key] = nil
         isNews = true
         await events.sessionExpired(
-            "tokens", logins, reason: "The server does not accept the token any more.", code: .unauthenticated, at: clock.now)
+            "tokens", logins, reason: "The server no longer accepts the token.", code: .unauthenticated, at: clock.now)
     }
 
     private static func key(_ scopes: Set<String>) -> String { scopes.sorted().joined(separator: " ") }
@@ -123,7 +123,7 @@ actor ClientTokens {
         let json = try? JSON.parse(response.body)
         if let failure = refusal(response, json, scope) { throw failure }
         guard let text = json?["access_token"]?.asString, !text.isEmpty, HeaderFields.isValue(text) else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(address.place) answered something else than a token.")
+            throw Failure(.badAnswer, .retry(after: nil), "\(address.place) did not answer with a token.")
         }
         let life = Duration.seconds(min(max(json?["expires_in"]?.asInt ?? 3600, 1), 86_400))
         return Token(text: text, ends: asked + life - min(life / 10, .seconds(60)))
@@ -137,8 +137,8 @@ actor ClientTokens {
         case (400, "invalid_client"), (401, _):
             return Failure(
                 .unauthenticated, .pauseConnection,
-                "\(address.place) refuses the client \(client) or its secret (\(response.status)). It is not tried again until it is "
-                    + "another one, or until you run `bellhop login \(events.connection)`.")
+                "\(address.place) refuses the client \(client) or its secret (\(response.status)). Bellhop will not retry this "
+                    + "secret until you change it or run `bellhop login \(events.connection)`.")
         case (400, "invalid_scope"), (403, _):
             return Failure(
                 .forbidden, .giveUp,
@@ -149,7 +149,7 @@ actor ClientTokens {
                 receiver: address.place,
                 secrets: credentials.secrets + texts)
             return answer.failure(of: response, expecting: .success, at: clock.now)
-                ?? Failure(.unexpectedPage, .retry(after: nil), "\(address.place) answered with a page instead of a token.")
+                ?? Failure(.unexpectedPage, .retry(after: nil), "\(address.place) answered with a web page instead of a token.")
         }
     }
 }

@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension MobileFoundationConnection {
-    /// What bellhop.yaml may say of a connection of kind `mobilefirst`.
+    /// The settings of a connection of kind `mobilefirst` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
         kind: "mobilefirst", role: .system, summary: "A Mobile Foundation runtime.", actions: [AdapterAction.manifest.kind],
         settings: [

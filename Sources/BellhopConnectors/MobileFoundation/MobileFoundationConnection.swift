@@ -1,8 +1,8 @@
 public import BellhopCore
 import Synchronization
 
-/// A Mobile Foundation runtime, as a connection of kind `mobilefirst` in bellhop.yaml: its adapters, resources outside that it protects, and
-/// the back-end services of its API connector.
+/// A Mobile Foundation runtime, as a connection of kind `mobilefirst` in bellhop.yaml: its adapters, the external resources that
+/// it protects, and the back-end services of its API connector.
 public struct MobileFoundationConnection: Connection {
     public let name: String
     /// The runtime's address: `https://mfp.example.com/mfp`.
@@ -12,7 +12,7 @@ public struct MobileFoundationConnection: Connection {
     let clock: any AgentClock
     private let runtime: String
     private let servicePrefix: String
-    /// The servers outside that may be asked, and get a token when they ask for one.
+    /// The external servers that may be called, and get a token if they demand one.
     private let external: Set<String>
     private let defaultScopes: Set<String>
     private let tokens: ClientTokens
@@ -20,7 +20,7 @@ public struct MobileFoundationConnection: Connection {
     private let learnt = LearntScopes()
     private let configuration: HTTPConnection.Configuration
     private let http: HTTPConnection
-    /// What the server's answers say besides.
+    /// Rate limits and times in the server's answers.
     let watch: AnswerWatch
     let notebook: any Notebook
 
@@ -48,7 +48,7 @@ public struct MobileFoundationConnection: Connection {
         let runtime = settings.text("runtime") ?? "mfp"
         guard Self.isPath(runtime) else { throw problem("runtime", "A runtime is named by letters, digits, `-`, `_` and `/`.") }
         let prefix = settings.text("service_prefix") ?? "services"
-        guard Self.isPath(prefix) else { throw problem("service_prefix", "This is no path.") }
+        guard Self.isPath(prefix) else { throw problem("service_prefix", "This is not a path.") }
         external = Set(
             try settings.texts("external").map { text throws(ConnectorError) in try address(text, "external").origin })
         let scopes = settings.texts("scope").flatMap { $0.split(separator: " ").map(String.init) }
@@ -88,7 +88,7 @@ public struct MobileFoundationConnection: Connection {
         return LoginTrial(user: clientID)
     }
 
-    /// The scopes of a first token, which is got anew unless just that was refused before.
+    /// Gets a new first token, unless these credentials were refused before, and returns its scopes.
     func verifyToken() async throws(Failure) -> String {
         try await tokens.verify(defaultScopes, force: false)
         return defaultScopes.sorted().joined(separator: ", ")
@@ -100,7 +100,7 @@ public struct MobileFoundationConnection: Connection {
         return way + (await MobileFoundationExamination(connection: self, needs: needs).run())
     }
 
-    /// The scopes that a resource has asked for; nil where it took any, or nobody asked it yet.
+    /// The scopes that a resource has demanded; nil if it accepted any, or was not called yet.
     func learntScopes(of request: AdapterRequest) -> [String]? {
         guard let address = try? address(of: request) else { return nil }
         return learnt[Self.resource(request, address)]?.sorted()
@@ -124,7 +124,7 @@ public struct MobileFoundationConnection: Connection {
 
     // MARK: Asking
 
-    /// Where a request goes; throws for a server outside that the configuration does not list.
+    /// The address of a request; throws for an external server that the configuration does not list.
     func address(of request: AdapterRequest) throws(Failure) -> HTTPAddress {
         let address: HTTPAddress
         switch request.target {
@@ -143,13 +143,13 @@ public struct MobileFoundationConnection: Connection {
             address = given
         }
         guard let encoded = try? HTTPAddress(address.text) else {
-            throw Failure(.badArguments, .giveUp, "The request to \(address.place) has an address that cannot be sent.")
+            throw Failure(.badArguments, .giveUp, "The request to \(address.place) has an invalid address.")
         }
         return encoded.adding(request.arguments.query)
     }
 
-    /// Sends, and answers challenges: with a token where one is wanted, a new one where the old one is not valid, one for other scopes where
-    /// they are named; each once.
+    /// Sends, and answers challenges: with a token if one is demanded, a new one if the old one is invalid, one for other scopes
+    /// if they are named; each once.
     func send(
         _ request: AdapterRequest, expecting expected: StatusSet, _ repetition: Repetition, notAfter: Timestamp? = nil
     ) async throws(Failure) -> AdapterReply {
@@ -177,7 +177,7 @@ public struct MobileFoundationConnection: Connection {
                 let hidden = secrets + shown + (await tokens.texts)
                 let reply = AdapterReply(response: response, place: "\(name) (\(address.place))", secrets: hidden)
                 guard var failure = reply.failure(expecting: expected, repetition, at: clock.now) else { return reply }
-                // A runtime that does not know us does not know us for anything; a server outside may be alone with it.
+                // A runtime that refuses the client refuses it for everything; an external server may be the only one.
                 if failure.reason == .unauthenticated, address.hasOrigin(of: base) { failure.remedy = .pauseConnection }
                 throw failure
             }
@@ -201,17 +201,17 @@ public struct MobileFoundationConnection: Connection {
 }
 
 extension MobileFoundationConnection: CustomStringConvertible, CustomReflectable {
-    /// The name alone: the rest holds secrets.
+    /// Only the name: the rest holds secrets.
     public var description: String { "MobileFoundationConnection(\(name))" }
     public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }
 
-/// Which scopes resources have asked for, so that they need not ask again.
+/// The scopes that resources have demanded, to save the extra round trip.
 ///
-/// A class over a lock, because all who ask of a connection learn together.
+/// A class with a lock, because all requests of a connection share it.
 final class LearntScopes: Sendable {
     private let scopes = Mutex<[String: Set<String>]>([:])
-    /// A rule that asks for another path each time must not fill the memory.
+    /// A limit, because a rule may use a different path each time.
     private static let capacity = 1000
 
     subscript(resource: String) -> Set<String>? {

@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// Looks at what a runtime lets this client do of all that the configured sources and the loaded rules need: the token, its scopes, and the
-/// adapters that are read. Nothing is written: only what `GET` asks for is asked.
+/// Checks what a runtime allows this client of all that the configured sources and the loaded rules need: the token, its scopes,
+/// and the adapters that are read. Writes nothing: only sends `GET` requests.
 struct MobileFoundationExamination {
     let connection: MobileFoundationConnection
     let needs: ConnectionNeeds
@@ -17,7 +17,7 @@ struct MobileFoundationExamination {
                 Finding(
                     "token", error,
                     remedy: isScope
-                        ? "add the scope to the client at the server, or see `scope`" : "see `client_id` and `client_secret`"))
+                        ? "add the scope to the client on the server or check `scope`" : "check `client_id` and `client_secret`"))
         }
         let said = connection.watch.said
         findings.append(.clock(said.time, here: connection.clock.now, whose: "the server"))
@@ -28,8 +28,8 @@ struct MobileFoundationExamination {
             findings.append(
                 Finding(
                     "call \(name ?? "adapter")", .unknown,
-                    "rule \(need.rule): whether it answers, and with which scope, shows only when it is called",
-                    remedy: "see that it is deployed, and that \(connection.clientID) has its scope"))
+                    "rule \(need.rule): whether it answers, and with which scope, is only known once it is called",
+                    remedy: "check that it is deployed, and that \(connection.clientID) has its scope"))
         }
         if let limit = Finding.limit(connection.watch.said.limit, whose: "the server") { findings.append(limit) }
         return findings
@@ -39,11 +39,11 @@ struct MobileFoundationExamination {
         let subject = "read \(need.name)"
         do {
             guard let source = try connection.source(need.name, kind: need.kind, settings: need.settings) as? AdapterSource
-            else { return Finding(subject, .unknown, "this source cannot be looked at") }
+            else { return Finding(subject, .unknown, "this source cannot be examined") }
             guard let text = try await source.look() else {
                 return Finding(
-                    subject, .unknown, "it is not asked by GET, so asking is not tried",
-                    remedy: "`bellhop query \(need.name)` asks, where that changes nothing")
+                    subject, .unknown, "its method is not GET, so it was not tried",
+                    remedy: "`bellhop query \(need.name)` tries it, if that changes nothing")
             }
             return Finding(subject, .ok, text)
         } catch let failure as Failure {
@@ -55,9 +55,9 @@ struct MobileFoundationExamination {
 
     private static func remedy(_ reason: Failure.Reason) -> String? {
         switch reason {
-        case .forbidden: "add the scope to the client at the server"
-        case .goneOrHidden: "see that the adapter is deployed, and that its name and path are right"
-        case .badAnswer: "see `items` and `id`"
+        case .forbidden: "add the scope to the client on the server"
+        case .goneOrHidden: "check that the adapter is deployed, and its name and path"
+        case .badAnswer: "check `items` and `id`"
         default: nil
         }
     }

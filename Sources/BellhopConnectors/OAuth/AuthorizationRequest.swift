@@ -1,11 +1,11 @@
 import Crypto
 
-/// One asking of a person to agree in a browser (RFC 6749, section 4.1) with its proof (RFC 7636). Never prints what it keeps back.
+/// A request for a person's authorization in a browser (RFC 6749, section 4.1) with PKCE (RFC 7636). Never prints its secrets.
 public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Why what came back is not the agreement that was asked for.
+    /// Why the response is not the requested authorization.
     public struct Problem: Error, Sendable, Hashable {
         public var message: String
-        /// Whether it belongs to another asking.
+        /// Whether it belongs to another request.
         public var isForeign = false
     }
 
@@ -28,19 +28,19 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         self.page = page.text + (page.target.contains("?") ? "&" : "?") + PercentEncoding.query(query)
     }
 
-    /// The code in where a browser was led to. Whoever comes without a query is not the person who was asked.
+    /// The code in the redirect's target. A request without a query does not come from the browser being redirected.
     public func code(at target: String) throws(Problem) -> String {
-        guard target.contains("?") else { throw Problem(message: "What came back has no code.", isForeign: true) }
+        guard target.contains("?") else { throw Problem(message: "The response has no code.", isForeign: true) }
         return try code(in: target)
     }
 
-    /// The code in what was pasted: the whole address that the browser was led to, its query, or the code alone.
+    /// The code in a pasted text: the whole redirect address, its query, or the code alone.
     ///
-    /// An address must carry the state of this asking, so that nobody slips us the agreement of another person. A bare code was pasted
-    /// by the person who asked.
+    /// An address must carry the state of this request, which prevents forged authorizations. A bare code was pasted by the
+    /// person who logs in.
     public func code(in text: String) throws(Problem) -> String {
         let text = String(ASCII.trimmed(text))
-        guard !text.isEmpty else { throw Problem(message: "Nothing came back.") }
+        guard !text.isEmpty else { throw Problem(message: "The response is empty.") }
         guard text.contains("?") || text.contains("state=") || text.contains("error=") else { return text }
         let query = text.split(separator: "?", maxSplits: 1).last ?? ""
         var values: [String: String] = [:]
@@ -48,35 +48,35 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard halves.count == 2 else { continue }
             let name = PercentEncoding.decode(halves[0])
-            guard values[name] == nil else { throw Problem(message: "What came back names `\(Redaction.excerpt(name))` twice.") }
+            guard values[name] == nil else { throw Problem(message: "The response names `\(Redaction.excerpt(name))` twice.") }
             values[name] = PercentEncoding.decode(halves[1])
         }
         guard let state = values["state"], Self.same(state, self.state) else {
             throw Problem(
                 message:
-                    "What came back belongs to another login: its state is not ours. Open the address of this login, and only that.",
+                    "The response belongs to another login: its state does not match. Open only the address of this login.",
                 isForeign: true)
         }
         if let error = values["error"] {
             let words = [error, values["error_description"] ?? ""].filter { !$0.isEmpty }.joined(separator: ": ")
             throw Problem(
-                message: "The login was not agreed to: \(Redaction.excerpt(words.replacing("+", with: " "), length: 120)).")
+                message: "The login was not authorized: \(Redaction.excerpt(words.replacing("+", with: " "), length: 120)).")
         }
-        guard let code = values["code"], !code.isEmpty else { throw Problem(message: "What came back has no code.") }
+        guard let code = values["code"], !code.isEmpty else { throw Problem(message: "The response has no code.") }
         return code
     }
 
     public var description: String { "AuthorizationRequest" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// So many random bytes, written out.
+    /// The given number of random bytes, encoded.
     static func secret(_ count: Int, _ random: () -> UInt64) -> String {
         var bytes: [UInt8] = []
         while bytes.count < count { withUnsafeBytes(of: random()) { bytes += $0 } }
         return Base64URL.encode(bytes.prefix(count))
     }
 
-    /// Compares all of both, so that the time it takes tells nothing.
+    /// Compares in constant time.
     private static func same(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         return left.count == right.count && zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

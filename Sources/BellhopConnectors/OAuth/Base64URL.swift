@@ -1,4 +1,4 @@
-/// Base64 of RFC 4648, section 5, without padding: what tokens and proofs of OAuth are written in.
+/// Base64 of RFC 4648, section 5, without padding, as OAuth uses it for tokens and proofs.
 enum Base64URL {
     static func encode(_ bytes: some Collection<UInt8>) -> String {
         String(

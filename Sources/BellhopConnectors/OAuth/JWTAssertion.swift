@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What makes the signed assertions (RFC 7523) that stand for a password: each is good once and for a short while.
+/// Makes signed assertions (RFC 7523) in place of a password: each is valid once and for a short time.
 public struct JWTAssertion: Sendable {
     var key: SigningKey
     var keyID: String?
@@ -8,10 +8,10 @@ public struct JWTAssertion: Sendable {
     var audience: String
     public var subject: String
 
-    /// How long one counts. Servers allow for clocks that differ by as much.
+    /// How long an assertion is valid. Servers tolerate clock differences of this size.
     static let life = Duration.seconds(300)
 
-    /// An assertion made now. `id` must be another each time: servers refuse one that they have seen.
+    /// A new assertion. `id` must be different each time: servers refuse one they have seen.
     func text(id: String, at now: Timestamp) throws -> String {
         var header: JSON.Object = ["alg": .string(key.algorithm.rawValue), "typ": "JWT"]
         if let keyID { header["kid"] = .string(keyID) }

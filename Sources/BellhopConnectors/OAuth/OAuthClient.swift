@@ -1,10 +1,9 @@
 public import BellhopCore
 
-/// Gets a connection's tokens and keeps them: one asking at a time, however many want one.
+/// Gets and keeps a connection's tokens: one request at a time for all callers.
 ///
-/// A token is renewed a margin before its end. A refusal by the token endpoint is final until what was shown changes, a restart
-/// included. An actor, because the token belongs to whichever request needs it next; the gate keeps the turns, since an actor lets
-/// others in while it waits.
+/// A token is renewed a margin before its end. A refusal by the token endpoint is final until the credentials change, even after
+/// a restart. An actor, because all requests share the token; the gate keeps the turns, because an actor is reentrant.
 public actor OAuthClient {
     public nonisolated let settings: OAuthSettings
     private let connection: String
@@ -18,16 +17,16 @@ public actor OAuthClient {
     private var token: OAuthToken?
     /// The newest refresh token; nil before the first answer, and after it was refused.
     private var refresh: String?
-    /// What the keychain has not taken yet.
+    /// Tokens that could not be written to the keychain yet.
     private var unkept: KeptTokens?
-    /// How many askings have ended, and how the last one failed.
+    /// How many token requests have ended, and how the last one failed.
     private var ended = 0
-    /// How many requests the token endpoint was sent.
+    /// How many requests were sent to the token endpoint.
     public private(set) var asked = 0
     private var lastFailure: Failure?
 
     /// - Parameters:
-    ///   - exchange: the way to the token endpoint. It must add nothing of its own that another host may not see.
+    ///   - exchange: sends to the token endpoint. It must not add anything that another host may not see.
     ///   - connection: its name in bellhop.yaml.
     public init(_ settings: OAuthSettings, connection: String, exchange: any HTTPExchange, environment: ConnectorEnvironment) {
         self.settings = settings
@@ -43,22 +42,22 @@ public actor OAuthClient {
             connection: connection, place: settings.tokenAddress.place, notebook: environment.notebook, clock: environment.clock)
     }
 
-    /// A token to show.
+    /// A token to send.
     ///
     /// - Parameters:
-    ///   - stale: one that was refused, or whose session ended: another is asked for. The server may hand out the same one again.
-    ///   - force: ask even with what the token endpoint has refused before: a person calls for it.
+    ///   - stale: one that was refused, or whose session ended: another is requested. The server may return the same one again.
+    ///   - force: ask even with credentials that the token endpoint refused before, because a person demands it.
     public func authorization(renewing stale: OAuthToken? = nil, force: Bool = false) async throws(Failure) -> OAuthToken {
         if !force, unkept == nil, let token = usable(instead: stale) { return token }
         let before = ended
         do {
             try await memory.gate.enter()
         } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The token was not asked for any more.")
+            throw Failure(.interrupted, .retry(after: nil), "The token request was cancelled.")
         }
         defer { memory.gate.leave() }
         try await keepWhatIsNot()
-        // Whoever asked meanwhile did it for all who wait.
+        // A request that ended meanwhile served all who waited.
         if ended > before {
             if let token = usable(instead: stale) { return token }
             if let lastFailure { throw lastFailure }
@@ -72,7 +71,7 @@ public actor OAuthClient {
             return token
         case .failure(let failure):
             lastFailure = failure
-            // It was early by a margin: what we have is good to its end, and is not asked about again before.
+            // The renewal was early by a margin: the current token is valid to its end, and no renewal is tried before.
             if !force, failure.reason != .fileSystem, var token, token.text != stale?.text, !token.hasEnded(at: clock.now) {
                 token.renewal = token.expires
                 self.token = token
@@ -82,13 +81,13 @@ public actor OAuthClient {
         }
     }
 
-    /// A new asking for a person's agreement; nil where the grant needs none.
+    /// A new request for a person's authorization; nil if the grant needs none.
     public func askPerson() -> AuthorizationRequest? {
         guard case .authorizationCode(let page, let redirect) = settings.grant else { return nil }
         return AuthorizationRequest(settings, page: page, redirect: redirect, random: random)
     }
 
-    /// Turns the code that a person's agreement brought into tokens, and has them kept.
+    /// Exchanges the code of an authorization for tokens, and stores them.
     public func redeem(_ code: String, of request: AuthorizationRequest) async throws(Failure) {
         let form = TokenForm.redeeming(code, request, settings)
         switch await ask(form) {
@@ -96,14 +95,14 @@ public actor OAuthClient {
         case .refused(let status, let reason):
             throw Failure(
                 .unauthenticated, .giveUp,
-                "\(settings.tokenAddress.place) does not take the code of this login (\(Self.words(status, reason))). A code is good "
-                    + "once and for a short while: run `bellhop login \(connection)` again, and check the client's id and secret."
+                "\(settings.tokenAddress.place) does not accept the code of this login (\(Self.words(status, reason))). A code "
+                    + "is valid once and briefly: run `bellhop login \(connection)` again, and check the client's id and secret."
             )
         case .failed(let failure): throw failure
         }
     }
 
-    /// Learns whose tokens they are, before `bellhop login` stores them: so it is known from the start, and stays the same.
+    /// Records the tokens' user before `bellhop login` stores them, so that it is known from the start.
     func note(user username: String) async {
         guard case .authorizationCode = settings.grant, var tokens = try? await kept(), tokens.mark.isEmpty else { return }
         tokens.username = username
@@ -115,7 +114,7 @@ public actor OAuthClient {
         return token
     }
 
-    // MARK: Asking
+    // MARK: Requesting
 
     private func renew(_ stale: OAuthToken?, force: Bool) async -> Result<OAuthToken, Failure> {
         do throws(Failure) {
@@ -136,7 +135,7 @@ public actor OAuthClient {
             } catch {
                 guard error.reason == .unauthenticated else { throw error }
                 refresh = nil
-                // Another program may have been faster, and have got the token that follows this one.
+                // Another program may have renewed first, and have the next refresh token.
                 if let now = try await self.kept(), let next = now.refresh, next != current {
                     return try await show(.refreshing(next, settings, mark: now.mark), stale, now, force)
                 }
@@ -158,7 +157,7 @@ public actor OAuthClient {
         return try await show(form, stale, kept, force)
     }
 
-    /// What the keychain has for this client; what belongs to another is passed over.
+    /// The tokens in the keychain for this client; skips those of another.
     private func kept() async throws(Failure) -> KeptTokens? {
         guard settings.needsKeeping else { return nil }
         do {
@@ -168,7 +167,7 @@ public actor OAuthClient {
         }
     }
 
-    /// A token that is kept and good, such as `bellhop login` leaves.
+    /// A valid token from the keychain, such as `bellhop login` leaves.
     private func adopt(_ kept: KeptTokens?, instead stale: OAuthToken?) -> OAuthToken? {
         guard let kept, let access = kept.access, access != stale?.text, access != token?.text else { return nil }
         let now = clock.now
@@ -187,7 +186,7 @@ public actor OAuthClient {
         return nil
     }
 
-    /// Shows the token endpoint something, unless it has refused just that before.
+    /// Sends credentials to the token endpoint, unless it has refused them before.
     private func show(
         _ form: TokenForm, _ stale: OAuthToken?, _ kept: KeptTokens?, _ force: Bool
     ) async throws(Failure) -> OAuthToken {
@@ -218,19 +217,19 @@ public actor OAuthClient {
             let secrets = settings.secrets + form.fields.filter { $0.0 != "grant_type" && $0.0 != "client_id" }.map(\.1)
             return TokenAnswer(response, from: settings.tokenAddress, hiding: secrets, at: clock.now)
         } catch {
-            // Asking for a token again does no harm, whatever became of the first asking.
+            // Requesting a token again is harmless, whatever happened to the first request.
             return .failed(error.failure(changesSomething: false))
         }
     }
 
-    /// Takes over what was granted. What must outlive the program is kept before anybody uses it.
+    /// Stores what was granted. What must survive a restart is written before it is used.
     private func take(
         _ grant: TokenAnswer.Grant, instead stale: OAuthToken?, kept: KeptTokens?, isLogin: Bool
     ) async throws(Failure) -> OAuthToken {
         let old = token?.text == grant.access ? token : stale
         let new = OAuthToken(grant.access, expiresIn: grant.expiresIn, instead: old, at: clock.now)
         token = new
-        // No refresh token in the answer: the old one stays good.
+        // Without a new refresh token the old one stays valid.
         let next = grant.refresh ?? (isLogin ? nil : refreshToken(kept))
         let isReplaced = next != refreshToken(kept)
         refresh = next
@@ -257,20 +256,20 @@ public actor OAuthClient {
 
     private static func words(_ status: Int, _ reason: String) -> String { reason.isEmpty ? "\(status)" : "\(status), \(reason)" }
 
-    /// What a person can do. Servers say the same of every cause, so all are named.
+    /// What a person can do. Servers give the same reason for all causes, so all are listed.
     private static func advice(_ grant: OAuthSettings.GrantName, _ connection: String) -> String {
-        let again = "It is not asked again until that changes, or until you run `bellhop login \(connection)`."
+        let again = "Bellhop will not ask again until that changes or you run `bellhop login \(connection)`."
         return switch grant {
         case .password:
-            "the client's id or secret, or the user's name or password is wrong, the user is locked, or the grant is switched off there. \(again)"
+            "the client's id or secret, or the user's name or password is wrong, the user is locked, or the grant is disabled there. \(again)"
         case .refreshToken:
-            "the refresh token has run out or was replaced, or the client's id or secret is wrong. Put a new refresh token into bellhop.yaml. \(again)"
+            "the refresh token has expired or was replaced, or the client's id or secret is wrong. Put a new refresh token into bellhop.yaml. \(again)"
         case .clientCredentials:
-            "the client's id or secret is wrong, or the grant is switched off there, or has no user to act for. \(again)"
+            "the client's id or secret is wrong, or the grant is disabled there, or has no user to act for. \(again)"
         case .jwt:
             "the client, the key, the subject or the audience is not what the server has registered, or the clocks differ. \(again)"
         case .authorizationCode:
-            "the agreement has run out or was withdrawn, or the client's id or secret is wrong. Run `bellhop login \(connection)`."
+            "the authorization has expired or was revoked, or the client's id or secret is wrong. Run `bellhop login \(connection)`."
         }
     }
 }

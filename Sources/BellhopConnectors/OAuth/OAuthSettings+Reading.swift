@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension OAuthSettings {
-    /// The settings by which a connection declares that it can log in by OAuth.
+    /// The settings for a login by OAuth.
     public static let manifest: [Setting] = [
         Setting(
             "grant", .oneOf(GrantName.allCases.map(\.rawValue)), required: true,
@@ -33,14 +33,14 @@ extension OAuthSettings {
         Setting("audience", .text, "The assertion's `aud`; by default the client's id."),
     ]
 
-    /// Whether what stands under `auth` has its tokens from a person who agreed in a browser.
+    /// Whether the settings under `auth` need a person's authorization in a browser.
     static func needsAgreement(_ auth: Settings?) -> Bool {
         auth?.record("oauth")?.text("grant") == GrantName.authorizationCode.rawValue
     }
 
     public static let defaultRedirect = "http://127.0.0.1:8912/callback"
 
-    /// Where an instance has its endpoints, when bellhop.yaml does not say.
+    /// An instance's own endpoints, used if bellhop.yaml names none.
     public struct Endpoints: Sendable {
         public var token: HTTPAddress?
         public var page: HTTPAddress?
@@ -51,7 +51,7 @@ extension OAuthSettings {
         }
     }
 
-    /// Which settings a grant takes, besides those of the client, and which of them it needs.
+    /// The settings of a grant, besides those of the client, and which of them are required.
     private static func members(of grant: GrantName) -> (needed: [String], other: [String]) {
         switch grant {
         case .password: (["username", "password"], [])
@@ -62,15 +62,15 @@ extension OAuthSettings {
         }
     }
 
-    /// Settings that have a default, and are there whether or not somebody wrote them.
+    /// Settings with a default, which are present even if not written.
     private static let withDefault: Set = ["algorithm", "redirect_url", "client_auth"]
 
     /// Reads checked settings.
     ///
     /// - Parameters:
-    ///   - place: where they stand, for messages: `auth.oauth`.
-    ///   - defaults: the endpoints that bellhop.yaml need not name.
-    ///   - path: a path of bellhop.yaml as this process reaches it.
+    ///   - place: the settings' path, for messages: `auth.oauth`.
+    ///   - defaults: the endpoints used if bellhop.yaml names none.
+    ///   - path: resolves a path of bellhop.yaml for this process.
     public init(
         _ settings: Settings, connection: String, at place: String, defaults: Endpoints = Endpoints(), path: (String) -> String
     ) throws(ConnectorError) {
@@ -106,12 +106,12 @@ extension OAuthSettings {
         self.clientID = clientID
         clientSecret = settings.text("client_secret").flatMap { $0.isEmpty ? nil : $0 }
         secretInHeader = settings.text("client_auth") == "header"
-        if secretInHeader, clientSecret == nil { throw problem("client_auth", "A header needs a `client_secret`.") }
+        if secretInHeader, clientSecret == nil { throw problem("client_auth", "`client_auth: header` needs a `client_secret`.") }
         scope = settings.text("scope")
         parameters = (settings.record("parameters")?.values ?? [:]).map { ($0.key, $0.value.asString ?? "") }
         tokenAddress = try address("token_url", defaults.token)
         if tokenAddress.target.contains("?") || tokenAddress.userInfo != nil {
-            throw problem("token_url", "A token endpoint has no query and no password; further fields go into `parameters`.")
+            throw problem("token_url", "A token endpoint has no query or password; further fields go into `parameters`.")
         }
         switch grant {
         case .password:

@@ -1,9 +1,9 @@
 import BellhopCore
 import Crypto
 
-/// How a connection gets its tokens: the `oauth` settings of bellhop.yaml, checked. Never prints them.
+/// How a connection gets its tokens: the checked `oauth` settings of bellhop.yaml. Never prints them.
 public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name that a grant has in bellhop.yaml.
+    /// A grant's name in bellhop.yaml.
     public enum GrantName: String, Sendable, Hashable, CaseIterable {
         case password
         case refreshToken = "refresh_token"
@@ -12,14 +12,14 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         case authorizationCode = "authorization_code"
     }
 
-    /// What is shown to the token endpoint.
+    /// What is sent to the token endpoint.
     public enum Grant: Sendable {
         case password(username: String, password: String)
         /// The first refresh token; later ones are kept in the keychain.
         case refreshToken(String)
         case clientCredentials
         case jwt(JWTAssertion)
-        /// A person agrees in a browser, once: `bellhop login`.
+        /// A person authorizes once in a browser: `bellhop login`.
         case authorizationCode(page: HTTPAddress, redirect: HTTPAddress)
 
         public var name: GrantName {
@@ -36,14 +36,14 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
     public var grant: Grant
     public var clientID: String
     public var clientSecret: String?
-    /// Whether the client shows its secret as Basic authentication instead of in the form.
+    /// Whether the client sends its secret as Basic authentication instead of in the form.
     public var secretInHeader: Bool
     public var scope: String?
     /// Further fields of the form.
     public var parameters: [(name: String, value: String)]
     public var tokenAddress: HTTPAddress
 
-    /// The user's name, where the grant says it.
+    /// The user's name, if the grant has it.
     public var username: String? {
         switch grant {
         case .password(let username, _): username
@@ -52,7 +52,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         }
     }
 
-    /// Whether tokens must outlive the program, because nothing in bellhop.yaml brings new ones.
+    /// Whether tokens must survive a restart, because bellhop.yaml has nothing to get new ones.
     public var needsKeeping: Bool {
         switch grant {
         case .refreshToken, .authorizationCode: true
@@ -60,7 +60,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         }
     }
 
-    /// Everything that must not be seen.
+    /// Everything that must not be shown.
     var secrets: [String] {
         var secrets = [clientSecret].compactMap(\.self) + parameters.map(\.value)
         switch grant {
@@ -71,7 +71,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         return secrets
     }
 
-    /// What kept tokens belong to: the client, its endpoint and the refresh token that bellhop.yaml begins with, as a digest.
+    /// What stored tokens belong to: a digest of the client, its endpoint and the refresh token in bellhop.yaml.
     var origin: String {
         var facts = [tokenAddress.text, clientID, grant.name.rawValue]
         if case .refreshToken(let first) = grant { facts.append(first) }

@@ -1,12 +1,12 @@
 public import BellhopCore
 
-/// A token that says who we are, as a token endpoint gave it. Never prints itself.
+/// A bearer token from a token endpoint. Never prints itself.
 public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The token itself.
     public var text: String
-    /// When it ends, by the server's word; nil where it says nothing.
+    /// When it ends according to the server; nil if not stated.
     public var expires: Timestamp?
-    /// From when on another one is asked for; nil when only a refusal is a reason to.
+    /// When to request another; nil to wait for a refusal.
     var renewal: Timestamp?
 
     /// How long before its end a token is renewed.
@@ -18,10 +18,10 @@ public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
         self.renewal = renewal
     }
 
-    /// A token that was given now.
+    /// A token that was issued now.
     ///
-    /// A server may hand out the same token until it ends, with what is left of its time. Then asking early gains nothing, so the token
-    /// is used to its end; a new one is renewed a margin before, or after half its time where it lives shorter than that.
+    /// A server may return the same token until it ends, with its remaining time. Then asking early gains nothing, so the token
+    /// is used to its end; a new one is renewed a margin before, or after half its lifetime if that is shorter.
     init(_ text: String, expiresIn: Duration?, instead old: OAuthToken?, at now: Timestamp) {
         self.text = text
         guard let expiresIn else { return }
@@ -34,7 +34,7 @@ public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
     /// The value of the `Authorization` field.
     public var authorization: String { "Bearer " + text }
 
-    /// Whether it is time to ask for another one.
+    /// Whether it is time to request another.
     public func isDue(at now: Timestamp) -> Bool { renewal.map { $0 <= now } ?? false }
 
     func hasEnded(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }

@@ -13,9 +13,9 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
         case es512 = "ES512"
     }
 
-    /// Why a file is no key to sign with.
+    /// Why a file is not a usable signing key.
     struct Problem: Error, Sendable, Hashable {
-        /// One sentence without anything of the file.
+        /// One sentence without any content of the file.
         var message: String
     }
 
@@ -28,7 +28,7 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     public let algorithm: Algorithm
     private let key: Key
-    /// Tells one key from another.
+    /// Identifies the key.
     let fingerprint: String
 
     init(pemFile path: String, algorithm: Algorithm) throws(Problem) {
@@ -59,11 +59,11 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
                 case .es384: "a key on the curve P-384"
                 case .es512: "a key on the curve P-521"
                 }
-            throw Problem(message: "\(path) is no private key for \(algorithm.rawValue): that wants \(wanted), in a PEM file.")
+            throw Problem(message: "\(path) is not a private key for \(algorithm.rawValue): that needs \(wanted), in a PEM file.")
         }
     }
 
-    /// The signature as RFC 7518 has it.
+    /// The signature according to RFC 7518.
     func sign(_ text: String) throws -> [UInt8] {
         let data = Array(text.utf8)
         switch key {
@@ -85,7 +85,7 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "SigningKey(\(algorithm.rawValue))" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The first 64 KB of a file, which is more than a key has; nil with `errno` when it cannot be read.
+    /// The first 64 KB of a file, more than any key; nil with `errno` if it cannot be read.
     private static func contents(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

@@ -1,21 +1,21 @@
 import BellhopCore
 
-/// What a token endpoint answered.
+/// The answer of a token endpoint.
 enum TokenAnswer: Sendable, Hashable {
     struct Grant: Sendable, Hashable {
         var access: String
         var refresh: String?
-        /// Nil where the server does not say.
+        /// Nil if the server does not say.
         var expiresIn: Duration?
     }
 
     case granted(Grant)
-    /// It does not take what it was shown, and will not as long as that stays as it is.
+    /// It refuses these credentials for good.
     case refused(status: Int, String)
-    /// Anything else; asking again may help.
+    /// Anything else; retrying may help.
     case failed(Failure)
 
-    /// Reads an answer. Servers differ: ServiceNow refuses with 401 and `server_error` whatever the reason is, others with 400 and
+    /// Reads an answer. Servers differ: ServiceNow refuses with 401 and `server_error` for every reason, others with 400 and
     /// `invalid_grant` or `invalid_client`.
     init(_ response: HTTPResponse, from address: HTTPAddress, hiding secrets: [String], at now: Timestamp) {
         let place = address.place
@@ -28,14 +28,14 @@ enum TokenAnswer: Sendable, Hashable {
             guard let body, body.asObject != nil else {
                 self = failed(
                     .badAnswer,
-                    "The token endpoint of \(place) answered with something that is no JSON: is \(address) its address?")
+                    "The token endpoint of \(place) did not answer with JSON: is \(address) its address?")
                 return
             }
             self = Self.success(body, place)
-        case 300..<400: self = failed(.badAnswer, "The token endpoint of \(place) sends us elsewhere: is \(address) its address?")
+        case 300..<400: self = failed(.badAnswer, "The token endpoint of \(place) redirects: is \(address) its address?")
         case 401: self = .refused(status: 401, Self.reason(body, hiding: secrets))
         case 400, 403:
-            // Only a server that says what is wrong has looked at it: a firewall answers so too.
+            // Only an answer with an error code comes from the endpoint itself: a firewall may send the same status.
             if body?["error"]?.asString != nil {
                 self = .refused(status: response.status, Self.reason(body, hiding: secrets))
             } else {
@@ -46,7 +46,7 @@ enum TokenAnswer: Sendable, Hashable {
             self = failed(
                 .throttled, after: RetryAfter.read(response.headers, at: now),
                 "The token endpoint of \(place) takes no more requests for now (429).")
-        case 502, 503, 504: self = failed(.gateway, "A gateway before \(place) answered \(response.status) in its place.")
+        case 502, 503, 504: self = failed(.gateway, "A gateway in front of \(place) answered \(response.status).")
         case 500...: self = failed(.serverError, "The token endpoint of \(place) failed (\(response.status)).")
         default: self = failed(.refused, "The token endpoint of \(place) refuses the request (\(response.status)).")
         }
@@ -72,12 +72,12 @@ enum TokenAnswer: Sendable, Hashable {
             default: nil
             }
         let refresh = body["refresh_token"]?.asString.flatMap { $0.isEmpty ? nil : $0 }
-        // No token lives longer than a hundred years, whatever a server says.
+        // Lifetimes are limited to a hundred years.
         return .granted(
             Grant(access: access, refresh: refresh, expiresIn: seconds.map { .seconds(min(max($0, 0), 3_155_760_000)) }))
     }
 
-    /// What the server said, in brackets' words: `server_error: access_denied`.
+    /// The server's reason, for use in brackets: `server_error: access_denied`.
     private static func reason(_ body: JSON?, hiding secrets: [String]) -> String {
         let parts = [body?["error"]?.asString, body?["error_description"]?.asString].compactMap(\.self).filter { !$0.isEmpty }
         return Redaction.excerpt(Redaction.scrub(parts.joined(separator: ": "), of: secrets), length: 120)

@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// What is shown to the token endpoint: a form, and the refusal's memory of it.
+/// A request to the token endpoint: a form, and the credentials by which a refusal is remembered.
 struct TokenForm: Sendable {
     var fields: [(String, String)]
-    /// What a refusal is remembered of.
+    /// The credentials by which a refusal is remembered.
     var credentials: Credentials
 
     /// A refresh token instead of the grant.
@@ -11,7 +11,7 @@ struct TokenForm: Sendable {
         TokenForm([("grant_type", "refresh_token"), ("refresh_token", token)], settings, secrets: [token], mark: mark)
     }
 
-    /// The code that a person's agreement brought.
+    /// The code of a person's authorization.
     static func redeeming(_ code: String, _ request: AuthorizationRequest, _ settings: OAuthSettings) -> TokenForm {
         TokenForm(
             [
@@ -20,7 +20,7 @@ struct TokenForm: Sendable {
             ], settings, secrets: [code], mark: "")
     }
 
-    /// The grant itself; nil where it has nothing to show by itself.
+    /// The grant itself; nil if it needs a person.
     static func granting(_ settings: OAuthSettings, id: String, at now: Timestamp) throws -> TokenForm? {
         switch settings.grant {
         case .password(let username, let password):
@@ -53,7 +53,7 @@ struct TokenForm: Sendable {
         credentials = Credentials(username: settings.clientID, password: shown.joined(separator: "\u{0}"), mark: mark)
     }
 
-    /// The request: all in the body, nothing in the address.
+    /// The request: everything in the body, nothing in the address.
     func request(_ settings: OAuthSettings) -> HTTPRequest {
         var headers: HeaderFields = ["Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"]
         if settings.secretInHeader, let secret = settings.clientSecret {

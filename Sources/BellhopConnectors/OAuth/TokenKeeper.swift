@@ -1,18 +1,18 @@
 public import BellhopCore
 
-/// Tokens of a connection that outlive the program. Never prints them.
+/// Tokens of a connection that survive a restart. Never prints them.
 public struct KeptTokens: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var access: String?
-    /// When `access` ends; nil where nobody said.
+    /// When `access` ends; nil if unknown.
     public var expires: Timestamp?
     public var refresh: String?
-    /// Whose tokens they are, as far as it could be learnt when they were stored; empty otherwise.
+    /// The tokens' user, if known when they were stored; otherwise empty.
     public var username: String
-    /// A digest of the client, and of the refresh token of bellhop.yaml where there is one: tokens of another origin are not used.
+    /// A digest of the client, and of the refresh token in bellhop.yaml if any: tokens of another origin are not used.
     public var origin: String
-    /// Another for each time that `bellhop login` stored tokens.
+    /// Changes each time `bellhop login` stores tokens.
     public var mark: String
-    /// The `oauth` settings that they are renewed by, where bellhop.yaml has none (`auth: {keychain: true}`).
+    /// The `oauth` settings used to renew them, if bellhop.yaml has none (`auth: {keychain: true}`).
     public var client: Settings?
 
     public init(
@@ -33,14 +33,14 @@ public struct KeptTokens: Sendable, Hashable, CustomStringConvertible, CustomDeb
     public var customMirror: Mirror { Mirror(self, children: ["username": username]) }
 }
 
-/// Keeps tokens between runs: the keychain. The database never sees one.
+/// Keeps tokens between runs, in the keychain; never in the database.
 public protocol TokenKeeper: Sendable {
-    /// What is kept for a connection; nil when there is nothing.
+    /// The stored tokens of a connection; nil if there are none.
     func tokens(of connection: String) async throws -> KeptTokens?
     func keep(_ tokens: KeptTokens, of connection: String) async throws
 }
 
-/// Keeps nothing: for those who ask nobody.
+/// Keeps nothing: for uses without requests.
 public struct NoTokenKeeper: TokenKeeper {
     public init() {}
     public func tokens(of connection: String) async throws -> KeptTokens? { nil }

@@ -1,16 +1,16 @@
 import CRE2
 
-/// Blots out what of a text matches a regular expression (RE2).
+/// Removes the matches of a regular expression (RE2) from a text.
 ///
-/// RE2 finds one match in a time linear in the text. To find all of them in such a time, whatever the expression and the text, each search
-/// looks no further than a window: parts of one match that are further than ``reach`` bytes from its beginning may not be seen.
+/// RE2 finds one match in linear time. To find all of them in linear time, whatever the expression and the text, each search is
+/// limited to a window: the parts of a match more than ``reach`` bytes after its beginning may be missed.
 ///
-/// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
+/// A class because it owns C++ memory; `@unchecked` because RE2 objects are thread-safe once made (re2.h).
 final class Blotter: @unchecked Sendable {
-    /// Why a text is no expression. One sentence.
+    /// Why a text is not a valid expression. One sentence.
     struct Problem: Error, Sendable, Hashable { var message: String }
 
-    /// What stands where something was.
+    /// What replaces a match.
     static let mark = "…"
 
     private let regex: OpaquePointer
@@ -20,23 +20,23 @@ final class Blotter: @unchecked Sendable {
         let made = Array(pattern.utf8).withUnsafeBytes { bytes in
             cre2_new(bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, 8 << 20)
         }
-        guard let made else { throw Problem(message: "There is no memory for this regular expression.") }
+        guard let made else { throw Problem(message: "There is not enough memory for this regular expression.") }
         regex = made
         if let reason = cre2_error(made) {
-            throw Problem(message: "`\(pattern)` is no regular expression: \(String(cString: reason)).")
+            throw Problem(message: "`\(pattern)` is not a regular expression: \(String(cString: reason)).")
         }
     }
 
     deinit { cre2_delete(regex) }
 
-    /// How far a match surely sees, in bytes.
+    /// The length up to which a match is certainly seen, in bytes.
     static let reach = 1024
 
     func blotted(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
         var place = 0
-        /// Where a match ended that the window cut off: what follows it belongs to it.
+        /// The end of a match that the window cut off: a match that follows directly continues it.
         var cut = -1
         bytes.withUnsafeBytes { buffer in
             let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -46,20 +46,20 @@ final class Blotter: @unchecked Sendable {
                 var span = cre2_span(start: -1, end: -1)
                 guard cre2_match_within(regex, start, bytes.count, place, end, &span, 1) else {
                     if isWhole { break }
-                    // What begins further back has been seen whole.
+                    // Everything further back has been searched completely.
                     result += bytes[place..<end - Self.reach]
                     place = end - Self.reach
                     continue
                 }
                 result += bytes[place..<span.start]
                 if !isWhole, span.start > end - Self.reach {
-                    place = span.start  // it is looked at again with more of what follows
+                    place = span.start  // searched again with more of the following text
                 } else if span.end > span.start {
                     if span.start != cut { result += Array(Self.mark.utf8) }
                     place = span.end
                     cut = !isWhole && span.end == end ? end : -1
                 } else {
-                    // A match of nothing blots nothing.
+                    // An empty match removes nothing.
                     if span.end < bytes.count { result.append(bytes[span.end]) }
                     place = span.end + 1
                 }

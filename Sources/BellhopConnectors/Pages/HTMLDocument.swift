@@ -1,24 +1,24 @@
-/// A page of HTML as a tree, read as tolerantly as people write it.
+/// A page of HTML as a tree, parsed leniently.
 struct HTMLDocument: Sendable, Hashable {
     struct Node: Sendable, Hashable {
         enum Content: Sendable, Hashable {
-            /// The name in lower case; attributes by name in lower case, the first of a name counts.
+            /// The name in lower case; attributes by name in lower case, of duplicates the first.
             case element(String, [String: String])
             case text(String)
         }
 
         var content: Content
-        /// The place of the element it stands in; the root stands in itself.
+        /// The index of the parent element; the root is its own parent.
         var parent: Int
         var children: [Int] = []
-        /// Whether it lies too deep for what is in it to be kept: that stands beside it.
+        /// Whether it is too deep to keep its children inside: they become siblings.
         var isFlat = false
 
         var name: String? { if case .element(let name, _) = content { name } else { nil } }
         var attributes: [String: String] { if case .element(_, let attributes) = content { attributes } else { [:] } }
     }
 
-    /// In the order of the page; the first is the root, an element without a name.
+    /// In document order; the first is the root, an element without a name.
     private(set) var nodes = [Node(content: .element("", [:]), parent: 0)]
 
     init(_ bytes: [UInt8]) {
@@ -30,20 +30,20 @@ struct HTMLDocument: Sendable, Hashable {
 
     init(_ text: String) { self.init(Array(text.utf8)) }
 
-    /// The element's text as it stands in the page, with blanks as they are.
+    /// The element's text exactly as in the page, including whitespace.
     func rawText(of place: Int) -> String {
         var text = ""
         visit(place) { node in if case .text(let words) = node.content { text += words } }
         return text
     }
 
-    /// The words of the first `title`, on one line; empty where there is none.
+    /// The text of the first `title`, on one line; empty if there is none.
     var title: String {
         guard let place = nodes.indices.first(where: { nodes[$0].name == "title" }) else { return "" }
         return rawText(of: place).split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// The node and all below it, in the order of the page.
+    /// Visits the node and its descendants, in document order.
     func visit(_ place: Int, _ body: (Node) -> Void) {
         var stack = [place]
         while let next = stack.popLast() {
@@ -53,17 +53,17 @@ struct HTMLDocument: Sendable, Hashable {
     }
 }
 
-/// Puts tokens together to a tree: closes what people leave open, and ignores what closes nothing.
+/// Builds a tree from tokens: closes unclosed elements, and ignores stray end tags.
 private struct HTMLBuilder {
     var nodes = [HTMLDocument.Node(content: .element("", [:]), parent: 0)]
-    /// The elements that are open, the root first.
+    /// The open elements, the root first.
     private var open = [0]
-    /// The names of those that are open further in than ``deepest``.
+    /// The names of the open elements below ``deepest``.
     private var beyond: [String] = []
-    /// How often each name is among those: of a hostile page a search for what is not there would never end.
+    /// How often each name occurs among those: on a hostile page, searching for missing names would take quadratic time.
     private var countBeyond: [String: Int] = [:]
 
-    /// Elements nested deeper than this stand beside each other.
+    /// Elements nested deeper than this become siblings.
     private static let deepest = 256
 
     mutating func take(_ token: HTMLTokenizer.Token) {
@@ -81,7 +81,7 @@ private struct HTMLBuilder {
                 countBeyond[name, default: 0] += 1
             }
         case .end(let name):
-            // What ends something further in ends nothing that is kept.
+            // An end tag for an element below the limit closes no kept element.
             if countBeyond[name] != nil { return closeBeyond(name) }
             guard let depth = open.lastIndex(where: { nodes[$0].name == name }), depth > 0 else { return }
             open.removeSubrange(depth...)
@@ -90,7 +90,7 @@ private struct HTMLBuilder {
         }
     }
 
-    /// Closes the innermost element of a name that is open further in, and those within it.
+    /// Closes the innermost open element of this name below the limit, and those within it.
     private mutating func closeBeyond(_ name: String) {
         while let ended = beyond.popLast() {
             countBeyond[ended] = countBeyond[ended].flatMap { $0 > 1 ? $0 - 1 : nil }
@@ -106,7 +106,7 @@ private struct HTMLBuilder {
         return nodes.count - 1
     }
 
-    /// An element that cannot stand within another of its like ends that one.
+    /// Closes an element that cannot contain another of its kind.
     private mutating func closeImplied(by name: String) {
         let (ended, bounds): (Set<String>, Set<String>) =
             switch name {

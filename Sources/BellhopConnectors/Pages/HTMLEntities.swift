@@ -1,6 +1,6 @@
-/// Entities of HTML: `&amp;`, `&#8211;`, `&#x2013;`. Of the named ones those that pages of words have.
+/// Entities of HTML: `&amp;`, `&#8211;`, `&#x2013;`. Only the named ones common in text.
 enum HTMLEntities {
-    /// The text of these bytes with entities replaced; one that is not known stays as it is.
+    /// The text of these bytes with entities replaced; unknown ones stay.
     static func decode(_ bytes: some Collection<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "&")) else { return String(decoding: bytes, as: UTF8.self) }
         var text = String.UnicodeScalarView()
@@ -16,7 +16,7 @@ enum HTMLEntities {
         return String(text)
     }
 
-    /// What the scalars after an ampersand mean, and how many of them.
+    /// What the scalars after an ampersand mean, and how many they are.
     private static func entity(_ rest: Substring.UnicodeScalarView) -> (String, Int)? {
         let name = rest.prefix(32).prefix { $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "#") }
         let isClosed = rest.dropFirst(name.count).first == ";"
@@ -29,14 +29,14 @@ enum HTMLEntities {
             return (String(Character(scalar ?? "\u{FFFD}")), name.count + (isClosed ? 1 : 0))
         }
         if isClosed, let meant = named[text] { return (meant, name.count + 1) }
-        // A few of old need no semicolon.
+        // A few legacy entities need no semicolon.
         for old in ["amp", "lt", "gt", "quot", "nbsp"] where text.hasPrefix(old) && !isClosed {
             return named[old].map { ($0, old.count) }
         }
         return nil
     }
 
-    /// Numbers that pages of old write for characters of Windows.
+    /// Numbers that old pages use for Windows characters.
     private static let windows1252: [UInt32: UInt32] = [
         0x80: 0x20AC, 0x85: 0x2026, 0x91: 0x2018, 0x92: 0x2019, 0x93: 0x201C, 0x94: 0x201D, 0x95: 0x2022, 0x96: 0x2013,
         0x97: 0x2014, 0x99: 0x2122,

@@ -1,6 +1,6 @@
-/// The words of a page as people read them: a line a block, the cells of a row side by side, blanks as single ones.
+/// The text of a page as people read it: one line per block, the cells of a row side by side, whitespace collapsed.
 struct HTMLText: Sendable {
-    /// Elements that begin a line and end it.
+    /// Elements that begin and end a line.
     static let blocks: Set<String> = [
         "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt",
         "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html",
@@ -8,17 +8,17 @@ struct HTMLText: Sendable {
         "li", "main", "menu", "nav", "ol", "optgroup", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr",
         "ul",
     ]
-    /// Elements that show nothing, or nothing that is words.
+    /// Elements without visible text.
     private static let silent: Set<String> = [
         "head", "title", "script", "style", "noscript", "template", "svg", "iframe", "object", "datalist",
     ]
-    /// Kinds of input whose value is not shown, or is a label of the form rather than what is filled in.
+    /// Types of input whose value is not shown, or is a label rather than input.
     private static let hiddenInputs: Set<String> = [
         "hidden", "password", "submit", "button", "reset", "image", "file", "checkbox", "radio",
     ]
 
     private let document: HTMLDocument
-    /// Nodes that are left out with all below them.
+    /// Nodes that are left out with their descendants.
     private let ignored: Set<Int>
     private var lines: [String] = []
     private var line = ""
@@ -29,7 +29,7 @@ struct HTMLText: Sendable {
         self.ignored = ignored
     }
 
-    /// The words of these nodes, each beginning a line.
+    /// The text of these nodes, each beginning a line.
     static func text(of places: [Int], in document: HTMLDocument, ignoring ignored: Set<Int> = []) -> String {
         var text = HTMLText(document, ignoring: ignored)
         for place in places {
@@ -70,7 +70,7 @@ struct HTMLText: Sendable {
         wantsBlank = true
     }
 
-    /// Of a choice, what is chosen; the first where nothing is.
+    /// The chosen options of a select element; the first if none is chosen.
     private mutating func addChoice(_ node: HTMLDocument.Node) {
         var options: [Int] = []
         for child in node.children {

@@ -1,4 +1,4 @@
-/// Cuts a page into tags and texts. Comments, declarations and what is inside of scripts and styles are left out.
+/// Splits a page into tags and texts. Leaves out comments, declarations and the content of scripts and styles.
 struct HTMLTokenizer {
     enum Token: Sendable, Hashable {
         case text(String)
@@ -6,18 +6,18 @@ struct HTMLTokenizer {
         case end(String)
     }
 
-    /// Elements that have no content and no end.
+    /// Elements without content and end tag.
     static let voids: Set<String> = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
     ]
-    /// Elements whose content is no markup, and nothing for people.
+    /// Elements whose content is neither markup nor visible text.
     private static let raw: Set<String> = ["script", "style", "noscript", "iframe", "noembed", "noframes", "xmp", "template"]
-    /// Elements whose content is text with entities, whatever it looks like.
+    /// Elements whose content is text with entities, even if it looks like markup.
     private static let texts: Set<String> = ["title", "textarea"]
 
     private let bytes: [UInt8]
     private var place = 0
-    /// What comes after the latest token: the content of an element that is no markup, and its end.
+    /// The tokens after the latest one: the content of a raw element, and its end tag.
     private var pending: [Token] = []
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -38,7 +38,7 @@ struct HTMLTokenizer {
         return .text(HTMLEntities.decode(bytes[start..<place]))
     }
 
-    /// Reads what begins with `<`; nil for what says nothing.
+    /// Reads what begins with `<`; nil for markup without a token.
     private mutating func markup() -> Token? {
         if starts("<!--") {
             skip(past: "-->")
@@ -70,7 +70,7 @@ struct HTMLTokenizer {
         return .start(name, attributes, isEmpty: isEmpty)
     }
 
-    /// What stands before `</name`, and goes past that end tag.
+    /// Returns the content before `</name`, and skips that end tag.
     private mutating func content(until name: String) -> ArraySlice<UInt8> {
         let start = place
         let end = Array("</\(name)".utf8)
@@ -114,7 +114,7 @@ struct HTMLTokenizer {
         return (attributes, false)
     }
 
-    /// The value behind an attribute's name; empty where there is none.
+    /// The value of an attribute; empty without one.
     private mutating func value() -> String {
         let behindName = place
         skipBlanks()

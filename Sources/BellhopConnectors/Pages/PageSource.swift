@@ -1,9 +1,9 @@
 public import BellhopCore
 import Synchronization
 
-/// One page of an instance or a site as a source of kind `page`: what it says, and what of that changed.
+/// One page of an instance or a site as a source of kind `page`: its text and the changes of it.
 ///
-/// A page is one thing that is always there: where it cannot be read, the source fails, and nothing is told as changed.
+/// A page always exists: if it cannot be read, the source fails, and no change is reported.
 public struct PageSource: ProbedSource {
     public let name: String
     public let scope: Scope
@@ -16,13 +16,13 @@ public struct PageSource: ProbedSource {
     private let host: any PageHost
     private let key: TaskKey
     private let timeout: Duration?
-    /// What must not be read anywhere, wherever in the page's address it stands.
+    /// Secrets in the page's address, hidden everywhere.
     private let secrets: [String]
     private let latest = Latest()
 
-    /// What is known between two questions of one poll.
+    /// State between the two steps of a poll.
     ///
-    /// A class over a lock, because a source is a value and its polls are methods of their own.
+    /// A class with a lock, because a source is a value whose poll has separate methods.
     private final class Latest: Sendable {
         struct State {
             var isWarm = false
@@ -69,7 +69,7 @@ public struct PageSource: ProbedSource {
         let snapshot = try snapshot(response)
         latest.state.withLock { $0.snapshot = snapshot }
         do throws(ListingError) {
-            // A record that says which text the page has, and no more.
+            // A record that identifies the page's text, nothing more.
             let listing = try Listing(records: [(key, ["print": .string(snapshot.pagePrint)])])
             return Answer(
                 listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: Validators(response.headers).cursor,
@@ -82,7 +82,7 @@ public struct PageSource: ProbedSource {
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
         let snapshot = latest.state.withLock { $0.snapshot }
-        // After an answer that nothing changed there is no text here: it is read once more.
+        // A 304 brings no text: the page is read again.
         let known: Snapshot
         if let snapshot {
             known = snapshot
@@ -104,7 +104,7 @@ public struct PageSource: ProbedSource {
         return "a page with \(count) character\(count == 1 ? "" : "s") of text"
     }
 
-    /// The page; nil where it is the one that these validators are of.
+    /// The page; nil if it still matches these validators.
     private func page(_ validators: Validators) async throws(Failure) -> HTTPResponse? {
         let response: HTTPResponse
         do throws(Failure) {
@@ -114,12 +114,12 @@ public struct PageSource: ProbedSource {
         }
         guard response.status == 304 else { return response }
         guard validators != Validators() else {
-            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is said to be unchanged (304) unasked.")
+            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) got an unexpected 304 (unchanged).")
         }
         return nil
     }
 
-    /// The page for messages.
+    /// The page's address, for messages.
     private var place: String { Redaction.scrub("\(address)", of: secrets) }
 
     private func snapshot(_ response: HTTPResponse) throws(Failure) -> Snapshot {
@@ -130,7 +130,7 @@ public struct PageSource: ProbedSource {
         guard reading.isSelective || !LoginPage.isOne(response.body) else {
             throw Failure(
                 .unexpectedPage, .retry(after: nil),
-                "The page \(place) asks for a login. Where that is the page you want, `select` what of it is to be watched.")
+                "The page \(place) asks for a login. If that is the page you want, `select` the part to watch.")
         }
         let read: PageWatch.Reading?
         do throws(PageWatch.Problem) {
@@ -141,7 +141,7 @@ public struct PageSource: ProbedSource {
         guard let read else {
             throw Failure(
                 .badAnswer, .retry(after: nil),
-                "The page \(place) has nothing that `select` asks for: it may be another page now.")
+                "The page \(place) has no element that matches `select`: it may be another page now.")
         }
         guard read.text.utf8.count <= PageWatch.longest else {
             throw Failure(
@@ -153,13 +153,13 @@ public struct PageSource: ProbedSource {
             fields: ["text": .string(read.text)])
     }
 
-    /// Fails for what a server says in the place of any page: that it hibernates, or an error as JSON. A connection of kind servicenow has
-    /// seen to it before.
+    /// Fails for answers sent in place of any page: that the instance hibernates, or an error as JSON. A connection of kind
+    /// servicenow has already checked this.
     private func refuseSubstitute(_ response: HTTPResponse) throws(Failure) {
         if LoginPage.isHibernating(response.body) {
             throw Failure(
                 .hibernating, .retry(after: .seconds(300)),
-                "The page \(place) is not there: its instance is hibernating; somebody must wake it at developer.servicenow.com.")
+                "The page \(place) is not available: its instance is hibernating; wake it at developer.servicenow.com.")
         }
         let first = response.body.first { !" \t\r\n\u{FEFF}".utf8.contains($0) }
         if first == UInt8(ascii: "{"),
@@ -167,11 +167,11 @@ public struct PageSource: ProbedSource {
         {
             throw Failure(
                 .serverError, .retry(after: nil),
-                "The page \(place) is answered with an error as JSON (\(response.status)): \(words).")
+                "The page \(place) was answered with an error as JSON (\(response.status)): \(words).")
         }
     }
 
-    /// Asks once for the addresses to be warmed, before the first poll. Failures are told, and stop nothing.
+    /// Requests the addresses to preload once, before the first poll. Failures are reported and otherwise ignored.
     private func warm() async -> [String] {
         let isFirst = latest.state.withLock { state in
             defer { state.isWarm = true }
@@ -189,7 +189,7 @@ public struct PageSource: ProbedSource {
         return notices
     }
 
-    /// What bellhop.yaml may say of a source of kind `page`, besides what every source has.
+    /// The settings of a source of kind `page`, besides the common ones.
     public static let manifest = SourceManifest(
         kind: "page", summary: "What one page says; it emits `page_changed`.", connections: ["servicenow", "http"],
         settings: [
@@ -204,16 +204,16 @@ public struct PageSource: ProbedSource {
         ])
 }
 
-/// Somebody who has pages and knows who asks.
+/// A host of pages that can authenticate.
 protocol PageHost: Sendable {
-    /// A page as it is, or a 304 where the header fields say that this is enough; anything else fails.
+    /// The page, or a 304 if the header fields allow it; anything else fails.
     func page(_ address: HTTPAddress, headers: HeaderFields, timeout: Duration?) async throws(Failure) -> HTTPResponse
 
-    /// What an answer may repeat and nobody may read.
+    /// Secrets that an answer may echo.
     var hidden: [String] { get }
 }
 
 extension Snapshot {
-    /// What tells the texts and titles of a page apart.
+    /// Identifies the page's text and title.
     fileprivate var pagePrint: String { Fingerprint.of("page", title, pageText).hex }
 }

@@ -1,14 +1,14 @@
 import BellhopCore
 
-/// What of a page is watched: which elements, as what, without what changes by itself.
+/// What is watched on a page: which elements, in which form, without parts that change on their own.
 struct PageWatch: Sendable {
-    /// What is taken of each element.
+    /// What is extracted from each element.
     private enum Extract: Sendable, Hashable {
         case text
         case html
         case attribute(String)
 
-        /// Whether what is inside of an element counts.
+        /// Whether the element's content matters.
         var needsInside: Bool {
             switch self {
             case .text, .html: true
@@ -17,7 +17,7 @@ struct PageWatch: Sendable {
         }
     }
 
-    /// What a page says.
+    /// The content of a page.
     struct Reading: Sendable, Hashable {
         var title: String
         var text: String
@@ -28,15 +28,15 @@ struct PageWatch: Sendable {
     private let ignoredElements: [Selector]
     private let ignoredWords: [Blotter]
 
-    /// Whether certain elements are watched, so that another page shows by their not being there.
+    /// Whether certain elements are watched, so that their absence reveals a different page.
     var isSelective: Bool { select != nil }
 
-    /// Why a page cannot be read, though what is watched is on it. The end of a sentence.
+    /// Why a page cannot be read although the watched elements are on it. The end of a sentence.
     struct Problem: Error, Sendable, Hashable {
         var message: String
     }
 
-    /// No text of a page is longer, in bytes.
+    /// The longest text of a page, in bytes.
     static let longest = 1 << 20
 
     static let settings: [Setting] = [
@@ -64,7 +64,7 @@ struct PageWatch: Sendable {
         if let attribute = settings.record("extract")?.text("attr") {
             extract = .attribute(ASCII.lowercased(attribute))
             if select == nil {
-                throw ConnectorError(connection: source, setting: "extract", "An attribute needs `select`: whose it is.")
+                throw ConnectorError(connection: source, setting: "extract", "An attribute needs `select`: its elements.")
             }
         } else {
             extract = settings.text("extract") == "html" ? .html : .text
@@ -91,7 +91,7 @@ struct PageWatch: Sendable {
         ignoredWords = words
     }
 
-    /// Reads a page; nil where nothing on it is what is watched.
+    /// Reads a page; nil if it has no watched element.
     func read(_ body: [UInt8], type: String) throws(Problem) -> Reading? {
         let type = ASCII.lowercased(type)
         let bytes = type.contains("iso-8859-1") || type.contains("windows-1252") ? Self.fromLatin1(body) : body
@@ -112,7 +112,7 @@ struct PageWatch: Sendable {
         if let setting = select != nil && extract.needsInside && places.contains(where: { document.nodes[$0].isFlat })
             ? "select" : ignored.contains(where: { document.nodes[$0].isFlat }) ? "ignore" : nil
         {
-            throw Problem(message: "what `\(setting)` asks for lies within more than 250 elements, where it cannot be read")
+            throw Problem(message: "what `\(setting)` matches is nested more than 250 elements deep, which cannot be read")
         }
         let text: String
         switch extract {
@@ -123,12 +123,12 @@ struct PageWatch: Sendable {
         return Reading(title: document.title, text: blotted(text))
     }
 
-    /// A text that is too long is refused anyway, and not looked through.
+    /// A text that is too long is refused later, so it is not searched.
     private func blotted(_ text: String) -> String {
         text.utf8.count > Self.longest ? text : ignoredWords.reduce(text) { $1.blotted($0) }
     }
 
-    /// Elements within others that are watched too are not told twice.
+    /// Drops elements within other watched elements, so that their text appears once.
     private static func outermost(_ places: [Int], in document: HTMLDocument, _ extract: Extract) -> [Int] {
         if case .attribute = extract { return places }
         let all = Set(places)
@@ -142,7 +142,7 @@ struct PageWatch: Sendable {
         }
     }
 
-    /// Lines of a plain text, without blanks at their ends.
+    /// The lines of a plain text, without trailing whitespace.
     private static func lines(_ text: String) -> String {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
             var line = line
@@ -160,7 +160,7 @@ struct PageWatch: Sendable {
 }
 
 extension HTMLDocument {
-    /// The element and what is in it as HTML in one form: names in lower case, attributes sorted, a line an element.
+    /// The element and its content as normalized HTML: names in lower case, attributes sorted, one line per element.
     func html(of place: Int, ignoring ignored: Set<Int> = []) -> String {
         if ignored.contains(place) { return "" }
         switch nodes[place].content {

@@ -1,6 +1,6 @@
-/// Which elements of a page are meant, in the words of CSS: `main #list > li.open[data-id^=x], h1:first`.
+/// A CSS selector for elements of a page: `main #list > li.open[data-id^=x], h1:first`.
 struct Selector: Sendable, Hashable {
-    /// Why a text is no selector. One sentence.
+    /// Why a text is not a valid selector. One sentence.
     struct Problem: Error, Sendable, Hashable { var message: String }
 
     private struct Compound: Sendable, Hashable {
@@ -41,10 +41,10 @@ struct Selector: Sendable, Hashable {
         }
     }
 
-    /// Compounds from the outermost in; each but the first says whether it must be a child of the one before.
+    /// Compounds from the outermost in; each but the first says whether it must be a child of the previous one.
     private struct Chain: Sendable, Hashable {
         var links: [(compound: Compound, isChild: Bool)]
-        /// Only the first element that fits.
+        /// Matches only the first element.
         var isFirst = false
 
         static func == (left: Chain, right: Chain) -> Bool {
@@ -63,7 +63,7 @@ struct Selector: Sendable, Hashable {
         chains = try reader.chains()
     }
 
-    /// The places of the elements that fit, in the order of the page. Takes time linear in the page, however it is nested.
+    /// The indexes of the matching elements, in document order. Takes time linear in the page, however it is nested.
     func matches(in document: HTMLDocument) -> [Int] {
         var found: Set<Int> = []
         for chain in chains {
@@ -77,8 +77,8 @@ struct Selector: Sendable, Hashable {
         return found.sorted()
     }
 
-    /// For each node whether the chain ends at it. The links are taken from the outermost in; a parent stands before its children, so that
-    /// what holds of it, and of those above it, is known when they are met.
+    /// For each node, whether the chain ends at it. The links are processed from the outermost in; parents precede their
+    /// children, so their results are known in time.
     private static func fitting(_ chain: Chain, _ document: HTMLDocument) -> [Bool] {
         var fits = [Bool](repeating: true, count: document.nodes.count)
         for (number, link) in chain.links.enumerated() {
@@ -112,7 +112,7 @@ struct Selector: Sendable, Hashable {
                 rest.removeFirst()
                 chains.append(try chain())
             }
-            guard rest.isEmpty else { throw problem("`\(rest.prefix(20))` is nothing that a selector has") }
+            guard rest.isEmpty else { throw problem("`\(rest.prefix(20))` is not valid in a selector") }
             return chains
         }
 
@@ -127,13 +127,13 @@ struct Selector: Sendable, Hashable {
                 let hadBlank = rest.first?.isWhitespace == true
                 skipBlanks()
                 if rest.isEmpty || rest.first == "," { return chain }
-                if isFirst { throw problem("`:first` stands at the end") }
+                if isFirst { throw problem("`:first` must be at the end") }
                 isChild = rest.first == ">"
                 if isChild {
                     rest.removeFirst()
                     skipBlanks()
                 } else if !hadBlank {
-                    throw problem("`\(rest.prefix(20))` is nothing that a selector has")
+                    throw problem("`\(rest.prefix(20))` is not valid in a selector")
                 }
             }
         }
@@ -158,12 +158,12 @@ struct Selector: Sendable, Hashable {
                 case "[": compound.tests.append(try test())
                 default:
                     let name = word()
-                    guard name == "first" else { throw problem("there is no `:\(name)`; there is `:first`") }
+                    guard name == "first" else { throw problem("`:\(name)` is not supported; only `:first` is") }
                     isFirst = true
                 }
             }
             if isEmpty {
-                throw problem(rest.isEmpty ? "it ends too early" : "`\(rest.prefix(20))` is nothing that a selector has")
+                throw problem(rest.isEmpty ? "it ends too early" : "`\(rest.prefix(20))` is not valid in a selector")
             }
             return (compound, isFirst)
         }
@@ -201,7 +201,7 @@ struct Selector: Sendable, Hashable {
 
         private mutating func named(_ mark: String) throws(Problem) -> String {
             let word = word()
-            if word.isEmpty { throw problem("`\(mark)` has no name behind it") }
+            if word.isEmpty { throw problem("`\(mark)` has no name after it") }
             return word
         }
 
@@ -213,6 +213,6 @@ struct Selector: Sendable, Hashable {
 
         private mutating func skipBlanks() { rest = rest.drop(while: \.isWhitespace) }
 
-        private func problem(_ what: String) -> Problem { Problem(message: "`\(text)` is no selector: \(what).") }
+        private func problem(_ what: String) -> Problem { Problem(message: "`\(text)` is not a selector: \(what).") }
     }
 }

@@ -1,6 +1,6 @@
-/// The header field `Link` (RFC 8288), as far as the next page goes.
+/// The header field `Link` (RFC 8288), as far as needed for paging.
 enum LinkField {
-    /// The target of the first link with this relation; nil when there is none.
+    /// The target of the first link with this relation; nil if there is none.
     static func target(of relation: String, in headers: HeaderFields) -> String? {
         for value in headers.all("Link") {
             for link in links(value) where link.relations.contains(where: { ASCII.equalIgnoringCase($0, relation) }) {
@@ -19,7 +19,7 @@ enum LinkField {
             rest = rest[rest.index(after: close)...]
             var relations: [String]?
             while let (name, value) = parameter(&rest) {
-                // Where `rel` is there twice, the first counts.
+                // Of duplicate `rel` parameters the first counts.
                 if ASCII.equalIgnoringCase(name, "rel"), relations == nil {
                     relations = value.split(separator: " ").map(String.init)
                 }

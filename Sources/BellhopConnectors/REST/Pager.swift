@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// Finds the next page of an answer, and the faults that would make a list with gaps or doubles of it. Decided without asking anybody.
+/// Finds the next page of an answer, and detects faults that would cause gaps or duplicates in the list. Sends no requests.
 struct Pager: Sendable {
-    /// What to ask next.
+    /// The next request.
     enum Turn: Sendable, Hashable {
         /// The source's own request, with these parameters.
         case parameters([Parameter])
@@ -14,22 +14,22 @@ struct Pager: Sendable {
         var value: JSON
     }
 
-    /// Why pages make no whole answer. One sentence.
+    /// Why the pages do not form a complete answer. One sentence.
     struct Problem: Error, Sendable, Hashable { var message: String }
 
     private let paging: Paging?
     private var pages = 0
     private var items = 0
     private var total: Int64?
-    /// Whether the page before says that there is more.
+    /// Whether the previous page says that there is more.
     private var hasMore = false
-    /// The page before: its items' fingerprints in one, and its last key.
+    /// The previous page: the combined fingerprint of its items, and its last key.
     private var before: (fingerprint: Fingerprint, last: TaskKey?)?
     private var seen: Set<String> = []
 
     init(_ paging: Paging?) { self.paging = paging }
 
-    /// What to ask first.
+    /// The first request.
     var first: Turn {
         guard let paging else { return .parameters([]) }
         switch paging.way {
@@ -44,10 +44,10 @@ struct Pager: Sendable {
         return [Parameter(name: name, value: .int(Int64(size)))]
     }
 
-    /// Takes in a page and says what to ask next; nil after the last.
+    /// Adds a page and returns the next request; nil after the last page.
     ///
     /// - Parameters:
-    ///   - body: the page's JSON; read where a path leads into it.
+    ///   - body: the page's JSON; used if a path leads into it.
     ///   - address: where the page came from.
     mutating func next(
         after page: Listing, body: JSON, headers: HeaderFields, from address: HTTPAddress
@@ -60,7 +60,7 @@ struct Pager: Sendable {
         case .link: turn = more == false ? nil : try link(paging, body, headers, from: address)
         case .cursor: turn = more == false ? nil : try cursor(paging, body)
         case .page: turn = isLast(new, more) ? nil : numbered(paging, Int64(paging.start + pages))
-        // Each page begins with the last item of the one before: where it does not, items moved meanwhile and some would be missed.
+        // Each page begins with the last item of the previous one: if not, items moved meanwhile and some would be missed.
         case .offset: turn = isLast(new, more) ? nil : numbered(paging, Int64(items - overlap))
         }
         hasMore = more == true
@@ -69,7 +69,7 @@ struct Pager: Sendable {
             try checkEnd()
             return nil
         }
-        // The empty page that is the end where nothing else says so is none of those that count.
+        // An empty page that marks the end does not count.
         let mayAsk = total == nil && more == nil && (paging.way == .page || paging.way == .offset) ? pages - 1 : pages
         guard mayAsk < paging.mostPages else {
             throw Problem(
@@ -79,25 +79,25 @@ struct Pager: Sendable {
         return turn
     }
 
-    /// Whether the list may be at its end where there is no next page: not when the page before says that there is one.
+    /// Whether a missing next page may be the end of the list: not if the previous page says that there is one.
     var mayEndBeyond: Bool { paging?.endsWithout == true && pages > 0 && !hasMore }
 
-    /// Sees whether all items are there that the pages told of.
+    /// Checks that all announced items are there.
     func checkEnd() throws(Problem) {
         if let total, items < total { throw Problem(message: "its pages end after \(items) of \(total) items") }
     }
 
-    /// How many items at the beginning of the next page are the end of the one before.
+    /// How many items at the beginning of the next page repeat the end of the previous one.
     var overlap: Int { paging?.way == .offset && items > 1 ? 1 : 0 }
 
-    /// Whether the answer was one body, of which every change shows in it, that of there being another page included. A `Link` field is
-    /// none of the body.
+    /// Whether the answer was one body that shows every change, including whether another page exists. A `Link` field is not part
+    /// of the body.
     var isOneBody: Bool {
         guard let paging else { return true }
         return pages == 1 && (paging.way != .link || paging.next != nil || total != nil)
     }
 
-    /// Sees whether a page fits those before it; how many items it adds.
+    /// Checks that a page fits the previous ones; returns how many items it adds.
     private mutating func check(_ page: Listing, _ body: JSON) throws(Problem) -> Int {
         guard let paging else { return 0 }
         if let path = paging.total, let count = Self.number(body[path]) {
@@ -117,7 +117,7 @@ struct Pager: Sendable {
                 throw Problem(message: "items moved while the pages were read")
             }
             if paging.way == .offset, overlap == 0, !page.entries.isEmpty {
-                throw Problem(message: "its pages have one item each, too few to see whether they fit together")
+                throw Problem(message: "its pages have one item each, too few to check whether they fit together")
             }
         }
         let new = page.entries.count - overlap
@@ -125,13 +125,13 @@ struct Pager: Sendable {
         before = (fingerprint, page.entries.last?.key ?? before?.last)
         pages += 1
         if let total, items > total {
-            throw Problem(message: "there are \(items) items, more than the \(total) that `total` says")
+            throw Problem(message: "there are \(items) items, more than the \(total) announced by `total`")
         }
         return new
     }
 
-    /// A page that is shorter than others, or than was asked for, says nothing: servers have limits of their own, and leave out what one may
-    /// not see. The end is where the body says so, or else a page that brings nothing.
+    /// A page that is shorter than others or than requested proves nothing: servers have their own limits, and leave out items
+    /// without access. The end is where the body says so, or else an empty page.
     private func isLast(_ new: Int, _ more: Bool?) -> Bool {
         if let more { return !more }
         if let total, items >= total { return true }
@@ -145,7 +145,7 @@ struct Pager: Sendable {
     private mutating func cursor(_ paging: Paging, _ body: JSON) throws(Problem) -> Turn? {
         guard let path = paging.next, let value = body[path], let text = Self.word(value) else { return nil }
         guard seen.insert(text).inserted else {
-            throw Problem(message: "the same cursor came twice: the pages go in a circle")
+            throw Problem(message: "the same cursor came twice: the pages repeat")
         }
         return .parameters(size + [Parameter(name: paging.parameter, value: value)])
     }
@@ -155,17 +155,17 @@ struct Pager: Sendable {
     ) throws(Problem) -> Turn? {
         let found = paging.next.map { body[$0].flatMap(Self.word) } ?? LinkField.target(of: "next", in: headers)
         guard let found else { return nil }
-        guard let target = address.resolving(found) else { throw Problem(message: "the link to the next page is no address") }
+        guard let target = address.resolving(found) else { throw Problem(message: "the link to the next page is not an address") }
         guard target.hasOrigin(of: address), target.userInfo == nil else {
             throw Problem(message: "the link to the next page leads to another host (\(target.place)), which is not followed")
         }
         guard target != address, seen.insert(target.text).inserted else {
-            throw Problem(message: "the same link came twice: the pages go in a circle")
+            throw Problem(message: "the same link came twice: the pages repeat")
         }
         return .address(target)
     }
 
-    /// A cursor's text; nil for what means that there is none.
+    /// A cursor's text; nil for values that mean none.
     private static func word(_ value: JSON) -> String? {
         switch value {
         case .string(let text): text.isEmpty ? nil : text
@@ -174,7 +174,7 @@ struct Pager: Sendable {
         }
     }
 
-    /// What the body says of there being more; nil where it says nothing.
+    /// What the body says about further pages; nil if it says nothing.
     private static func flag(_ value: JSON?) -> Bool? {
         switch value {
         case .bool(let flag)?: flag

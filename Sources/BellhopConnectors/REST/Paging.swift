@@ -1,38 +1,38 @@
 import BellhopCore
 
-/// How the pages of an answer follow one another, as `paging` of a source of kind `rest` says it.
+/// How an answer is paged, from `paging` of a source of kind `rest`.
 struct Paging: Sendable, Hashable {
     enum Way: String, Sendable, Hashable, CaseIterable {
-        /// The answer names the next page, in a `Link` field (RFC 8288) or in its body.
+        /// The answer links to the next page, in a `Link` field (RFC 8288) or in its body.
         case link
         /// Pages have numbers.
         case page
-        /// Pages begin at a row.
+        /// Pages begin at an offset.
         case offset
-        /// The answer holds a word that asks for the next page.
+        /// The answer contains a cursor for the next page.
         case cursor
     }
 
     var way: Way
-    /// The parameter that names the page.
+    /// The parameter that selects the page.
     var parameter: String
-    /// How many rows a page is to have; nil where only the server knows. It may send fewer.
+    /// The page size to request; nil for the server's default. The server may send fewer rows.
     var size: Int?
     var sizeParameter: String?
     /// The number of the first page.
     var start: Int
-    /// Where the body holds the next page's address or cursor.
+    /// The path to the next page's address or cursor in the body.
     var next: JSON.Path?
-    /// Where the body says whether there is more.
+    /// The path to whether there is more in the body.
     var more: JSON.Path?
-    /// Where the body says how many rows there are in all.
+    /// The path to the total number of rows in the body.
     var total: JSON.Path?
     /// Whether parameters go into the JSON body rather than the query.
     var inBody: Bool
     var mostPages: Int
-    /// How many bytes all pages may have together.
+    /// The size limit of all pages together, in bytes.
     var largestList: Int
-    /// Whether there is no page (404) beyond the last, rather than an empty one.
+    /// Whether a page beyond the last is missing (404) rather than empty.
     var endsWithout: Bool
 
     static let settings: [Setting] = [
@@ -66,7 +66,7 @@ struct Paging: Sendable, Hashable {
             "How large all pages may be together; a poll takes about twice that much memory. More is refused."),
     ]
 
-    /// Reads the checked record; nil where there is none.
+    /// Reads the checked record; nil if there is none.
     init?(_ settings: Settings, source: String) throws(ConnectorError) {
         guard let record = settings.record("paging") else { return nil }
         func problem(_ setting: String, _ message: String) -> ConnectorError {
@@ -75,12 +75,12 @@ struct Paging: Sendable, Hashable {
         func path(_ setting: String) throws(ConnectorError) -> JSON.Path? {
             guard let text = record.text(setting) else { return nil }
             guard let path = JSON.Path(text: text), !path.steps.isEmpty else {
-                throw problem(setting, "`\(text)` is no path: write names with dots between them, as meta.next.")
+                throw problem(setting, "`\(text)` is not a path: write names with dots between them, as in meta.next.")
             }
             return path
         }
         guard let way = record.text("by").flatMap(Way.init) else {
-            throw problem("by", "Say how pages follow: link, page, offset or cursor.")
+            throw problem("by", "Set how pages are addressed: link, page, offset or cursor.")
         }
         self.way = way
         parameter = record.text("parameter") ?? way.rawValue
@@ -95,18 +95,18 @@ struct Paging: Sendable, Hashable {
         largestList = record.integer("max_total") ?? 128 << 20
         endsWithout = record.text("end") == "not_found"
         if endsWithout, way != .page, way != .offset {
-            throw problem("end", "Only pages by number and by offset are asked for until there is none.")
+            throw problem("end", "Only pages by number or offset are read until one is missing.")
         }
         if sizeParameter != nil, size == nil { throw problem("size", "`size_parameter` needs `size`.") }
         switch way {
         case .cursor where next == nil: throw problem("next", "A cursor needs `next`: the path to it in the answer.")
         case .offset where size ?? 0 < 2:
             throw problem("size", "An offset needs `size`: how many items a page has at most, 2 or more.")
-        case .link where inBody: throw problem("in", "A link is followed as it is; it has no parameters.")
+        case .link where inBody: throw problem("in", "A link is followed as is; it has no parameters.")
         case .link, .page, .offset, .cursor: break
         }
         if inBody, settings.record("json") == nil {
-            throw problem("in", "Parameters can go into the body only where the source says one: `json: {…}`.")
+            throw problem("in", "Parameters can go into the body only if the source has one: `json: {…}`.")
         }
     }
 }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Whether the pages of an answer had what the paging looks for in them: a slip in its paths would end a list early, and nobody would see.
+/// Whether the answers contained what the paging needs: a typing error in its paths would end a list early and unnoticed.
 struct PagingDoubt: Sendable {
     private let paging: Paging
     private var met: Set<String> = []
@@ -10,16 +10,16 @@ struct PagingDoubt: Sendable {
 
     init(_ paging: Paging) { self.paging = paging }
 
-    /// Takes in a page.
+    /// Records a page.
     mutating func note(_ count: Int, body: JSON, headers: HeaderFields) {
         items += count
         last = count
-        // What is there and empty says that there is no more.
+        // A value that is present but empty means the end.
         for (name, path) in paths where body[path] != nil { met.insert(name) }
         if headers["Link"] != nil { hasLink = true }
     }
 
-    /// What was in no page, in words; nil where nothing is in doubt.
+    /// What was missing in all pages, in words; nil if nothing is in doubt.
     var words: String? {
         guard items > 0 else { return nil }
         var absent = paths.filter { !met.contains($0.name) && ($0.name != "next" || mayGoOn) }
@@ -28,14 +28,14 @@ struct PagingDoubt: Sendable {
         return absent.isEmpty ? nil : absent.joined(separator: " and ")
     }
 
-    /// What a person should know, in a sentence.
+    /// A notice for people, in a sentence.
     func notice(of source: String) -> String? {
         words.map { words in
             let isNamed = paging.way == .link || paging.way == .cursor
             return "The answers to source \(source) have \(words)"
                 + (isNamed && mayGoOn
-                    ? ": the list may go on after these \(items) items, and what follows is not read."
-                    : ": whether the list is whole is not known from it.")
+                    ? ": the list may continue after these \(items) items, and the rest is not read."
+                    : ": whether the list is complete is unknown.")
         }
     }
 
@@ -45,12 +45,12 @@ struct PagingDoubt: Sendable {
         }
     }
 
-    /// Whether the last page is a full one, after which there may be another, and nothing in it says that there is none. Many servers leave
-    /// out the way to a page that is not there.
+    /// Whether the last page is full, so that another may follow, and nothing in it denies that. Many servers leave out the link
+    /// to a page that does not exist.
     private var mayGoOn: Bool {
         guard met.isEmpty else { return false }
         if let size = paging.size { return last >= size }
-        // Sizes that servers take by themselves.
+        // Common default page sizes.
         return last >= 10 && (last.isMultiple(of: 10) || last.isMultiple(of: 25))
     }
 }

@@ -1,11 +1,11 @@
 public import BellhopCore
 
-/// Sends a request that a rule describes to a connection of kind `http`.
+/// Sends a request described by a rule to a connection of kind `http`.
 ///
-/// Each request that is not safe carries `Idempotency-Key`, the delivery's name, which is the same at every attempt: a server that knows the
-/// field does nothing twice. Few do, so a POST or PATCH is sent once unless the rule says that it is `repeatable`.
+/// Each unsafe request carries `Idempotency-Key`, the delivery's name, which is the same for every attempt: a server that
+/// supports the field ignores repetitions. Few do, so a POST or PATCH is sent once unless the rule sets `repeatable`.
 public struct RESTAction: Action {
-    /// What a rule may say of a step of kind `rest`.
+    /// The arguments of a step of kind `rest`.
     public static let manifest = ActionManifest(
         kind: "rest", summary: "Sends a request to an HTTP API: one delivery for each connection in `to`.", receiver: .named,
         arguments: [
@@ -23,7 +23,7 @@ public struct RESTAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery holds no request; it was made by another version of Bellhop.")
+            throw Failure(.badArguments, .giveUp, "This delivery contains no request; it was made by another version of Bellhop.")
         }
         let call = try RESTCall(arguments, to: connection.base, delivery: delivery)
         try await call.repetition.check(attempt, DeliveryNote(of: delivery, in: connection.notebook))
@@ -38,7 +38,7 @@ public struct RESTAction: Action {
                 if arguments["expect"] == nil, ReceiverAnswer.isPage(response) {
                     throw call.repetition.unclear(
                         .unexpectedPage,
-                        "\(hook.label) answered with a page (\(response.status)) instead of data: a login page, or something in between spoke for it. Where pages are what it answers, say `expect`."
+                        "\(hook.label) answered with a web page (\(response.status)) instead of data: a login page, or an intermediary answered. If web pages are expected, set `expect`."
                     )
                 }
                 let found = try call.expected.check(response, from: hook.label, hiding: hidden, call.repetition)

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The request that a step of kind `rest` asks for, made from its arguments, and what its answer must say.
+/// The request of a step of kind `rest`, and what its answer must contain.
 struct RESTCall: Sendable {
     var request: HTTPRequest
     var expected: ExpectedAnswer

@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// The errors that APIs put into answers whose status says that all is well.
+/// Detects errors that APIs report in answers with a successful status.
 enum RESTError {
-    /// What a body's `error` or `errors` says, without these secrets; nil where there is none, or an empty one.
+    /// The content of a body's `error` or `errors`, without these secrets; nil if missing or empty.
     static func words(
         in body: [UInt8], under names: [String] = ["error", "errors"], hiding secrets: [String]
     ) -> String? {
-        // Most bodies have no such word at all, and are not read twice.
+        // Most bodies do not contain the word at all and are not parsed twice.
         guard contains(body, Array("\"error".utf8)), let json = try? JSON.parse(body) else { return nil }
         for name in names {
             guard let value = json[name], isSomething(value) else { continue }

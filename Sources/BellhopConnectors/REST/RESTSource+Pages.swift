@@ -1,26 +1,26 @@
 import BellhopCore
 
 extension RESTSource {
-    /// What one walk through the pages brought.
+    /// The result of one pass through the pages.
     struct Pages {
-        /// None where the server says that it is the answer we have.
+        /// Empty if the server says that the known answer is current.
         var all: [Listing] = []
-        /// How many bytes they have together.
+        /// Their total size in bytes.
         var size = 0
-        /// The keys of all items, where only some items are kept.
+        /// The keys of all items, if only some items are kept.
         var keys: Set<TaskKey> = []
         var validators = Validators()
-        /// When the first page was answered, by the server's clock; by ours where it does not say.
+        /// When the first page was answered, by the server's clock, or by ours if it does not say.
         var answered: Timestamp
-        /// How the last page was asked for, and what tells its items.
+        /// The request for the last page, and the fingerprint of its items.
         var latest: (request: HTTPRequest, print: Fingerprint)?
-        /// Whether the paging finds in them what it looks for.
+        /// Whether the paging finds what it needs in them.
         var doubt: PagingDoubt?
     }
 
-    /// Walks through the pages.
+    /// Reads all pages.
     /// - Parameters:
-    ///   - wanted: the items that are kept of each page; nil for all.
+    ///   - wanted: the items to keep of each page; nil for all.
     func pages(
         adding more: [(String, String)], validators known: Validators, keeping wanted: Set<TaskKey>? = nil
     ) async throws(Failure) -> Pages {
@@ -40,7 +40,7 @@ extension RESTSource {
             }
             let (response, place) = answer
             if response.status == 304 {
-                guard isFirst, known != Validators() else { throw unusable("it is said to be unchanged (304) unasked") }
+                guard isFirst, known != Validators() else { throw unusable("it got an unexpected 304 (unchanged)") }
                 pages.validators = known
                 return pages
             }
@@ -78,16 +78,16 @@ extension RESTSource {
         guard let most = paging?.largestList, pages.size > most else { return }
         throw Failure(
             .tooLarge, .retry(after: nil),
-            "The pages of \(session.label) are larger together than the \(TransportError.size(most)) that `paging.max_total` of source \(name) allows: "
+            "The pages of \(session.label) are together larger than the \(TransportError.size(most)) that `paging.max_total` of source \(name) allows: "
                 + "ask for less (`query`), or allow more.")
     }
 
-    /// So many walks are made at most to find what one lacks.
+    /// The most passes made to find missing items.
     private static let mostWalks = 3
 
-    /// Adds the known items that a list of several pages lacks and another walk finds: where an earlier item goes while pages are read, the
-    /// others move up, and one that stays is on none of them. A walk that lacks what the one before it had may have passed over others, too,
-    /// and is followed by another.
+    /// Adds known items that a list of several pages lacks and another pass finds: if an earlier item disappears during a pass,
+    /// the others move up, and one at a page boundary can be missed. If a pass lacks items of the previous one, it may have
+    /// missed others, too, and is repeated.
     func completed(_ listing: Listing, known: KnownTasks) async throws(Failure) -> Listing {
         var listing = listing
         var before: Set<TaskKey>?
@@ -103,18 +103,18 @@ extension RESTSource {
         return listing
     }
 
-    /// Makes sure that a page which is not there is the end of the list, and not the list that went away: the page before must be there
-    /// still, and say the same.
+    /// Checks that a missing page means the end of the list, not that the list disappeared: the previous page must still exist
+    /// unchanged.
     private func confirmEnd(_ pages: Pages, _ pager: Pager) async throws(Failure) {
         guard let latest = pages.latest else { return }
         let response = try await session.read(latest.request).response
         guard try Self.print(listing(response)) == latest.print else {
-            throw unusable("the page after its last one is not there (404), and the last one is another by now")
+            throw unusable("the page after its last one does not exist (404), and the last one has changed meanwhile")
         }
         do throws(Pager.Problem) { try pager.checkEnd() } catch { throw unusable(error.message) }
     }
 
-    /// What is the same for the same items in the same states.
+    /// The same for the same items in the same states.
     private static func print(_ page: Listing) -> Fingerprint {
         var builder = FingerprintBuilder()
         for entry in page.entries {

@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension RESTSource: SampledSource {
-    /// The first request of a poll: what may be secret in it is not shown, and of a body only what it is made of.
+    /// The first request of a poll: without possible secrets, and with only the structure of a body.
     public var question: [(name: String, text: String)] {
         let request = request(Pager(paging).first, adding: [])
         var parts = [("request", "\(request.method) \(shown(request.address))")]
@@ -11,7 +11,7 @@ extension RESTSource: SampledSource {
         return parts
     }
 
-    /// The address as it is asked for. A parameter whose name says that it is a secret keeps its value to itself.
+    /// The address as requested, without the values of parameters whose names suggest secrets.
     private func shown(_ address: HTTPAddress) -> String {
         let query = address.target.drop { $0 != "?" }.dropFirst()
         let pairs = query.split(separator: "&").map { pair in
@@ -23,7 +23,7 @@ extension RESTSource: SampledSource {
         return Redaction.scrub(text, of: hidden)
     }
 
-    /// What the body is made of; nil where there is none.
+    /// The structure of the body; nil if there is none.
     private var body: String? {
         guard let bytes = request(Pager(paging).first, adding: []).body, !bytes.isEmpty else { return nil }
         if json != nil, let json = try? JSON.parse(bytes) { return "JSON \(Self.shape(of: json))" }
@@ -31,7 +31,7 @@ extension RESTSource: SampledSource {
         return "\(bytes.count) bytes\(type)"
     }
 
-    /// The names in a body, with kinds of values in the place of the values.
+    /// The names in a body, with types in place of values.
     private static func shape(of json: JSON) -> String {
         switch json {
         case .null: "null"
@@ -45,7 +45,7 @@ extension RESTSource: SampledSource {
 }
 
 extension Paging {
-    /// How pages follow one another, for people.
+    /// Describes the paging for people.
     fileprivate var words: String {
         let place = inBody ? "in the body" : "in the query"
         switch way {
@@ -58,7 +58,7 @@ extension Paging {
 }
 
 extension Since {
-    /// What a poll adds once it knows what was latest, for people.
+    /// Describes what later polls add, for people.
     fileprivate var words: String {
         "later polls add `\(parameter)`: the latest `\(field)` less \(DurationText.format(overlap)), as \(format.rawValue); "
             + "everything again after \(DurationText.format(reconcile))"

@@ -2,8 +2,8 @@ public import BellhopCore
 
 /// The items of any JSON API as a source of kind `rest`.
 ///
-/// Its list says all there is to know of an item, so nothing is read one by one. An answer is taken whole or not at all: where an item has
-/// no identity, or pages do not fit together, nothing counts.
+/// Its list is all the information about an item, so items are not read one by one. An answer is used completely or not at all:
+/// an item without an id, or pages that do not fit together, invalidate it.
 public struct RESTSource: ProbedSource {
     public let name: String
     public let scope: Scope
@@ -91,7 +91,7 @@ public struct RESTSource: ProbedSource {
         reading.details(of: keys, in: listing, for: name)
     }
 
-    /// Asking by another method than `GET` is not known to change nothing.
+    /// Methods other than `GET` may change something.
     var probe: HTTPRequest? { arguments.method == "GET" ? request(Pager(paging).first, adding: []) : nil }
 
     func request(_ turn: Pager.Turn, adding more: [(String, String)]) -> HTTPRequest {
@@ -117,7 +117,7 @@ public struct RESTSource: ProbedSource {
 
     // MARK: Answers
 
-    /// How many items a first page has.
+    /// Describes how many items the first page has.
     func words(for response: HTTPResponse) throws(Failure) -> String {
         let count = try listing(response).entries.count
         var words = "\(count) item\(count == 1 ? "" : "s")"
@@ -128,12 +128,12 @@ public struct RESTSource: ProbedSource {
         return words + (doubt.words.map { ", and \($0)" } ?? "")
     }
 
-    /// The items of one page; an answer that is none fails and says why.
+    /// The items of one page; fails with the reason for anything else.
     func listing(_ response: HTTPResponse) throws(Failure) -> Listing {
         if ReceiverAnswer.isPage(response) {
             throw Failure(
                 .unexpectedPage, .retry(after: nil),
-                "\(session.label) answered with a page instead of JSON: a login page, or something in between spoke for it.")
+                "\(session.label) answered with a web page instead of JSON: a login page, or an intermediary answered.")
         }
         if response.body.isEmpty {
             throw unusable("the answer is empty (\(response.status))")
@@ -141,7 +141,7 @@ public struct RESTSource: ProbedSource {
         if let words = RESTError.words(in: response.body, hiding: hidden) {
             throw Failure(
                 .serverError, .retry(after: nil),
-                "\(session.label) answered \(response.status), but with an error in it: \(words).")
+                "\(session.label) answered \(response.status), but with an error: \(words).")
         }
         do throws(Failure) {
             _ = try expected.check(response, from: session.label, hiding: hidden, Repetition(isAllowed: true))
@@ -151,7 +151,7 @@ public struct RESTSource: ProbedSource {
         return try reading.listing(response.body, from: session.label, hiding: hidden)
     }
 
-    /// The page's JSON, where a path of the paging leads into it.
+    /// The page's JSON, if a path of the paging needs it.
     func body(_ response: HTTPResponse) throws(Failure) -> JSON {
         guard let paging, paging.next != nil || paging.more != nil || paging.total != nil else { return .null }
         do {
@@ -167,7 +167,7 @@ public struct RESTSource: ProbedSource {
 
     // MARK: Settings
 
-    /// What is asked for, in canonical words. Values may be secrets, so there is a fingerprint of them.
+    /// The canonical query. Values may be secrets, so they are fingerprinted.
     private static func query(_ settings: Settings, _ address: HTTPAddress) -> String {
         let names = ["method", "query", "form", "json", "text", "data", "items", "id", "title", "number", "type", "class"]
         var said: JSON.Object = ["target": .string(address.target)]
@@ -175,7 +175,7 @@ public struct RESTSource: ProbedSource {
         return Fingerprint(content: JSON.object(said).encoded(.sorted)).hex
     }
 
-    /// What bellhop.yaml may say of a source of kind `rest`, besides what every source has.
+    /// The settings of a source of kind `rest`, besides the common ones.
     public static let manifest = SourceManifest(
         kind: "rest", summary: "The items of any JSON API.", connections: ["http"],
         settings: [

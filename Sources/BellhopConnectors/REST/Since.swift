@@ -1,18 +1,18 @@
 import BellhopCore
 
-/// How a source of kind `rest` asks for what changed since the last poll, as `since` says it.
+/// How a source of kind `rest` requests changes since the last poll, as configured by `since`.
 struct Since: Sendable, Hashable {
     enum Format: String, Sendable, Hashable, CaseIterable {
         case rfc3339, date, seconds, milliseconds
     }
 
     var parameter: String
-    /// Where an item says when it changed, by the server's clock.
+    /// The path to an item's time of change, by the server's clock.
     var field: JSON.Path
-    /// By how much each poll reaches back, for changes that show late.
+    /// How far each poll reaches back, for changes that appear late.
     var overlap: Duration
     var format: Format
-    /// How often everything is listed, which alone shows what left.
+    /// How often everything is listed, which alone shows removed items.
     var reconcile: Duration
 
     static let settings: [Setting] = [
@@ -27,14 +27,14 @@ struct Since: Sendable, Hashable {
         guard let record = settings.record("since") else {
             if settings.duration("reconcile") != nil {
                 throw ConnectorError(
-                    connection: source, setting: "reconcile", "Without `since` each poll lists everything anyway.")
+                    connection: source, setting: "reconcile", "Without `since` each poll already lists everything.")
             }
             return nil
         }
         let text = record.text("field") ?? ""
         guard let path = JSON.Path(text: text), !path.steps.isEmpty else {
             throw ConnectorError(
-                connection: source, setting: "since.field", "`\(text)` is no path: write names with dots between them.")
+                connection: source, setting: "since.field", "`\(text)` is not a path: write names with dots between them.")
         }
         parameter = record.text("parameter") ?? ""
         field = path
@@ -43,7 +43,7 @@ struct Since: Sendable, Hashable {
         reconcile = settings.duration("reconcile") ?? .seconds(3600)
     }
 
-    /// The parameter for what changed since a moment.
+    /// The parameter for changes since a moment.
     func pair(_ moment: Timestamp) -> (String, String) {
         let from = moment - overlap
         let text =
@@ -56,9 +56,9 @@ struct Since: Sendable, Hashable {
         return (parameter, text)
     }
 
-    /// The latest change among the items, not before `known`; nil where no item says.
+    /// The latest change among the items, at least `known`; nil if no item has a time.
     ///
-    /// - Parameter answered: when the server answered, by its clock. No change is later: an item that says so, of the year 9999 say, would
+    /// - Parameter answered: when the server answered, by its clock. Later times are cut to it: a time in the year 9999 would
     ///   hide all changes until then.
     func latest(in listing: Listing, known: Timestamp?, answered: Timestamp) -> Timestamp? {
         var latest = known
@@ -71,23 +71,23 @@ struct Since: Sendable, Hashable {
         return latest.map { min($0, answered) }
     }
 
-    /// What a person should know where no item says when it changed, so that this is never asked for.
+    /// A notice for people if no item has a time of change, so that `since` is never used.
     func notice(of source: String, in listing: Listing) -> String? {
         guard !listing.entries.isEmpty else { return nil }
-        return "No item of source \(source) has a time at `\(field)` (`since.field`), so every poll asks for everything, "
+        return "No item of source \(source) has a time at `\(field)` (`since.field`), so every poll lists everything, "
             + "and `\(parameter)` is never sent."
     }
 
-    /// `2026-01-05T09:00:00Z`: many servers take no fractions.
+    /// `2026-01-05T09:00:00Z`: many servers accept no fractions.
     private static func wholeSeconds(_ moment: Timestamp) -> String { moment.rfc3339.prefix(19) + "Z" }
 }
 
-/// Where a source of kind `rest` stands.
+/// The position of a source of kind `rest`.
 struct RESTCursor: Sendable, Hashable {
     var validators = Validators()
-    /// The latest change that was seen, by the server's clock.
+    /// The latest change seen, by the server's clock.
     var since: Timestamp?
-    /// When everything was listed last, by ours.
+    /// When everything was last listed, by our clock.
     var whole: Timestamp?
 
     init() {}

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Somebody who takes the messages of `notify`: one connection of a receiver's kind.
+/// A receiver of `notify` messages: one connection of a receiver's kind.
 public protocol MessageReceiver: Sendable {
     /// The connection's name in bellhop.yaml.
     var name: String { get }
@@ -8,6 +8,6 @@ public protocol MessageReceiver: Sendable {
     /// Sends one message, at least once over all attempts of the delivery.
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt
 
-    /// Closes what is open; must be called once.
+    /// Closes what is open; must be called exactly once.
     func shutdown() async throws
 }

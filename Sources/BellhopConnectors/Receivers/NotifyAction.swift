@@ -1,8 +1,8 @@
 public import BellhopCore
 
-/// Sends a message to one receiver, rendered as that receiver renders messages.
+/// Sends a message to one receiver, rendered by that receiver.
 public struct NotifyAction: Action {
-    /// What a rule may say of a step of kind `notify`.
+    /// The arguments of a step of kind `notify`.
     public static let manifest = ActionManifest(
         kind: "notify", summary: "Sends a message to people: one delivery for each receiver.", receiver: .named,
         arguments: [
@@ -41,7 +41,7 @@ public struct NotifyAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard case .message(let message) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery holds no message; it was made by another version of Bellhop.")
+            throw Failure(.badArguments, .giveUp, "This delivery contains no message; it was made by another version of Bellhop.")
         }
         return try await receiver.send(message, for: delivery, attempt: attempt)
     }

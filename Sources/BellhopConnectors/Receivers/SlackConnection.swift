@@ -1,8 +1,9 @@
 public import BellhopCore
 
-/// An incoming webhook of Slack, as a connection of kind `slack` in bellhop.yaml. Who speaks its format (Mattermost, say) is served too.
+/// An incoming webhook of Slack, as a connection of kind `slack` in bellhop.yaml. Also works with compatible services, such as
+/// Mattermost.
 public struct SlackConnection: MessageReceiver, Connection {
-    /// What bellhop.yaml may say of a connection of kind `slack`.
+    /// The settings of a connection of kind `slack` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
         kind: "slack", role: .receiver, summary: "A channel of Slack, through an incoming webhook.",
         actions: [NotifyAction.manifest.kind],
@@ -13,7 +14,7 @@ public struct SlackConnection: MessageReceiver, Connection {
         ] + HTTPConnection.Configuration.settings)
 
     static let kind = ConnectionKind(
-        manifest, login: { _ in .none("its address is all that it needs, and only a message would show that it is good") },
+        manifest, login: { _ in .none("it needs only its address, and only a message would show that it works") },
         make: { name, settings, environment throws(ConnectorError) in
             try SlackConnection(name: name, settings: settings, clock: environment.clock)
         })
@@ -32,7 +33,7 @@ public struct SlackConnection: MessageReceiver, Connection {
         hook = Hook(name: name, address: address, exchange: http, secrets: configuration.headers.fields.map(\.value))
     }
 
-    /// Slack says plain `ok` when it has taken a message; anything else under status 200 is none of its.
+    /// Slack answers plain `ok` to an accepted message; anything else with status 200 is not from Slack.
     public func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let body = SlackRenderer().render(message, from: MessageOrigin(delivery)).encoded()
         let request = HTTPRequest(
@@ -43,7 +44,7 @@ public struct SlackConnection: MessageReceiver, Connection {
             if ReceiverAnswer.isPage(response) {
                 throw Failure(
                     .unexpectedPage, .retry(after: nil),
-                    "\(hook.label) answered with a page instead of `ok`: something in between spoke for it.")
+                    "\(hook.label) answered with a web page instead of `ok`: an intermediary answered.")
             }
             throw Failure(
                 .badAnswer, .giveUp,

@@ -1,11 +1,11 @@
 public import BellhopCore
 
-/// Sends a request that a rule describes, to a connection of kind `webhook` or to an address of the rule's own.
+/// Sends a request described by a rule, to a connection of kind `webhook` or to an address in the rule.
 ///
-/// Each request carries `webhook-id`, the delivery's name, which is the same at every attempt: a receiver that remembers it takes nothing
-/// twice.
+/// Each request carries `webhook-id`, the delivery's name, which is the same for every attempt: a receiver that remembers it
+/// ignores repetitions.
 public struct WebhookAction: Action {
-    /// What a rule may say of a step of kind `webhook`.
+    /// The arguments of a step of kind `webhook`.
     public static let manifest = ActionManifest(
         kind: "webhook", summary: "Sends an HTTP request.", receiver: .namedOrAddress,
         arguments: [
@@ -25,7 +25,7 @@ public struct WebhookAction: Action {
     /// Where requests go.
     public enum Target: Sendable {
         case connection(WebhookConnection)
-        /// To the rule's own `url`: by the first way where the rule says the host, and by the second where a value does.
+        /// The rule's own `url`: uses the first client if its host is written in the rule, the second if it comes from a value.
         case direct(HTTPConnection, guarded: HTTPConnection)
     }
 
@@ -35,7 +35,7 @@ public struct WebhookAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery holds no request; it was made by another version of Bellhop.")
+            throw Failure(.badArguments, .giveUp, "This delivery contains no request; it was made by another version of Bellhop.")
         }
         let (hook, signer) = try place(arguments)
         var call = try WebhookCall(arguments, to: hook.address, delivery: delivery)

@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// The request that a step of kind `webhook` asks for, made from its arguments.
+/// The request of a step of kind `webhook`, made from its arguments.
 struct WebhookCall: Sendable, Hashable {
     var request: HTTPRequest
     var expected: StatusSet
-    /// Whether the step wants a signature; nil when it does not say.
+    /// Whether the step demands a signature; nil if not set.
     var sign: Bool?
 
-    /// - Parameter address: where it goes, before `query`.
+    /// - Parameter address: the address without the step's `query`.
     init(_ arguments: JSON.Object, to address: HTTPAddress, delivery: Delivery) throws(Failure) {
         do throws(RequestArguments.Problem) {
             let parts = try RequestArguments(arguments, method: "POST")

@@ -1,11 +1,11 @@
 public import BellhopCore
 
-/// Somebody's own HTTP endpoint, as a connection of kind `webhook` in bellhop.yaml.
+/// A user's own HTTP endpoint, as a connection of kind `webhook` in bellhop.yaml.
 ///
-/// `notify` sends it the document of ``WebhookMessageRenderer``; the action `webhook` whatever the rule says. With a `secret` its requests
-/// are signed (``WebhookSigner``).
+/// `notify` sends it the document of ``WebhookMessageRenderer``; the action `webhook` sends what the rule describes. With a
+/// `secret` its requests are signed (``WebhookSigner``).
 public struct WebhookConnection: MessageReceiver, Connection {
-    /// What bellhop.yaml may say of a connection of kind `webhook`.
+    /// The settings of a connection of kind `webhook` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
         kind: "webhook", role: .receiver, summary: "Your own HTTP endpoint.",
         actions: [NotifyAction.manifest.kind, WebhookAction.manifest.kind],
@@ -20,7 +20,7 @@ public struct WebhookConnection: MessageReceiver, Connection {
         manifest,
         login: { _ in
             .none(
-                "its requests go to its address, signed where it has a `secret`, and only a message would show that they are taken"
+                "it needs only its address, or a `secret` to sign requests with, and only a message would show that it works"
             )
         },
         make: { name, settings, environment throws(ConnectorError) in

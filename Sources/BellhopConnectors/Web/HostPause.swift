@@ -1,10 +1,9 @@
 import BellhopCore
 import Synchronization
 
-/// Until when a host wants no requests: what a 429 or 503 with `Retry-After` said, for all who ask it over one connection. Outlives a
-/// restart.
+/// A host's pause: the `Retry-After` of a 429 or 503, shared by all requests of one connection. Survives a restart.
 ///
-/// A class over a lock, because the sources and actions of a connection share it.
+/// A class with a lock, because the sources and actions of a connection share it.
 final class HostPause: Sendable {
     private let key: String
     private let place: String
@@ -23,10 +22,10 @@ final class HostPause: Sendable {
         self.clock = clock
     }
 
-    /// Fails while the host wants no requests, without asking it.
+    /// Fails during the pause, without a request.
     func check() async throws(Failure) {
         if !state.withLock({ $0.isRead }) {
-            // A notebook that cannot be read costs one request too many, no more.
+            // An unreadable notebook costs only one extra request.
             let kept = (try? await notebook.note(key))?.flatMap { $0.asString.flatMap { Timestamp(rfc3339: $0) } }
             state.withLock { state in
                 if !state.isRead { state = State(isRead: true, until: kept) }
@@ -34,14 +33,14 @@ final class HostPause: Sendable {
         }
         guard let until = state.withLock({ $0.until }) else { return }
         let wait = until - clock.now
-        // A clock that was set does not silence a connection for longer than anybody may ask.
+        // A clock change must not silence a connection for longer than the longest allowed pause.
         guard wait > .zero, wait <= RetryAfter.longest else { return state.withLock { $0.until = nil } }
         throw Failure(
             .throttled, .rest(wait),
             "\(place) asked for no more requests before \(until.rfc3339); nothing is sent until then.")
     }
 
-    /// Takes in what an answer says.
+    /// Records the pause in an answer.
     func note(_ response: HTTPResponse) async {
         guard response.status == 429 || response.status == 503,
             let wait = RetryAfter.read(response.headers, at: clock.now), wait > .zero

@@ -1,11 +1,11 @@
 import BellhopCore
 
-/// How a connection of kind `http` says who asks.
+/// How a connection of kind `http` authenticates.
 enum WebAuth: Sendable {
     case none
     /// The same header field with every request.
     case field(HeaderFields.Field)
-    /// A token that is asked for and renewed.
+    /// A token that is requested and renewed.
     case oauth(OAuthClient)
 
     /// The settings under `auth`.
@@ -26,7 +26,7 @@ enum WebAuth: Sendable {
         Setting("oauth", .record(OAuthSettings.manifest), "A token that is asked for and renewed."),
     ]
 
-    /// Reads the settings that are the same with every request; nil where `oauth` is said.
+    /// Reads the settings that do not change between requests; nil for `oauth`.
     init?(fixed settings: Settings, connection: String) throws(ConnectorError) {
         func problem(_ setting: String, _ message: String) -> ConnectorError {
             ConnectorError(connection: connection, setting: setting, message)
@@ -37,7 +37,7 @@ enum WebAuth: Sendable {
         }
         let ways = auth.values.keys
         guard ways.count == 1, let way = ways.first else {
-            throw problem("auth", "Say one way to be known: basic, bearer, api_key or oauth.")
+            throw problem("auth", "Give exactly one of basic, bearer, api_key and oauth.")
         }
         let field: HeaderFields.Field
         switch way {
@@ -62,7 +62,7 @@ enum WebAuth: Sendable {
         self = .field(field)
     }
 
-    /// Whether anything is shown at all.
+    /// Whether requests carry credentials at all.
     var isSaid: Bool {
         switch self {
         case .none: false
@@ -70,7 +70,7 @@ enum WebAuth: Sendable {
         }
     }
 
-    /// What must not be read in messages.
+    /// What messages must not contain.
     var secrets: [String] {
         switch self {
         case .none: []
@@ -79,7 +79,7 @@ enum WebAuth: Sendable {
         }
     }
 
-    /// A token to show; nil where none is needed.
+    /// A token to send; nil if none is needed.
     ///
     /// - Parameter stale: one that was refused.
     func token(renewing stale: OAuthToken? = nil) async throws(Failure) -> OAuthToken? {
@@ -89,7 +89,7 @@ enum WebAuth: Sendable {
         }
     }
 
-    /// Whose account it is, where that can be told without asking.
+    /// The account's name, if known from the settings.
     static func user(_ settings: Settings) -> String {
         let auth = settings.record("auth")
         return auth?.record("basic")?.text("username") ?? auth?.record("oauth")?.text("username")

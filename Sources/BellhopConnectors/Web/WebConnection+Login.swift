@@ -5,12 +5,12 @@ extension WebConnection {
 
     /// How these settings log in.
     static func loginWay(_ settings: Settings) -> LoginWay {
-        guard let auth = settings.record("auth") else { return .none("bellhop.yaml says no `auth` for it, so it asks as nobody") }
+        guard let auth = settings.record("auth") else { return .none("it has no `auth` in bellhop.yaml, so it is anonymous") }
         return OAuthSettings.needsAgreement(auth) ? .agreed : .configured
     }
 
-    /// Asks the token endpoint where there is one, then an address of the sources, or the base address, once as who we are and once as
-    /// nobody: where both get the same, nothing shows that the login is taken.
+    /// Asks the token endpoint if there is one, then requests an address of the sources, or the base address, with and without
+    /// credentials: if both get the same answer, the login is not proved.
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         if let oauth { _ = try await oauth.authorization(force: true) }
         let user = username.isEmpty ? nil : username
@@ -27,26 +27,26 @@ extension WebConnection {
             }
             switch proof {
             case .known: return LoginTrial(user: user)
-            case .anybody: doubt = "\(base.place) answers the same to somebody who shows nothing."
+            case .anybody: doubt = "\(base.place) answers the same without credentials."
             case .unclear(let failure): if doubt.isEmpty { doubt = failure.message }
             }
         }
         let known = oauth == nil ? "" : "The token endpoint gave a token. "
-        return LoginTrial(user: user, doubt: known + "Whether the API takes the login cannot be told: \(doubt)")
+        return LoginTrial(user: user, doubt: known + "Whether the API accepts the login is unknown: \(doubt)")
     }
 
-    /// Addresses to try a login on: of sources that only read, and the base address.
+    /// Addresses to try a login on: of read-only sources, and the base address.
     private func candidates(_ needs: ConnectionNeeds) -> [HTTPRequest] {
         let probes = needs.sources.prefix(3).compactMap { probed($0)?.probe }
         return probes + [HTTPRequest(base, headers: ["Accept": "application/json, */*;q=0.5"])]
     }
 
-    /// A source that is needed, as one that can be probed; nil for one that cannot be made.
+    /// A source that can be probed; nil if it cannot be made.
     func probed(_ need: ConnectionNeeds.SourceNeed) -> (any ProbedSource)? {
         (try? source(need.name, kind: need.kind, settings: need.settings)) as? any ProbedSource
     }
 
-    /// Asks as who we are, and where that is answered well as nobody.
+    /// Requests with credentials, and if that succeeds, without.
     func proof(by request: HTTPRequest) async throws(Failure) -> (proof: WebProof, response: HTTPResponse) {
         let response = try await session.read(request, expecting: .success).response
         do throws(Failure) {
@@ -61,11 +61,11 @@ extension WebConnection {
     }
 }
 
-/// What asking with and without a login showed.
+/// The result of requests with and without a login.
 enum WebProof: Sendable, Hashable {
-    /// Without it nothing is to be had.
+    /// Without the login the request is refused.
     case known
-    /// Everybody gets the answer.
+    /// The answer is the same without the login.
     case anybody
     case unclear(Failure)
 }

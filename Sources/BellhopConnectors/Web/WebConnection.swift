@@ -1,8 +1,8 @@
 public import BellhopCore
 
-/// Anybody's HTTP API or site, as a connection of kind `http` in bellhop.yaml: one origin, and who we are there.
+/// An HTTP API or site, as a connection of kind `http` in bellhop.yaml: one origin, with credentials.
 public struct WebConnection: Connection {
-    /// What bellhop.yaml may say of a connection of kind `http`.
+    /// The settings of a connection of kind `http` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
         kind: "http", role: .system, summary: "Any HTTP API.", actions: [RESTAction.manifest.kind],
         settings: [
@@ -20,20 +20,20 @@ public struct WebConnection: Connection {
 
     public let name: String
     let base: HTTPAddress
-    /// The account's name, where the configuration says it.
+    /// The account's name, if the configuration has it.
     private(set) var username: String
-    /// All that may tell who asks, to see whether two connections are the same to the API.
+    /// All credentials, to see whether two connections are the same user to the API.
     let credentials: JSON
     let auth: WebAuth
     let session: WebSession
-    /// The same origin, asked as nobody: what it refuses to strangers shows that a login is taken.
+    /// The same origin without credentials: a request that it refuses proves that the login is accepted.
     let stranger: WebSession
-    /// What the origin's answers say besides.
+    /// Rate limits and times in the origin's answers.
     let watch: AnswerWatch
     let notebook: any Notebook
     let clock: any AgentClock
     private let http: HTTPConnection
-    /// The way to the token endpoint, which may be another host: nothing of the connection's own goes along.
+    /// The client for the token endpoint, which may be another host: sends nothing of the connection's own.
     private let tokens: HTTPConnection?
 
     /// - Parameter settings: checked against ``manifest``.
@@ -91,8 +91,8 @@ public struct WebConnection: Connection {
         }
     }
 
-    /// The same connection, whose sources' knowledge is called by its name too: for another one with another login, where nothing else would
-    /// tell apart what they see.
+    /// The same connection with its name in its sources' scopes: needed if another connection with a different login would
+    /// otherwise share them.
     var named: WebConnection {
         var named = self
         named.username = username.isEmpty ? "(\(name))" : "\(username) (\(name))"
@@ -134,7 +134,7 @@ public struct WebConnection: Connection {
         }
         guard address.userInfo == nil else { throw problem("Names and passwords belong under `auth`, not in the address.") }
         guard !address.target.contains("?") else {
-            throw problem("A base address has no query: say it in the sources and actions, as `query`.")
+            throw problem("A base address must not have a query: set `query` in the sources and actions.")
         }
         if let refusal = configuration.refusal(of: address) { throw problem(refusal) }
         return address

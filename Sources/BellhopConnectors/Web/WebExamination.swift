@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// Looks at what an API lets us do of all that the configured sources and the loaded rules need. Nothing is written: only what `GET` asks
-/// for is asked.
+/// Checks what an API allows of all that the configured sources and the loaded rules need. Writes nothing: only sends `GET`
+/// requests.
 struct WebExamination {
     let connection: WebConnection
     let needs: ConnectionNeeds
@@ -45,9 +45,9 @@ struct WebExamination {
         let subject = "read \(need.name)"
         guard let source = connection.probed(need) else { return }
         guard let probe = source.probe else {
-            let text = "it is not asked by GET, so asking is not tried"
+            let text = "its method is not GET, so it was not tried"
             return reading.append(
-                Finding(subject, .unknown, text, remedy: "`bellhop query \(need.name)` asks, where that changes nothing"))
+                Finding(subject, .unknown, text, remedy: "`bellhop query \(need.name)` tries it, if that changes nothing"))
         }
         do throws(Failure) {
             let response: HTTPResponse
@@ -70,18 +70,18 @@ struct WebExamination {
 
     private static func remedy(_ reason: Failure.Reason) -> String? {
         switch reason {
-        case .goneOrHidden: "see that `path` is right, and that the account may read it"
+        case .goneOrHidden: "check `path`, and that the account may read it"
         case .forbidden: "let the account read it"
-        case .unauthenticated: "it wants a login: say `auth` on the connection"
-        case .badAnswer: "see `items` and `id`"
+        case .unauthenticated: "it needs a login: set `auth` on the connection"
+        case .badAnswer: "check `items` and `id`"
         default: nil
         }
     }
 
-    /// Where no source could show it, the base address may.
+    /// Tries the base address if no source could test the login.
     private mutating func tryBase() async {
         guard hasLogin else {
-            login = Finding("login", .ok, "none: bellhop.yaml says no `auth`")
+            login = Finding("login", .ok, "none: no `auth` in bellhop.yaml")
             return
         }
         do throws(Failure) {
@@ -90,28 +90,28 @@ struct WebExamination {
         } catch {
             login =
                 error.reason == .unauthenticated
-                ? refused(error) : Finding("login", .unknown, "no answer shows whether it is taken: \(error.message)")
+                ? refused(error) : Finding("login", .unknown, "no answer shows whether it is accepted: \(error.message)")
         }
     }
 
     private mutating func judge(_ proof: WebProof, at place: String) {
         switch proof {
-        case .known: login = Finding("login", .ok, "taken: without it \(place) is refused")
+        case .known: login = Finding("login", .ok, "accepted: without it \(place) is refused")
         case .anybody:
-            login = Finding("login", .unknown, "\(place) is open to everybody, so nothing shows that the login is taken")
+            login = Finding("login", .unknown, "\(place) is public, so nothing shows that the login is accepted")
         case .unclear(let failure):
-            login = Finding("login", .unknown, "nothing shows that it is taken: \(failure.message)")
+            login = Finding("login", .unknown, "nothing shows that it is accepted: \(failure.message)")
         }
     }
 
     private func refused(_ failure: Failure) -> Finding {
-        Finding("login", failure, remedy: "see `auth` of the connection; `bellhop login \(connection.name)` tries it again")
+        Finding("login", failure, remedy: "check `auth` of the connection; `bellhop login \(connection.name)` tries it again")
     }
 
     private var actions: [Finding] {
         needs.actions.map { need in
             let method = need.constants["method"]?.asString ?? "POST"
-            return Finding("send \(method)", .unknown, "rule \(need.rule): whether it is taken shows only when it is sent")
+            return Finding("send \(method)", .unknown, "rule \(need.rule): whether it is accepted is only known once it is sent")
         }
     }
 }

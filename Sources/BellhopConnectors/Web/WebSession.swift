@@ -1,9 +1,9 @@
 import BellhopCore
 import Synchronization
 
-/// One origin and how we are known there: credentials, cookies, redirects that stay within it, and the pause it asks for.
+/// One origin with its authentication: credentials, cookies, redirects within the origin, and the pause it demands.
 ///
-/// A class over a lock, because the sources and actions of a connection share its cookies.
+/// A class with a lock, because the sources and actions of a connection share its cookies.
 final class WebSession: HTTPExchange {
     let base: HTTPAddress
     /// For messages: `tracker (api.example.com:443)`.
@@ -14,10 +14,10 @@ final class WebSession: HTTPExchange {
     private let pause: HostPause
     private let jar = Mutex(CookieJar())
     private let secrets: [String]
-    /// The tokens that were shown last, which an answer may repeat.
+    /// The tokens sent last, which an answer may echo.
     private let shown = Mutex<[String]>([])
 
-    /// The most redirects that are followed for one request.
+    /// The most redirects followed for one request.
     static let mostRedirects = 5
 
     init(
@@ -33,12 +33,12 @@ final class WebSession: HTTPExchange {
         pause = HostPause(connection: name, place: base.place, notebook: notebook, clock: clock)
     }
 
-    /// Sends one request as who we are there. Redirects are answers like any other.
+    /// Sends one request with credentials. Redirects are returned like any other answer.
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         guard request.address.hasOrigin(of: base) else {
             throw TransportError(
                 .badRequest, mayHaveArrived: false,
-                "\(request.address.place) is not \(base.place), and nothing of this connection goes elsewhere.")
+                "\(request.address.place) is not \(base.place), and this connection sends nothing to other hosts.")
         }
         var request = request
         if case .field(let field) = auth { request.headers[field.name] = field.value }
@@ -53,7 +53,7 @@ final class WebSession: HTTPExchange {
 
     var now: Timestamp { clock.now }
 
-    /// What an answer may repeat and nobody may read: the settings' secrets, tokens, and cookies that are long enough to be a session's.
+    /// Secrets that an answer may echo: of the settings, tokens, and cookies long enough to be a session's.
     var hidden: [String] {
         secrets + shown.withLock { $0 } + jar.withLock { $0.cookies.map(\.value).filter { $0.utf8.count >= 12 } }
     }
@@ -68,12 +68,12 @@ final class WebSession: HTTPExchange {
         return token
     }
 
-    /// Fails while the host wants no requests.
+    /// Fails during the host's pause.
     func checkPause() async throws(Failure) { try await pause.check() }
 
-    /// Reads: follows redirects of a `GET` within the origin, and gives back an answer 200 or 304 with where it came from.
+    /// Reads: follows redirects of a `GET` within the origin, and returns an answer 200 or 304 with its final address.
     ///
-    /// - Parameter expected: what is good besides 304.
+    /// - Parameter expected: the statuses accepted besides 304.
     func read(
         _ request: HTTPRequest, expecting expected: StatusSet = .whole
     ) async throws(Failure) -> (response: HTTPResponse, address: HTTPAddress) {
@@ -102,12 +102,12 @@ final class WebSession: HTTPExchange {
             }
             request.address = try next(response, from: request.address)
             guard seen.insert(request.address).inserted, seen.count <= Self.mostRedirects + 1 else {
-                throw Failure(.badAnswer, .retry(after: nil), "\(label) redirects in a circle.")
+                throw Failure(.badAnswer, .retry(after: nil), "\(label) redirects in a loop.")
             }
         }
     }
 
-    /// Does work with a token; once more with another one where the first is refused, which says that nothing was done.
+    /// Runs work with a token, and once more with a new one if the first is refused, because then nothing was done.
     func known<Value: Sendable>(
         _ work: (OAuthToken?) async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -127,7 +127,7 @@ final class WebSession: HTTPExchange {
         guard target.hasOrigin(of: base), target.userInfo == nil else {
             throw Failure(
                 .refused, .giveUp,
-                "\(label) answered \(response.status), a redirect to \(target.place). Credentials go to no other host: where that is right, configure a connection to it."
+                "\(label) answered \(response.status), a redirect to \(target.place). Credentials are not sent to other hosts: if this one is right, configure a connection to it."
             )
         }
         return target
@@ -136,11 +136,11 @@ final class WebSession: HTTPExchange {
     private func failure(of response: HTTPResponse, expecting expected: StatusSet) -> Failure {
         let answer = ReceiverAnswer(receiver: label, secrets: hidden)
         guard var failure = answer.failure(of: response, expecting: expected, at: clock.now) else {
-            preconditionFailure("a good answer is no failure")
+            preconditionFailure("a good answer is not a failure")
         }
-        // For whoever reads, nothing on the connection works until its credentials do.
+        // For readers, nothing on the connection works until its credentials do.
         if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
-        // 202, 206 and their like: there will be a whole answer another time.
+        // 202, 206 and similar: a later answer may be complete.
         if response.isSuccess { failure.remedy = .retry(after: nil) }
         return failure
     }

@@ -1,4 +1,4 @@
-/// A kind of connection, as it declares itself.
+/// A kind of connection, as declared by its connector.
 public struct ConnectionManifest: Sendable, Hashable {
     public enum Role: Sendable, Hashable {
         /// A system of record: sources read from it, actions write to its tasks.
@@ -10,7 +10,7 @@ public struct ConnectionManifest: Sendable, Hashable {
     public var kind: String
     public var role: Role
     public var summary: String
-    /// The kinds of action that can go to it.
+    /// The kinds of action that it accepts.
     public var actions: [String]
     public var settings: [Setting]
 
@@ -23,7 +23,7 @@ public struct ConnectionManifest: Sendable, Hashable {
     }
 }
 
-/// A kind of source, as it declares itself.
+/// A kind of source, as declared by its connector.
 public struct SourceManifest: Sendable, Hashable {
     public var kind: String
     public var summary: String
@@ -39,37 +39,37 @@ public struct SourceManifest: Sendable, Hashable {
     }
 }
 
-/// A kind of action, as it declares itself.
+/// A kind of action, as declared by its connector.
 public struct ActionManifest: Sendable, Hashable {
-    /// Whom a step of this kind is for.
+    /// Who receives a step of this kind.
     public enum Receiver: Sendable, Hashable {
         /// The connection of the source that showed the task.
         case taskConnection
-        /// The connections that `to` names: one delivery each.
+        /// The connections named by `to`: one delivery each.
         case named
-        /// The connection that `to` names, or else the address in `url`.
+        /// The connection named by `to`, or else the address in `url`.
         case namedOrAddress
-        /// Something of this machine; the delivery is named after this argument's value, or after the action.
+        /// Something on this machine; the delivery is named after this argument's value, or after the action.
         case local(String)
     }
 
-    /// The argument, which no rule writes, that says that a value decided on the host of `url`.
+    /// The internal argument which says that the host of `url` comes from a value.
     public static let computedHost = "computed_host"
 
     public var kind: String
     public var summary: String
     public var receiver: Receiver
-    /// The argument that stands for all: `comment: Thanks` is `comment: {text: Thanks}`, and `update: {state: 2}` is
+    /// The argument that a bare value stands for: `comment: Thanks` is `comment: {text: Thanks}`, and `update: {state: 2}` is
     /// `update: {fields: {state: 2}}`.
     public var shorthand: String?
     public var arguments: [Setting]
-    /// What it does to tasks; nil when nothing. Rules that set each other off by it are stopped.
+    /// What it does to tasks; nil for nothing. Rules that trigger each other through it are stopped.
     public var effect: Delivery.Effect?
-    /// Names that its `fields` do not take, each with what to do instead.
+    /// Names not allowed in its `fields`, each with what to do instead.
     public var refusedFields: [String: String]
     /// True when its arguments become a message tree.
     public var isMessage: Bool
-    /// How long after it was made a delivery is still sent, unless the step says otherwise.
+    /// How long after its creation a delivery is still sent, unless the step says otherwise.
     public var expires: Duration?
     /// Arguments of which at most one may be given.
     public var exclusive: [[String]]

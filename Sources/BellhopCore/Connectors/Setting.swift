@@ -1,16 +1,16 @@
-/// One setting of a connector or one argument of an action, declared once: from it come checking, help, the JSON Schema, redaction
-/// and the reference page.
+/// One setting of a connector or one argument of an action, declared once for checking, help, the JSON Schema, redaction and the
+/// reference page.
 public struct Setting: Sendable, Hashable {
     public var name: String
     public var type: SettingType
     public var required: Bool
-    /// The default as one would write it; nil when there is none.
+    /// The default as written in a file; nil if there is none.
     public var fallback: String?
     /// One sentence.
     public var summary: String
-    /// A line as one would write it, shown where the setting is missing.
+    /// A line as written in a file, shown if the setting is missing.
     public var example: String?
-    /// The least duration or size, as one would write it; nil where any will do.
+    /// The least duration or size, as written in a file; nil for no limit.
     public var least: String?
 
     public init(
@@ -27,9 +27,9 @@ public struct Setting: Sendable, Hashable {
     }
 }
 
-/// What may be written for a setting.
+/// The type of a setting's value.
 public indirect enum SettingType: Sendable, Hashable {
-    /// A text; a number or boolean written plainly counts with its own characters.
+    /// A text; a plain number or boolean is taken as text.
     case text
     /// A text, a number, `true`, `false` or null; keeps its own type.
     case scalar
@@ -39,27 +39,27 @@ public indirect enum SettingType: Sendable, Hashable {
     case name
     case integer(ClosedRange<Int>)
     case boolean
-    /// `30s`, `15m`; held as microseconds.
+    /// `30s`, `15m`; stored as microseconds.
     case duration
-    /// `64MB`; held as bytes.
+    /// `64MB`; stored as bytes.
     case size
-    /// `60/m`, `20/h`; held as `{count, microseconds}`.
+    /// `60/m`, `20/h`; stored as `{count, microseconds}`.
     case rate
     case oneOf([String])
     /// An absolute http or https address.
     case address
-    /// A path below an address, perhaps with its query: what is inserted is encoded for its place.
+    /// A path below an address, perhaps with a query: inserted values are encoded for their place.
     case target
-    /// A path, relative to bellhop.yaml; what is inserted is a part of the file's name.
+    /// A path, relative to bellhop.yaml; inserted values become part of the file's name.
     case path
-    /// One of them, or a list.
+    /// One value, or a list.
     case list(SettingType)
     /// Names to values.
     case map(SettingType)
     case record([Setting])
     /// Any YAML value, kept as JSON; templates in its strings keep their types.
     case json
-    /// The first that fits.
+    /// The first type that fits.
     case either([SettingType])
     /// The small Markdown of messages.
     case markdown
@@ -67,11 +67,11 @@ public indirect enum SettingType: Sendable, Hashable {
     case expression
 }
 
-/// Settings that were checked against their manifest: durations are microseconds, sizes bytes. May hold secrets, so it does not
-/// print itself.
+/// Settings checked against their manifest: durations are microseconds, sizes bytes. May hold secrets, so it does not print
+/// itself.
 public struct Settings: Sendable, Hashable, CustomStringConvertible {
     public var values: JSON.Object
-    /// What was inserted from the user's secrets, in whichever setting: nobody may read it anywhere.
+    /// The user's secrets that were inserted in any setting: must not be shown anywhere.
     public var secrets: [String]
 
     public init(_ values: JSON.Object = [:], secrets: [String] = []) {

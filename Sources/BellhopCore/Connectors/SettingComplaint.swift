@@ -1,4 +1,4 @@
-/// What is wrong inside of a setting that its type cannot say, and where in it.
+/// An error in a setting that its type cannot express, with its place.
 public struct SettingComplaint: Error, Sendable, Hashable {
     public enum Step: Sendable, Hashable {
         case key(String)
@@ -6,14 +6,14 @@ public struct SettingComplaint: Error, Sendable, Hashable {
     }
 
     public var code: String
-    /// Without a stop, as a diagnostic's.
+    /// Without a full stop, like a diagnostic's.
     public var message: String
     public var help: String?
     /// From the mapping of settings down to the value.
     public var path: [Step]
-    /// True when the last key of the path is at fault, not its value.
+    /// True if the last key of the path is at fault, not its value.
     public var isAboutKey: Bool
-    /// The part of a text that is at fault, in UTF-8 bytes; nil for all of it.
+    /// The faulty part of a text, in UTF-8 bytes; nil for all of it.
     public var range: Range<Int>?
 
     public init(
@@ -28,7 +28,7 @@ public struct SettingComplaint: Error, Sendable, Hashable {
     }
 }
 
-/// Everything that is wrong inside of settings; never empty.
+/// All errors in some settings; never empty.
 public struct SettingComplaints: Error, Sendable, Hashable {
     public var all: [SettingComplaint]
 

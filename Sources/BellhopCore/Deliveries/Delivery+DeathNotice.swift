@@ -1,6 +1,6 @@
 extension Delivery {
-    /// The event that says that this delivery was given up; nil where ``Event/lastHop`` of our own deeds led to it, for a rule that
-    /// tells of it by a delivery that dies as well would go round for ever.
+    /// The event that this delivery was given up; nil if ``Event/lastHop`` of our own writes led to it, because a rule that
+    /// reports it by another failing delivery would loop forever.
     public func deathNotice(_ failure: Failure, at now: Timestamp) -> Event? {
         guard hop < Event.lastHop else { return nil }
         var data: JSON.Object = [
@@ -23,6 +23,6 @@ extension Delivery {
 }
 
 extension Event {
-    /// So many of our own deeds, one after another, lead to an event at most: rules that set each other off end there.
+    /// The longest chain of our own writes that may lead to an event: stops rules that trigger each other.
     public static let lastHop = 5
 }

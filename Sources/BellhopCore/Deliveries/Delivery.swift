@@ -1,6 +1,6 @@
-/// One thing to be done to one receiver because a rule ran. Made when an event is routed; every attempt does the same.
+/// One thing to do for one receiver because a rule ran. Created when an event is routed; the same for every attempt.
 public struct Delivery: Sendable, Hashable, Identifiable {
-    /// Made of facts, so that routing the same event twice owes the same deliveries.
+    /// Made of facts, so that routing the same event twice creates the same deliveries.
     public struct ID: Sendable, Hashable {
         public var occasion: Occasion.ID
         public var rule: String
@@ -14,51 +14,50 @@ public struct Delivery: Sendable, Hashable, Identifiable {
             self.receiver = receiver
         }
 
-        /// The short name by which people and receivers know it (32 hexadecimal digits).
+        /// The short name for people and receivers (32 hexadecimal digits).
         public var text: String { Fingerprint.of("delivery", occasion.text, rule, step.text, receiver).hex }
     }
 
     public var id: ID
-    /// The revision of the rule that made it; a delivery made keeps what it was made with.
+    /// The revision of the rule that made it; later revisions do not change it.
     public var revision: String
     /// The kind of action: `comment`, `webhook`, …
     public var action: String
-    /// What the rule calls the step, for people; nil where it does not.
+    /// The step's name in the rule, for people; nil without one.
     public var name: String?
-    /// What the action does to tasks; nil when nothing.
+    /// What the action does to tasks; nil for nothing.
     public var effect: Effect?
     public var arguments: Arguments
     /// The task it is for, if any.
     public var task: TaskReference?
-    /// Deliveries of one lane are done one after another, in the order they were made.
+    /// Deliveries of one lane are performed one after another, in order of creation.
     public var lane: String
     public var createdAt: Timestamp
-    /// Not before this moment.
+    /// It is not sent before this moment.
     public var runAt: Timestamp
-    /// After this moment it is not sent any more, and says so.
+    /// After this moment it is no longer sent, and fails.
     public var expires: Timestamp?
     public var retry: RetryPolicy
     /// The hop of the event it was made for.
     public var hop: Int
-    /// Deliveries of earlier steps of the same run, made before it, that must be done first: while one of them is not yet done it waits,
-    /// and when one is given up so is this one.
+    /// Deliveries of earlier steps of the same run that must be done first: it waits for each, and is given up if one of them is.
     public var after: [ID]
-    /// How it starts life.
+    /// Its initial state.
     public var initial: InitialState
 
     /// What an action does to tasks.
     public enum Effect: String, Sendable, Hashable {
         /// It writes to the delivery's task: it needs one, and a task's writes have a budget.
         case writes
-        /// It makes a task, whose subject is the receipt's reference.
+        /// It creates a task, whose subject is the receipt's reference.
         case makes
     }
 
     public enum InitialState: Sendable, Hashable {
         case available
-        /// Recorded, and never done: the rule is in shadow mode.
+        /// Recorded and never performed: the rule is in shadow mode.
         case shadow
-        /// It could not be made properly: nothing is dropped in silence.
+        /// It could not be created properly, and is kept rather than silently dropped.
         case dead(Failure)
     }
 
@@ -86,14 +85,14 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     }
 }
 
-/// Where in a rule's `do` a step stands: `0`, `2`, later `escalate.1.0`.
+/// The position of a step in a rule's `do`: `0`, `2`, later `escalate.1.0`.
 public struct StepPath: Sendable, Hashable {
     public var text: String
     public init(_ text: String) { self.text = text }
     public init(index: Int) { text = String(index) }
 }
 
-/// The task a delivery is for: enough to address it without reading anything.
+/// The task of a delivery: enough to address it without reading anything.
 public struct TaskReference: Sendable, Hashable {
     /// The source that showed it.
     public var source: String
@@ -116,7 +115,7 @@ public struct TaskReference: Sendable, Hashable {
     }
 }
 
-/// What an action is done with, evaluated when the event was routed.
+/// The action's arguments, evaluated when the event was routed.
 public enum Arguments: Sendable, Hashable {
     case values(JSON.Object)
     case message(Message)

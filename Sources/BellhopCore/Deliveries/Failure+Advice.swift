@@ -1,12 +1,12 @@
 extension Failure {
-    /// Where to look, in a sentence, for a failure that may well last; nil where its message says so itself and where it passes as a rule.
+    /// Where to look, in a sentence, for a failure that may last; nil if its message says so or it is usually temporary.
     public var advice: String? {
         switch reason {
         case .unreachable:
-            "See that its address in bellhop.yaml is right and that this machine may go there; `bellhop doctor` looks at each step of the way."
-        case .tls: "`bellhop doctor` tells which step of the way fails."
-        case .timeout: "Where it is always as slow, give it a longer `timeout`."
-        case .unexpectedPage, .badAnswer: "See that the address in bellhop.yaml is the one that was meant."
+            "Check its address in bellhop.yaml and that this machine may connect to it; `bellhop doctor` checks each step."
+        case .tls: "`bellhop doctor` shows which step fails."
+        case .timeout: "If it is always this slow, set a longer `timeout`."
+        case .unexpectedPage, .badAnswer: "Check the address in bellhop.yaml."
         case .cut, .gateway, .dropped, .quota, .throttled, .serverError, .hibernating, .unauthenticated, .forbidden,
             .sessionExpired,
             .loginRequired, .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused, .notWritten, .movedOn,
@@ -16,7 +16,7 @@ extension Failure {
         }
     }
 
-    /// Whether it is nobody's mistake and the next try may well work.
+    /// Whether it is temporary and the next try may succeed.
     public var passesByItself: Bool {
         switch reason {
         case .timeout, .cut, .gateway, .dropped, .quota, .throttled, .serverError: true
@@ -29,6 +29,6 @@ extension Failure {
         }
     }
 
-    /// The message, and behind it the advice where there is any.
+    /// The message, followed by the advice if any.
     public var advised: String { advice.map { "\(message) \($0)" } ?? message }
 }

@@ -1,4 +1,4 @@
-/// Why something outside did not work, and whether trying again can help.
+/// Why an external operation failed, and whether retrying can help.
 public struct Failure: Error, Sendable, Hashable {
     public var reason: Reason
     public var remedy: Remedy
@@ -12,25 +12,26 @@ public struct Failure: Error, Sendable, Hashable {
     }
 
     public enum Remedy: Sendable, Hashable {
-        /// Trying again may help; not before this long, where the other side said so.
+        /// Retrying may help; not before this long, if the other side said so.
         case retry(after: Duration?)
-        /// The receiver takes nothing for now and has done nothing: all of it rests, this long where the other side said so.
+        /// The receiver accepts nothing for now and has done nothing: all its deliveries rest, this long if the other side said
+        /// so.
         case rest(Duration?)
-        /// It will never work as it is.
+        /// It will never work unchanged.
         case giveUp
-        /// It may have been done: look before trying again.
+        /// It may have been done: check before retrying.
         case unknownOutcome
-        /// It may have been done and nothing can prove or disprove it: a person decides.
+        /// It may have been done, and nothing can prove or disprove it: a person decides.
         case hold
         /// Nothing on this connection will work until a person or its configuration changes something.
         case pauseConnection
     }
 
-    /// What went wrong, by the name that metrics, `--json` and the documentation use.
+    /// The kind of failure, by the name used in metrics, `--json` and the documentation.
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         // Transport.
         case unreachable, timeout, tls, cut
-        // Who we are.
+        // Authentication.
         case unauthenticated, forbidden
         case sessionExpired = "session_expired"
         case loginRequired = "login_required"
@@ -39,7 +40,7 @@ public struct Failure: Error, Sendable, Hashable {
         // The state of the other side.
         case hibernating, gateway, dropped, quota, throttled
         case serverError = "server_error"
-        // What it answered.
+        // Its answer.
         case unexpectedPage = "unexpected_page"
         case apiMissing = "api_missing"
         case goneOrHidden = "gone_or_hidden"
@@ -47,9 +48,9 @@ public struct Failure: Error, Sendable, Hashable {
         case tooLarge = "too_large"
         case refused
         case notWritten = "not_written"
-        /// What it was to be done to is not as it was any more.
+        /// The target has changed in the meantime.
         case movedOn = "moved_on"
-        // What we wanted.
+        // Our own request.
         case unrenderable, expired, budget
         /// An earlier step of the rule, one with `on_error: stop`, was given up.
         case stopped

@@ -6,11 +6,11 @@ public enum Outcome: Sendable, Hashable {
     case interrupted
 }
 
-/// What proves a delivery: what the other side answered.
+/// The proof of a delivery: the other side's answer.
 public struct Receipt: Sendable, Hashable {
     /// One line for people, without secrets: `201, work note 7f3a…`.
     public var summary: String
-    /// What identifies the thing that was made (a journal entry's sys_id), so that no other delivery claims it.
+    /// Identifies what was created (a journal entry's sys_id), so that no other delivery claims it.
     public var reference: String?
 
     public init(_ summary: String, reference: String? = nil) {
@@ -19,20 +19,20 @@ public struct Receipt: Sendable, Hashable {
     }
 }
 
-/// What an attempt should know of the ones before it.
+/// What an attempt needs to know of earlier ones.
 public struct Attempt: Sendable, Hashable {
     /// 1 for the first.
     public var number: Int
     public var now: Timestamp
     /// When the first attempt started; nil for the first.
     public var firstStarted: Timestamp?
-    /// When the latest attempt that may have reached the other side started; nil when none has.
+    /// When the latest attempt that may have reached the other side started; nil if none has.
     public var lastUncertain: Timestamp?
     /// References of receipts that other deliveries for the same task hold.
     public var claimed: Set<String>
-    /// A time of which the store knows nothing, as after it was put back from a copy: the delivery may have been done in it.
+    /// A time that the store has no record of, as after a restore from a copy: the delivery may have been done then.
     public var mayRepeat: Range<Timestamp>?
-    /// The subjects of the tasks that the receiver's next deliveries write to, so that one look can serve them all.
+    /// The subjects of the tasks that the receiver's next deliveries write to, so that one request can check them all.
     public var upcoming: [String]
 
     public init(

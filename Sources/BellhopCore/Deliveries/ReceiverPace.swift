@@ -1,51 +1,52 @@
-/// How fast a receiver is asked, as it takes it: a few at a time and more while all goes well; after a refusal (429) nothing until its rest
-/// is over, then one attempt at a time, no faster than it took them before, and now and then a little faster to see whether it may be.
+/// Adapts the pace of deliveries to a receiver: a few at a time, and more while all succeed; after a refusal (429) none until the
+/// rest is over, then one at a time at the last accepted pace, with occasional trials of a faster one.
 public struct ReceiverPace: Sendable, Hashable {
-    /// How many attempts are in flight at most, while it has refused nothing.
+    /// The most attempts in flight, while it has refused nothing.
     public private(set) var window: Int
-    /// The least time from one attempt to the next; zero while it has refused nothing.
+    /// The least time between attempts; zero while it has refused nothing.
     public private(set) var interval = Duration.zero
     public private(set) var restsUntil: Timestamp?
 
     private let most: Int
-    /// When the latest rest was asked for: what began before it is of the same burst.
+    /// When the latest rest was requested: refusals of earlier attempts belong to the same burst.
     private var refusedAt: Timestamp?
-    /// Since the latest rest: when the first attempt began, how many were taken, and how many refusals came without one taken.
+    /// Since the latest rest: when the first attempt began, how many were accepted, and how many refusals came with none
+    /// accepted.
     private var runStart: Timestamp?
     private var taken = 0
     private var vain = 0
-    /// From when on the interval counts.
+    /// The time that the interval is counted from.
     private var latest: Timestamp?
-    /// The interval before one that is on trial; nil while none is.
+    /// The last proven interval while a shorter one is on trial; otherwise nil.
     private var proven: Duration?
-    /// How many were taken at this interval, since when, and how many trials failed.
+    /// How many were accepted at this interval, since when, and how many trials failed.
     private var streak = 0
     private var streakStart: Timestamp?
     private var failedTrials = 0
-    /// Whether the latest trial went well: then the next comes soon.
+    /// Whether the latest trial succeeded: then the next comes soon.
     private var hasSpedUp = false
-    /// When an attempt began or ended.
+    /// When an attempt last began or ended.
     private var active: Timestamp?
 
-    /// How many attempts go at once to a receiver of which nothing is known yet.
+    /// The concurrent attempts to a receiver without history.
     static let initialWindow = 3
-    /// A receiver that got nothing for so long is asked carefully again.
+    /// After this long without attempts, the window starts small again.
     static let idle = Duration.seconds(1)
-    /// No interval is longer, and an interval as short is none.
+    /// The limits of the interval; a shorter one counts as zero.
     static let longest = Duration.seconds(60)
     static let shortest = Duration.milliseconds(20)
-    /// So long after its latest refusal a receiver is taken for one that refuses nothing.
+    /// After this long without a refusal, its history is forgotten.
     public static let memory = Duration.seconds(3600)
-    /// What the interval has over the one that was measured, for what differs on the way.
+    /// How much the interval exceeds the measured one, to allow for network jitter.
     private static let margin = 1.02
 
-    /// - Parameter most: attempts in flight at most.
+    /// - Parameter most: the most attempts in flight.
     public init(most: Int) {
         self.most = max(most, 1)
         window = min(Self.initialWindow, self.most)
     }
 
-    /// How many attempts may begin now, and else from when on; nil where that depends on those in flight.
+    /// How many attempts may begin now, or when the next may; nil if that depends on those in flight.
     public mutating func room(inFlight: Int, at now: Timestamp) -> (attempts: Int, next: Timestamp?) {
         if let until = restsUntil {
             if until > now { return (0, until) }
@@ -61,11 +62,11 @@ public struct ReceiverPace: Sendable, Hashable {
         }
         if inFlight == 0, let active, now - active >= Self.idle { window = min(window, Self.initialWindow) }
         let free = window - inFlight
-        // Room for a few at least, so that they are claimed together.
+        // At least a few together, so that they are claimed in one step.
         return (free >= max(window / 4, 1) ? free : 0, nil)
     }
 
-    /// Whether nothing is remembered of it that matters.
+    /// Whether it remembers nothing that matters.
     public var isFresh: Bool { interval == .zero && restsUntil == nil }
 
     public mutating func began(at now: Timestamp) {
@@ -73,9 +74,9 @@ public struct ReceiverPace: Sendable, Hashable {
         (latest, active) = (now, now)
     }
 
-    /// An attempt ended otherwise than by a refusal.
+    /// Records an attempt that ended without a refusal.
     public mutating func ended(wasTaken: Bool, began: Timestamp, at now: Timestamp) {
-        // Where it was quick, nobody can say when the request arrived before the answer did.
+        // For a quick attempt, the request's arrival time is not known exactly, so the end counts.
         active = now
         if now - began < max(interval / 10, .milliseconds(100)) { latest = max(latest ?? now, now) }
         guard wasTaken, refusedAt.map({ began > $0 }) ?? true else { return }
@@ -88,8 +89,8 @@ public struct ReceiverPace: Sendable, Hashable {
         }
     }
 
-    /// An attempt was refused; how long all rest. False where an earlier refusal of the same burst has said it.
-    /// - Parameter wait: what the other side asked for.
+    /// Records a refused attempt; false if an earlier refusal of the same burst was already recorded.
+    /// - Parameter wait: the rest that the other side requested.
     @discardableResult
     public mutating func refused(began: Timestamp, wait: Duration?, at now: Timestamp) -> Bool {
         let unsaid = Backoff(base: .seconds(5), factor: 2, cap: .seconds(300))
@@ -104,15 +105,15 @@ public struct ReceiverPace: Sendable, Hashable {
         return true
     }
 
-    /// Takes up a rest that was kept.
+    /// Restores a saved rest.
     public mutating func restore(_ rest: ReceiverRest, at now: Timestamp) {
         guard rest.since <= now, rest.since + Self.memory > now || rest.until > now else { return }
         (restsUntil, interval, refusedAt, window) = (rest.until, rest.interval, rest.since, 1)
-        // When the earlier run sent its last is not known: it may have been just now.
+        // When the previous run sent its last attempt is unknown: it may have been just now.
         latest = now
     }
 
-    /// Ends what a clock that was put back would make last.
+    /// Corrects times that lie in the future after the clock was set back.
     public mutating func bringForward(to now: Timestamp) {
         if let refusedAt, refusedAt > now {
             restsUntil = restsUntil.map { now + ($0 - refusedAt) }
@@ -131,13 +132,13 @@ public struct ReceiverPace: Sendable, Hashable {
             failedTrials += 1
             return
         }
-        // So many were taken from the start of the run to the end of the rest.
+        // The pace accepted from the start of the run to the end of the rest.
         let measured = taken > 0 ? ((now - (runStart ?? now)) + wait) / Double(taken) * Self.margin : .zero
         switch interval {
         case .zero: interval = taken > 0 ? measured : min(wait, .seconds(1)) * Self.margin
         case _ where taken == 0: interval = interval * 2
         case let old where measured > old * 3: interval = measured
-        // After so many it was an accident, not the pace.
+        // After ten accepted attempts the refusal was an accident, not the pace.
         case let old: interval = taken >= 10 ? old : old * 1.1
         }
         interval = min(max(interval, Self.shortest), Self.longest)
@@ -161,12 +162,12 @@ public struct ReceiverPace: Sendable, Hashable {
     }
 }
 
-/// That a receiver takes nothing before a moment, and how fast it is asked afterwards. Kept, so that it outlives a restart.
+/// A receiver's rest, and its pace afterwards. Saved, so that it survives a restart.
 public struct ReceiverRest: Sendable, Hashable {
     public var receiver: String
     public var since: Timestamp
     public var until: Timestamp
-    /// The least time from one attempt to the next.
+    /// The least time between attempts.
     public var interval: Duration
 
     public init(receiver: String, since: Timestamp, until: Timestamp, interval: Duration) {

@@ -1,10 +1,10 @@
-/// When a failed delivery is tried again, and when it is given up. Exponential backoff, half of it certain and half at random (equal jitter).
+/// When a failed delivery is retried, and when it is given up. Exponential backoff, half fixed and half random (equal jitter).
 public struct RetryPolicy: Sendable, Hashable {
-    /// Attempts in all, the first included.
+    /// All attempts, including the first.
     public var attempts: Int
-    /// The longest wait before the second attempt; doubled for each further one. At least half of it is waited.
+    /// The longest wait before the second attempt, doubled for each further one. At least half of it is waited.
     public var base: Duration
-    /// No wait is longer, unless the other side asks for more.
+    /// The longest wait, unless the other side requests more.
     public var cap: Duration
 
     public init(attempts: Int, base: Duration, cap: Duration) {
@@ -16,7 +16,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Twelve attempts over about half a day.
     public static let standard = RetryPolicy(attempts: 12, base: .seconds(5), cap: .seconds(4 * 3600))
 
-    /// What becomes of a delivery.
+    /// What happens to a delivery next.
     public enum Next: Sendable, Hashable {
         case done(Receipt)
         case retry(at: Timestamp, Failure)
@@ -25,17 +25,17 @@ public struct RetryPolicy: Sendable, Hashable {
         case dead(Failure)
         /// Nothing can be proved: it waits for a person.
         case held(Failure)
-        /// It waits, at no cost to its attempts, until the connection works again.
+        /// It waits until the connection works again, without using up attempts.
         case paused(Failure, until: Timestamp)
     }
 
-    /// Decides. `attempt` counts from 1; `jitter` is in 0..<1 and comes from outside.
+    /// Decides. `attempt` counts from 1; `jitter` is in 0..<1, supplied by the caller.
     public func next(after outcome: Outcome, attempt: Int, now: Timestamp, jitter: Double) -> Next {
         switch outcome {
         case .delivered(let receipt):
             return .done(receipt)
         case .interrupted:
-            // What ends the agent each time would be tried forever.
+            // A delivery that crashes the agent each time would be retried forever.
             let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
             return attempt < attempts ? .retry(at: now, failure) : .held(failure)
         case .failed(let failure):
@@ -48,14 +48,14 @@ public struct RetryPolicy: Sendable, Hashable {
                 guard attempt < attempts else { return .dead(failure) }
                 return again(failure, attempt: attempt, now: now, jitter: jitter, least: least)
             case .unknownOutcome:
-                // It may have been done, so nobody may call it dead.
+                // It may have been done, so it must not be declared dead.
                 guard attempt < attempts else { return .held(failure) }
                 return again(failure, attempt: attempt, now: now, jitter: jitter, least: nil)
             }
         }
     }
 
-    /// How long a delivery rests when its connection cannot be used; a connection that works again wakes it sooner.
+    /// How long a delivery rests when its connection cannot be used; it resumes earlier if the connection works again.
     public static let pause = Duration.seconds(300)
 
     private func again(_ failure: Failure, attempt: Int, now: Timestamp, jitter: Double, least: Duration?) -> Next {

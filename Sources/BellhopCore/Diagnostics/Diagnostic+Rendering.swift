@@ -1,5 +1,5 @@
 extension Diagnostic {
-    /// The diagnostic as people read it: one line, then the excerpt with a caret where there is one.
+    /// The diagnostic for people: one line, then the excerpt with a caret if there is one.
     ///
     ///     rules/page.yaml:4:12: error: no field `pririty` on a task of source `incidents` [unknown-field]
     ///       4 | when: task.pririty == 1
@@ -32,7 +32,7 @@ extension Diagnostic {
         return lines.joined(separator: "\n")
     }
 
-    /// The part of a long line around a column, and where the column is in it.
+    /// The part of a long line around a column, and the column within it.
     private static func window(of line: String, around column: Int) -> (String, Int) {
         let widest = 240
         let scalars = line.unicodeScalars

@@ -1,4 +1,4 @@
-/// A mistake in something a user wrote: what, where, and the way out.
+/// An error in something a user wrote: what, where, and how to fix it.
 public struct Diagnostic: Error, Sendable, Hashable {
     public enum Severity: String, Sendable, Hashable { case error, warning, note }
 
@@ -10,9 +10,9 @@ public struct Diagnostic: Error, Sendable, Hashable {
     public var place: Place?
     /// What to do, short: ``did you mean `priority`?``
     public var help: String?
-    /// Lines as they should read, where showing them is the best help.
+    /// The corrected lines, if showing them is the best help.
     public var mended: [String]
-    /// What explains it, a line each, shown below.
+    /// Explanations, one line each, shown below.
     public var details: [String]
 
     public init(
@@ -28,7 +28,7 @@ public struct Diagnostic: Error, Sendable, Hashable {
         self.details = details
     }
 
-    /// A stretch of one line of a file.
+    /// A range within one line of a file.
     public struct Place: Sendable, Hashable {
         /// The path as the user would type it.
         public var file: String
@@ -38,7 +38,7 @@ public struct Diagnostic: Error, Sendable, Hashable {
         public var column: Int
         /// In Unicode scalars, at least 1.
         public var length: Int
-        /// The whole line, to be shown above the caret; nil when the file cannot be shown (a secret may stand there).
+        /// The whole line, to be shown above the caret; nil if the file must not be shown (it may contain a secret).
         public var excerpt: String?
 
         public init(file: String, line: Int, column: Int, length: Int = 1, excerpt: String? = nil) {
@@ -51,7 +51,7 @@ public struct Diagnostic: Error, Sendable, Hashable {
     }
 }
 
-/// All the mistakes found in one go.
+/// All errors found in one pass.
 public struct Diagnostics: Error, Sendable, Hashable {
     public var all: [Diagnostic]
 

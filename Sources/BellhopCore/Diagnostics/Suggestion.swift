@@ -1,7 +1,6 @@
-/// Finds what somebody meant.
+/// Guesses what was meant by a misspelled word.
 public enum Suggestion {
-    /// The candidate nearest to `word`, if one is near enough to be what was meant: a third of the letters may be off, and not all
-    /// of them.
+    /// The candidate nearest to `word`, if near enough: up to a third of the letters may differ, but not all of them.
     public static func closest(to word: String, among candidates: some Sequence<String>) -> String? {
         let wanted = Array(word.lowercased().unicodeScalars)
         guard !wanted.isEmpty, wanted.count <= 80 else { return nil }
@@ -21,7 +20,7 @@ public enum Suggestion {
         closest(to: word, among: candidates).map { "did you mean `\($0)`?" }
     }
 
-    /// Optimal string alignment: insertions, deletions, substitutions, and neighbours swapped, each one step.
+    /// Optimal string alignment: an insertion, deletion, substitution or swap of neighbours counts as one step.
     static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
         if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
         var before: [Int] = []

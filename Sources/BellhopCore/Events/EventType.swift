@@ -18,7 +18,7 @@ public struct EventType: Sendable, Hashable {
     public static let sourceHeld = EventType("source_held")
     public static let deliveryDead = EventType("delivery_dead")
 
-    /// Every kind the agent emits by itself, in the order of the reference page.
+    /// Every kind that the agent itself emits, in the order of the reference page.
     public static let builtIn: [EventType] = [
         .loginEvent, .keychainLoginEvent, .sessionExpired, .taskCreated, .taskReturned, .taskChanged, .taskRemoved,
         .taskCommented, .pageChanged,

@@ -1,9 +1,9 @@
-/// What one run of a rule is for: an event, or a due timer of the rule's own.
+/// What triggers one run of a rule: an event, or a due timer of the rule.
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
     case timer(rule: String, key: String, due: Timestamp)
 
-    /// The occasion's name in the store; the same occasion has the same name for ever.
+    /// The occasion's permanent name in the store.
     public var id: ID {
         switch self {
         case .event(let id): ID("event/" + id.text)

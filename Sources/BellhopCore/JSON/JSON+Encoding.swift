@@ -1,9 +1,9 @@
 extension JSON {
     /// How a value is written.
     public struct Style: Sendable, Hashable {
-        /// One member or element a line, indented by two spaces.
+        /// One member or element per line, indented by two spaces.
         public var pretty: Bool
-        /// Members in the order of their keys' Unicode scalars, so that equal values are equal bytes.
+        /// Members in the order of their keys' Unicode scalars, so that equal values have equal bytes.
         public var sorted: Bool
 
         public init(pretty: Bool = false, sorted: Bool = false) {
@@ -16,8 +16,8 @@ extension JSON {
         public static let sorted = Style(sorted: true)
     }
 
-    /// The value as UTF-8. A double that is not finite is written as `null`; U+2028 and U+2029 are escaped, so that the text may
-    /// stand in a script.
+    /// The value as UTF-8. A double that is not finite is written as `null`; U+2028 and U+2029 are escaped, so that the text is
+    /// safe in a script.
     public func encoded(_ style: Style = .compact) -> [UInt8] {
         var writer = JSONWriter(style: style)
         writer.write(self)

@@ -1,8 +1,8 @@
 extension JSON {
-    /// The members of a JSON object in the order they were given; a key is there once.
+    /// The members of a JSON object in insertion order, with unique keys.
     ///
-    /// Two objects are equal when they have the same members, whatever their order. Up to 16 members a key is searched for, beyond
-    /// that it is looked up, so that a hostile object costs no more than its length.
+    /// Two objects are equal if they have the same members in any order. Up to 16 members are searched linearly; larger objects
+    /// use an index, so that a hostile object costs no more than its length.
     public struct Object: Sendable {
         private var members: [Element] = []
         private var index: [String: Int]?
@@ -10,13 +10,13 @@ extension JSON {
         /// An object without members.
         public init() {}
 
-        /// An object with these members; where a key is there twice, the last value wins and the first place is kept.
+        /// An object with these members; for a duplicate key the last value wins, at the first position.
         public init(_ members: some Sequence<(String, JSON)>) {
             self.members.reserveCapacity(members.underestimatedCount)
             for (key, value) in members { self[key] = value }
         }
 
-        /// An object with these members, no two of which have one key: nobody looks.
+        /// An object with these members, whose keys must be distinct (only asserted).
         public init(distinct members: [Element]) {
             self.members = members
             indexIfLarge()
@@ -43,10 +43,10 @@ extension JSON {
             }
         }
 
-        /// The value of the member called `key`, looked for first where an object of the same make had it: objects that one hand
-        /// made have their members in one order.
+        /// The value of the member called `key`, trying the position it had in a similar object first: objects from the same
+        /// producer usually have the same order.
         ///
-        /// - Parameter place: where that was; becomes where it is here.
+        /// - Parameter place: that position; updated to the position here.
         public func value(of key: String, near place: inout Int) -> JSON? {
             if members.indices.contains(place), members[place].key == key { return members[place].value }
             guard let found = position(of: key) else { return nil }
@@ -69,7 +69,7 @@ extension JSON {
             return copy
         }
 
-        /// The members where they are: an iterator would take hold of each.
+        /// The members in place: an iterator would retain each of them.
         func withMembers<Result>(_ work: (UnsafeBufferPointer<Element>) -> Result) -> Result {
             members.withUnsafeBufferPointer(work)
         }
@@ -79,7 +79,7 @@ extension JSON {
 
         private func position(of key: String) -> Int? {
             if let index { return index[key] }
-            // In place: a closure over the elements would take hold of each value that it passes.
+            // In place: a closure over the elements would retain each value visited.
             return members.withUnsafeBufferPointer { members in
                 for place in members.indices where members[place].key == key { return place }
                 return nil

@@ -1,7 +1,7 @@
 extension JSON {
-    /// The way from a value to one inside it: `result.items[0].sys_id`.
+    /// The path from a value to one inside it: `result.items[0].sys_id`.
     ///
-    /// A member whose name holds a dot or a bracket cannot be said in text; build its path from steps.
+    /// A member whose name contains a dot or a bracket cannot be written as text; build its path from steps.
     public struct Path: Sendable, Hashable {
         /// One step down.
         public enum Step: Sendable, Hashable {
@@ -13,14 +13,13 @@ extension JSON {
 
         public var steps: [Step]
 
-        /// The path that leads over these steps; none: the value itself.
+        /// The path of these steps; without any: the value itself.
         public init(_ steps: [Step] = []) { self.steps = steps }
 
-        /// The path over members of these names.
+        /// The path of members with these names.
         public init(keys: [String]) { steps = keys.map(Step.key) }
 
-        /// Reads a path from text; nil when it is not one, as with an empty name or an index that is no number. Empty text is the
-        /// value itself.
+        /// Parses a path; nil if invalid, as with an empty name or a non-numeric index. Empty text is the value itself.
         public init?(text: String) {
             steps = []
             guard !text.isEmpty else { return }
@@ -39,7 +38,7 @@ extension JSON {
         }
     }
 
-    /// The value that `path` leads to; nil where it leads nowhere.
+    /// The value at `path`; nil if there is none.
     public subscript(path: Path) -> JSON? {
         var here = self
         for step in path.steps {
@@ -54,7 +53,7 @@ extension JSON {
         return here
     }
 
-    /// The value reached over members of these names; nil where they lead nowhere.
+    /// The value at the path of these names; nil if there is none.
     public func at(_ keys: String...) -> JSON? { self[Path(keys: keys)] }
 }
 

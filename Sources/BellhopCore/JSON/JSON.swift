@@ -1,7 +1,7 @@
-/// A JSON value: what bodies, settings, events and message arguments are made of.
+/// A JSON value: used for bodies, settings, events and message arguments.
 ///
-/// Numbers keep their nature: `1` is `.int(1)`, `1.0` is `.double(1.0)`, and the two are not equal. An integer that does not fit
-/// 64 bits is a double. Strings compare as Swift's do, by canonical equivalence.
+/// Numbers keep their type: `1` is `.int(1)`, `1.0` is `.double(1.0)`, and the two are not equal. An integer beyond 64 bits is a
+/// double. Strings compare as in Swift, by canonical equivalence.
 public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -21,7 +21,7 @@ extension JSON {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The whole number, when this is one; a double without a fraction that fits counts.
+    /// The whole number, if this is one; a double without a fraction that fits counts.
     public var asInt: Int64? {
         switch self {
         case .int(let value): value
@@ -54,7 +54,7 @@ extension JSON {
         if case .object(let value) = self { value } else { nil }
     }
 
-    /// What kind of value this is, as a word for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
+    /// The value's type as a word for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
     public var kindName: String {
         switch self {
         case .null: "null"
@@ -66,8 +66,8 @@ extension JSON {
         }
     }
 
-    /// The member called `key`; nil when there is none or this is no object. Setting nil removes it; setting makes an object of
-    /// whatever was here before.
+    /// The member called `key`; nil if there is none or this is not an object. Setting nil removes it; setting a value turns
+    /// anything else into an object.
     public subscript(key: String) -> JSON? {
         get {
             if case .object(let object) = self { object[key] } else { nil }
@@ -75,13 +75,13 @@ extension JSON {
         set {
             var object = Object()
             if case .object(let present) = self { object = present }
-            self = .null  // lets go of the storage, so that the change below is made in place
+            self = .null  // releases the storage, so that the change below is made in place
             object[key] = newValue
             self = .object(object)
         }
     }
 
-    /// The element at `index`; nil when there is none or this is no array.
+    /// The element at `index`; nil if there is none or this is not an array.
     public subscript(index: Int) -> JSON? {
         if case .array(let elements) = self, elements.indices.contains(index) { elements[index] } else { nil }
     }

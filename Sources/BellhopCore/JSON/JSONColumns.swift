@@ -1,21 +1,21 @@
-/// Finds members of the same names in many objects, one object after the other.
+/// Finds the members with given names in many objects, one after the other.
 ///
-/// The records of an answer mostly have their members in one order, so each is first taken for what stood there in the object before:
-/// a record is gone through once, with one look at each name, however many are asked for.
+/// The records of an answer mostly have the same member order, so each member is first compared with the one at its position in
+/// the previous object: one pass with one comparison per name, however many names are wanted.
 public struct JSONColumns: Sendable {
     public let names: [String]
-    /// For each member of the object before, the place of its name among the names, or -1.
+    /// For each member of the previous object, the index of its name in `names`, or -1.
     private var order: [Int] = []
-    /// Where the tape has the value for each name, or -1.
+    /// For each name, the tape index of its value, or -1.
     private var found: [Int]
 
-    /// - Parameter names: each once.
+    /// - Parameter names: without duplicates.
     public init(_ names: [String]) {
         self.names = names
         found = Array(repeating: -1, count: names.count)
     }
 
-    /// Goes through the members of the value that a tape is of; one that is no object has none.
+    /// Reads the members of a tape's root; a value that is not an object has none.
     public mutating func read(_ tape: JSONTape) {
         for place in found.indices { found[place] = -1 }
         let root = tape.entries[0]
@@ -23,13 +23,13 @@ public struct JSONColumns: Sendable {
         var (at, member) = (1, 0)
         while at < root.size {
             let column = column(of: at, tape, member)
-            if column >= 0 { found[column] = at + 1 }  // of a name that is there twice the last one
+            if column >= 0 { found[column] = at + 1 }  // of duplicate names the last
             at += 1 + tape.entries[at + 1].size
             member += 1
         }
     }
 
-    /// The value that the object which was read has for the name in this place among the names; nil where it has none.
+    /// The value of the name at this index in the object read last; nil if it has none.
     public subscript(place: Int) -> JSONTape.Node? { found[place] < 0 ? nil : JSONTape.Node(index: found[place]) }
 
     private mutating func column(of key: Int, _ tape: JSONTape, _ member: Int) -> Int {

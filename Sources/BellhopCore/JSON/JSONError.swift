@@ -2,23 +2,23 @@
 public struct JSONError: Error, Sendable, Hashable {
     /// The kind of mistake.
     public enum Reason: Sendable, Hashable {
-        /// The text ends in the middle of a value, as a body cut on the way does.
+        /// The text ends within a value, like a truncated body.
         case ended
-        /// A byte stands where the grammar has no place for it.
+        /// A byte that the grammar does not allow here.
         case unexpected(UInt8)
         /// Something follows the value.
         case trailing
         /// The bytes are not UTF-8.
         case notUTF8
-        /// A control character stands bare in a string.
+        /// An unescaped control character in a string.
         case controlCharacter(UInt8)
-        /// A backslash is followed by none of the escapes.
+        /// An invalid escape after a backslash.
         case escape
-        /// A number is not written as JSON writes numbers.
+        /// A number that is not valid in JSON.
         case number
-        /// Arrays and objects are nested deeper than this bound.
+        /// Arrays and objects are nested deeper than this limit.
         case tooDeep(Int)
-        /// There are more bytes than this bound.
+        /// There are more bytes than this limit.
         case tooLong(Int)
     }
 
@@ -34,7 +34,7 @@ public struct JSONError: Error, Sendable, Hashable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// One plain sentence with the place.
+    /// One sentence with the place.
     public var description: String { "invalid JSON at byte \(offset): \(problem)" }
 
     private var problem: String {
@@ -44,7 +44,7 @@ extension JSONError: CustomStringConvertible {
         case .trailing: "more text follows the value"
         case .notUTF8: "the text is not UTF-8"
         case .controlCharacter(let byte): "\(Self.name(byte)) must be escaped in a string"
-        case .escape: "a backslash starts none of the known escapes"
+        case .escape: "a backslash is followed by an unknown escape"
         case .number: "this is not how JSON writes a number"
         case .tooDeep(let limit): "arrays and objects are nested deeper than \(limit)"
         case .tooLong(let limit): "there are more than \(limit) bytes"

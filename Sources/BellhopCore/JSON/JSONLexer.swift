@@ -1,22 +1,22 @@
-/// The words of JSON, found in bytes: blanks, strings, numbers and literals (RFC 8259, sections 2, 6, 7).
+/// The tokens of JSON, found in bytes: whitespace, strings, numbers and literals (RFC 8259, sections 2, 6, 7).
 ///
-/// Eight bytes are looked at together where text is long. Loads of eight bytes are bounds-checked; what `unsafeLoadUnaligned`
-/// warns of is types that not all bits make up.
+/// Long text is examined eight bytes at a time. Loads of eight bytes are bounds-checked; `unsafeLoadUnaligned` is only unsafe for
+/// types with invalid bit patterns.
 enum JSONLexer {
-    /// What was noticed on the way through a word.
+    /// A scanned token.
     struct Word {
-        /// The place after the word; of a string, that of its closing quote.
+        /// The position after the token; for a string, of its closing quote.
         var end: Int
-        /// Of a string: it has escapes. Of a number: it is a whole one.
+        /// For a string: it has escapes. For a number: it is whole.
         var flag: Bool
     }
 
-    /// Where a text begins: behind a byte order mark, which a parser may pass over (RFC 8259, section 8.1).
+    /// Where a text begins: after a byte order mark, which a parser may ignore (RFC 8259, section 8.1).
     static func start(_ bytes: Span<UInt8>) -> Int {
         bytes.count >= 3 && bytes[0] == 0xef && bytes[1] == 0xbb && bytes[2] == 0xbf ? 3 : 0
     }
 
-    /// The first place from `start` on that holds no blank.
+    /// The first position from `start` on that is not whitespace.
     @inline(__always)
     static func skipBlanks(_ bytes: Span<UInt8>, from start: Int) -> Int {
         var at = start
@@ -28,7 +28,7 @@ enum JSONLexer {
         return at
     }
 
-    /// Reads a string whose first byte after the opening quote is at `start`; all of it is checked, UTF-8 and escapes included.
+    /// Reads a string whose first byte after the opening quote is at `start`; checks all of it, including UTF-8 and escapes.
     @inline(__always)
     static func string(_ bytes: Span<UInt8>, from start: Int) throws(JSONError) -> Word {
         let end = plain(bytes, from: start)
@@ -36,7 +36,7 @@ enum JSONLexer {
         return try difficultString(bytes, from: end)
     }
 
-    /// The first place from `start` on that holds a quote, a backslash, a control character or a byte beyond ASCII.
+    /// The first position from `start` on with a quote, a backslash, a control character or a byte beyond ASCII.
     @inline(__always)
     private static func plain(_ bytes: Span<UInt8>, from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -44,7 +44,7 @@ enum JSONLexer {
         var at = start
         while at <= bytes.count &- 8 {
             let word = UInt64(littleEndian: raw.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
-            // A byte's top bit is set where it is a quote, a backslash, below 0x20 or not ASCII; the lowest such bit is exact.
+            // Sets a byte's top bit for a quote, a backslash, below 0x20 or not ASCII; the lowest such bit is exact.
             let quote = (word ^ ones &* 0x22) &- ones
             let backslash = (word ^ ones &* 0x5c) &- ones
             let control = word &- ones &* 0x20
@@ -60,7 +60,7 @@ enum JSONLexer {
         return at
     }
 
-    /// Reads on from a place in a string that is not plain.
+    /// Continues at a position in a string that is not plain.
     @inline(never)
     private static func difficultString(_ bytes: Span<UInt8>, from start: Int) throws(JSONError) -> Word {
         var at = start
@@ -83,7 +83,7 @@ enum JSONLexer {
         throw JSONError(.ended, at: bytes.count)
     }
 
-    /// The place after the escape whose backslash is at `at`.
+    /// The position after the escape whose backslash is at `at`.
     private static func escape(_ bytes: Span<UInt8>, at: Int) throws(JSONError) -> Int {
         guard at + 1 < bytes.count else { throw JSONError(.ended, at: bytes.count) }
         switch bytes[at + 1] {
@@ -111,7 +111,7 @@ enum JSONLexer {
         }
     }
 
-    /// The place after the character of two to four bytes at `at` (Unicode, table 3-7: well-formed UTF-8).
+    /// The position after the character of two to four bytes at `at` (Unicode, table 3-7: well-formed UTF-8).
     private static func character(_ bytes: Span<UInt8>, at: Int) throws(JSONError) -> Int {
         let second: ClosedRange<UInt8>
         let length: Int
@@ -133,7 +133,7 @@ enum JSONLexer {
         return at + length
     }
 
-    /// Reads a number that starts at `start`. It is whole when it has neither fraction nor exponent.
+    /// Reads a number that starts at `start`. It is whole if it has neither fraction nor exponent.
     static func number(_ bytes: Span<UInt8>, from start: Int) throws(JSONError) -> Word {
         var at = start
         if bytes[at] == UInt8(ascii: "-") { at += 1 }
@@ -154,7 +154,7 @@ enum JSONLexer {
         return Word(end: at, flag: isWhole)
     }
 
-    /// The place after one digit or more.
+    /// The position after one or more digits.
     private static func digits(_ bytes: Span<UInt8>, from start: Int) throws(JSONError) -> Int {
         var at = start
         while at < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[at]) { at += 1 }
@@ -162,7 +162,7 @@ enum JSONLexer {
         return at
     }
 
-    /// Reads `true`, `false` or `null`, whose first letter is at `start`; the place after it.
+    /// Reads `true`, `false` or `null`, whose first letter is at `start`; returns the position after it.
     static func literal(_ bytes: Span<UInt8>, from start: Int, _ word: StaticString) throws(JSONError) -> Int {
         let length = word.utf8CodeUnitCount
         for place in 1..<length {

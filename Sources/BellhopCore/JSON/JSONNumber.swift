@@ -1,7 +1,7 @@
-/// Numbers from their digits.
+/// Converts numbers from their digits.
 enum JSONNumber {
-    /// The value of a number that ``JSONLexer`` has read. Digits that do not fit 64 bits make a double, a number beyond all doubles stays
-    /// the text that it is; `-0` is the integer 0.
+    /// The value of a number scanned by ``JSONLexer``. An integer beyond 64 bits becomes a double, a number beyond all doubles
+    /// stays text; `-0` is the integer 0.
     static func value(_ bytes: Span<UInt8>, _ range: Range<Int>, isWhole: Bool) -> JSON {
         if isWhole, let value = integer(bytes, range) { return .int(value) }
         let value = double(bytes, range)
@@ -21,7 +21,7 @@ enum JSONNumber {
         return value
     }
 
-    /// The nearest double; infinite where none is near.
+    /// The nearest double; infinite if out of range.
     static func double(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double {
         Double(text(bytes, range)) ?? .infinity
     }

@@ -1,6 +1,6 @@
-/// Strings with escapes.
+/// Decodes strings with escapes.
 enum JSONString {
-    /// The text of a string that ``JSONLexer`` has read.
+    /// The text of a string scanned by ``JSONLexer``.
     static func text(_ bytes: Span<UInt8>, _ range: Range<Int>, hasEscapes: Bool) -> String {
         var copy: [UInt8] = []
         copy.reserveCapacity(range.count)
@@ -8,8 +8,7 @@ enum JSONString {
         return hasEscapes ? unescaped(copy[...]) : String(decoding: copy, as: UTF8.self)
     }
 
-    /// The text of a string with escapes that ``JSONLexer`` has read. A surrogate without its partner, which text cut in the middle of a
-    /// character leaves behind, becomes U+FFFD.
+    /// The text of a string with escapes scanned by ``JSONLexer``. An unpaired surrogate, as in truncated text, becomes U+FFFD.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         var plain: [UInt8] = []
         plain.reserveCapacity(bytes.count)
@@ -42,7 +41,7 @@ enum JSONString {
         }
     }
 
-    /// The character written as `\uXXXX`, or as two of them, at `at`, which moves behind it.
+    /// The character written as one or two `\uXXXX` at `at`, which moves past it.
     private static func scalar(_ bytes: ArraySlice<UInt8>, at: inout Int) -> Unicode.Scalar {
         let first = unit(bytes, at: at)
         at += 6

@@ -1,22 +1,22 @@
 extension JSONTape {
     public func kind(of node: Node) -> Kind { entries[node.index].kind }
 
-    /// Where the value stands in the bytes; of a string without its quotes.
+    /// The value's range in the bytes; for a string without its quotes.
     public func range(of node: Node) -> Range<Int> { entries[node.index].range }
 
-    /// The elements of an array, in order; of anything else there are none.
+    /// The elements of an array, in order; empty for anything else.
     public func elements(of node: Node) -> [Node] {
         guard kind(of: node) == .array else { return [] }
         return places(in: node, step: 0).map(Node.init)
     }
 
-    /// The names and values of an object's members, in order, a repeated name included; of anything else there are none.
+    /// The names and values of an object's members, in order, including duplicates; empty for anything else.
     public func members(of node: Node) -> [(name: Node, value: Node)] {
         guard kind(of: node) == .object else { return [] }
         return places(in: node, step: 1).map { (Node(index: $0), Node(index: $0 + 1)) }
     }
 
-    /// The member with this name; where it is there more than once, the last one.
+    /// The member with this name; of duplicates the last.
     public func member(_ name: String, of node: Node) -> Node? {
         guard kind(of: node) == .object else { return nil }
         var found: Node?
@@ -31,7 +31,7 @@ extension JSONTape {
         return nil
     }
 
-    /// The value that `path` leads to from `node` or from the root.
+    /// The value at `path` from `node` or from the root.
     public func find(_ path: JSON.Path, from node: Node? = nil) -> Node? {
         var here = node ?? root
         for step in path.steps {
@@ -51,7 +51,7 @@ extension JSONTape {
         kind(of: node) == .string ? text(at: node.index) : nil
     }
 
-    /// The value with all that is in it.
+    /// The value with everything inside it.
     public func value(of node: Node) -> JSON { value(at: node.index) }
 
     private func value(at index: Int) -> JSON {
@@ -69,7 +69,7 @@ extension JSONTape {
         }
     }
 
-    /// The entries of what is directly in a container; `step` is 1 where a name goes before each value.
+    /// The entries directly inside a container; `step` is 1 if a name precedes each value.
     private func places(in node: Node, step: Int) -> Places {
         Places(entries: entries, upcoming: node.index + 1, end: node.index + entries[node.index].size, step: step)
     }

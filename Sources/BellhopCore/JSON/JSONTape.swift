@@ -1,24 +1,24 @@
-/// A JSON text read once into twelve bytes for each value and name, from which any part can be found without making a string.
+/// An index of a JSON text, twelve bytes per value and name, for finding any part without making strings.
 ///
-/// Building it checks the whole text, so that nothing read from it later can fail. Values are made when they are asked for.
+/// Building it validates the whole text, so that later reads cannot fail. Values are made on demand.
 public struct JSONTape: Sendable {
-    /// What a value is.
+    /// The type of a value.
     public enum Kind: UInt8, Sendable, Hashable {
         case null, `false`, `true`, number, string, array, object
     }
 
-    /// The place of one value on its tape.
+    /// The position of one value on its tape.
     public struct Node: Sendable, Hashable {
         let index: Int
     }
 
     /// One value or one member's name.
     struct Entry {
-        /// Of a string and a name: the place after the opening quote.
+        /// For a string or a name: the position after the opening quote.
         var start: UInt32
-        /// In bytes; of a string without its quotes.
+        /// In bytes; for a string without its quotes.
         var length: UInt32
-        /// The kind in three bits, the flag in one, and in 28 how many entries the value takes with all that is in it.
+        /// Three bits for the kind, one for the flag, and 28 for the number of entries of the value with everything inside it.
         var info: UInt32
 
         init(_ kind: Kind, _ range: Range<Int>, flag: Bool) {
@@ -27,7 +27,7 @@ public struct JSONTape: Sendable {
             info = 1 << 4 | (flag ? 8 : 0) | UInt32(kind.rawValue)
         }
 
-        var kind: Kind { Kind(rawValue: UInt8(info & 7)) ?? .null }  // three bits were written from a kind
+        var kind: Kind { Kind(rawValue: UInt8(info & 7)) ?? .null }  // the three bits are always a kind
         var flag: Bool { info & 8 != 0 }
         var size: Int { Int(info >> 4) }
         var range: Range<Int> { Int(start)..<Int(start) + Int(length) }
@@ -37,10 +37,10 @@ public struct JSONTape: Sendable {
     public let bytes: [UInt8]
     let entries: [Entry]
 
-    /// How deep arrays and objects may be nested unless a caller says otherwise.
+    /// The default limit for the nesting of arrays and objects.
     public static let defaultDepth = 512
 
-    /// Reads the JSON text that fills `range` of `bytes`, or all of them. Offsets in errors and on the tape are those in `bytes`.
+    /// Parses the JSON text in `range` of `bytes`, or all of them. Offsets in errors and on the tape refer to `bytes`.
     public init(_ bytes: [UInt8], in range: Range<Int>? = nil, depth: Int = defaultDepth) throws(JSONError) {
         let range = range ?? JSONLexer.start(bytes.span)..<bytes.count
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "the range lies within the bytes")
@@ -54,14 +54,14 @@ public struct JSONTape: Sendable {
         entries = recorder.entries
     }
 
-    /// The value that the whole text is.
+    /// The value of the whole text.
     public var root: Node { Node(index: 0) }
 }
 
-/// Writes the tape.
+/// Builds the tape.
 struct JSONTapeRecorder: JSONVisitor {
     var entries: [JSONTape.Entry] = []
-    /// The entries of the arrays and objects that are open.
+    /// The entries of the open arrays and objects.
     private var open: [Int] = []
     private static let limit = 1 << 28 - 1
 
@@ -83,7 +83,7 @@ struct JSONTapeRecorder: JSONVisitor {
     }
 
     mutating func close(at end: Int) throws(JSONError) {
-        guard let index = open.popLast() else { preconditionFailure("the grammar closes only what is open") }
+        guard let index = open.popLast() else { preconditionFailure("the grammar closes only open containers") }
         let size = entries.count - index
         guard size <= Self.limit else { throw JSONError(.tooLong(Self.limit), at: end) }
         entries[index].length = UInt32(truncatingIfNeeded: end) &- entries[index].start

@@ -1,8 +1,8 @@
-/// What a walk through JSON tells, in the order of the text.
+/// Receives the events of a walk through JSON, in text order.
 protocol JSONVisitor {
     /// A string, a number or a literal; `range` is that of a string without its quotes.
     mutating func scalar(_ kind: JSONTape.Kind, _ range: Range<Int>, flag: Bool) throws(JSONError)
-    /// A member's name: these of the bytes, without its quotes.
+    /// A member's name: a range of the bytes, without its quotes.
     mutating func key(_ range: Range<Int>, hasEscapes: Bool, in bytes: Span<UInt8>) throws(JSONError)
     /// An array or an object begins at `start`.
     mutating func open(_ kind: JSONTape.Kind, at start: Int) throws(JSONError)
@@ -10,7 +10,7 @@ protocol JSONVisitor {
     mutating func close(at end: Int) throws(JSONError)
 }
 
-/// Walks over a value for the sake of its end.
+/// Skips a value to find its end.
 struct JSONSkipper: JSONVisitor {
     mutating func scalar(_ kind: JSONTape.Kind, _ range: Range<Int>, flag: Bool) {}
     mutating func key(_ range: Range<Int>, hasEscapes: Bool, in bytes: Span<UInt8>) {}
@@ -18,11 +18,11 @@ struct JSONSkipper: JSONVisitor {
     mutating func close(at end: Int) {}
 }
 
-/// The one grammar of JSON (RFC 8259), as a loop: no depth of nesting uses up the stack.
+/// The JSON parser (RFC 8259), as a loop: nesting does not use the stack.
 struct JSONWalker {
     /// How deep arrays and objects may be nested.
     let depthLimit: Int
-    /// Whether each container around the place is an object; empty between two walks.
+    /// For each open container, whether it is an object; empty between two walks.
     private var isObject: [Bool] = []
 
     init(depthLimit: Int) {
@@ -30,7 +30,7 @@ struct JSONWalker {
         isObject.reserveCapacity(16)
     }
 
-    /// Walks over the value that starts at `start`, which may be preceded by blanks; the place after it.
+    /// Walks over the value at `start`, which may be preceded by whitespace; returns the position after it.
     @inline(__always)
     mutating func walk<Visitor: JSONVisitor>(
         _ bytes: Span<UInt8>, from start: Int, _ visitor: inout Visitor
@@ -60,7 +60,7 @@ struct JSONWalker {
             } else {
                 at = try other(bytes, at, first, &visitor)
             }
-            // After a value: a comma and the next one, or the ends of what is around it.
+            // After a value: a comma and the next one, or the ends of the open containers.
             while true {
                 if isObject.isEmpty { return at }
                 at = JSONLexer.skipBlanks(bytes, from: at)
@@ -82,7 +82,7 @@ struct JSONWalker {
         }
     }
 
-    /// Reads a member's name and its colon; the place after them.
+    /// Reads a member's name and its colon; returns the position after them.
     @inline(__always)
     private func key<Visitor: JSONVisitor>(
         _ bytes: Span<UInt8>, _ start: Int, _ visitor: inout Visitor
@@ -97,7 +97,7 @@ struct JSONWalker {
         return at &+ 1
     }
 
-    /// Reads a number or a literal; the place after it.
+    /// Reads a number or a literal; returns the position after it.
     @inline(__always)
     private func other<Visitor: JSONVisitor>(
         _ bytes: Span<UInt8>, _ start: Int, _ first: UInt8, _ visitor: inout Visitor

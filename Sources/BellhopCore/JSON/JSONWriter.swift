@@ -1,7 +1,7 @@
-/// Writes values as JSON, and objects member by member, whose values need not be made before.
+/// Writes values as JSON, and objects member by member, without building their values first.
 ///
-/// It writes into memory of its own, for which room is made once for each text: an array's `append` would look for each byte whether it
-/// may be written to and has room, which takes longer than writing.
+/// It uses its own buffer, with room reserved once per text: an array's `append` would check uniqueness and capacity for each
+/// byte, which takes longer than writing.
 public struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity = 1024
@@ -16,13 +16,13 @@ public struct JSONWriter: ~Copyable {
 
     deinit { start.deallocate() }
 
-    /// Hands over what was written, and begins anew.
+    /// Returns what was written, and starts over.
     public mutating func take() -> [UInt8] {
         defer { count = 0 }
         return Array(UnsafeBufferPointer(start: start, count: count))
     }
 
-    /// Appends what was written to bytes.
+    /// Appends what was written to `bytes`.
     func append(to bytes: inout [UInt8]) { bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count)) }
 
     // MARK: - Values
@@ -52,7 +52,7 @@ public struct JSONWriter: ~Copyable {
         endObject()
     }
 
-    /// Writes the value that a tape has, a text as it stands there.
+    /// Writes the value of a tape; a text is copied as is.
     public mutating func write(_ node: JSONTape.Node, of tape: JSONTape) {
         let entry = tape.entries[node.index]
         guard entry.kind == .string, !entry.flag else { return write(tape.value(of: node)) }
@@ -63,11 +63,11 @@ public struct JSONWriter: ~Copyable {
 
     /// Whether an object was begun and has no member yet.
     private var isAtStart: Bool {
-        precondition(count > 0, "a member belongs to an object that was begun")
+        precondition(count > 0, "a member needs an open object")
         return start[count - 1] == UInt8(ascii: "{")
     }
 
-    /// Begins an object, whose members are each a name and then a value.
+    /// Begins an object, whose members are each a name followed by a value.
     public mutating func beginObject() { open(UInt8(ascii: "{")) }
 
     public mutating func name(_ name: String) {
@@ -78,9 +78,9 @@ public struct JSONWriter: ~Copyable {
         if style.pretty { put(UInt8(ascii: " ")) }
     }
 
-    /// Writes a member's name that was made ready before, in an object that has its first member already or not.
+    /// Writes a prepared member name, whether or not the object already has members.
     public mutating func name(_ name: JSONName) {
-        assert(!style.pretty, "a name that is ready stands on no line of its own")
+        assert(!style.pretty, "a prepared name does not support the pretty style")
         if !isAtStart { put(UInt8(ascii: ",")) }
         name.bytes.withUnsafeBufferPointer { bytes in
             reserve(bytes.count)
@@ -111,7 +111,7 @@ public struct JSONWriter: ~Copyable {
         text.withUTF8 { write(utf8: $0) }
     }
 
-    /// Writes a text, in one piece up to each character that needs an escape: most have none.
+    /// Writes a text in runs up to each character that needs an escape: most have none.
     private mutating func write(utf8 bytes: UnsafeBufferPointer<UInt8>) {
         reserve(bytes.count + 2)
         append(UInt8(ascii: "\""))
@@ -126,7 +126,7 @@ public struct JSONWriter: ~Copyable {
         append(UInt8(ascii: "\""))
     }
 
-    /// Writes the escape of the character at a place; how many bytes the character has.
+    /// Writes the escape of the character at a position; returns how many bytes the character has.
     private mutating func escape(_ text: UnsafeBufferPointer<UInt8>, at place: Int) -> Int {
         switch text[place] {
         case UInt8(ascii: "\""): put("\\\"")
@@ -200,20 +200,20 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Writes a byte for which there is room.
+    /// Writes a byte; room must be reserved.
     private mutating func append(_ byte: UInt8) {
         (start + count).initialize(to: byte)
         count &+= 1
     }
 
-    /// Writes bytes for which there is room.
+    /// Writes bytes; room must be reserved.
     private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let source = bytes.baseAddress else { return }
         (start + count).initialize(from: source, count: bytes.count)
         count &+= bytes.count
     }
 
-    /// Makes room for so many bytes more.
+    /// Reserves room for more bytes.
     @inline(__always)
     private mutating func reserve(_ more: Int) {
         if more > capacity - count { grow(more) }
@@ -228,7 +228,7 @@ public struct JSONWriter: ~Copyable {
     }
 }
 
-/// The name of a member as it is written, with its colon: for whoever writes the same one into many objects.
+/// A prepared member name with its colon, for writing the same name into many objects.
 public struct JSONName: Sendable {
     let bytes: [UInt8]
 

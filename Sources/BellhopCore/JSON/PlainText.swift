@@ -1,13 +1,13 @@
-/// Text that needs no escape in JSON.
+/// Finds text that needs no escape in JSON.
 enum PlainText {
-    /// The first place from `start` on that needs an escape. Eight bytes are looked at together: a byte's top bit in `stops` is set
-    /// where it is a quote, a backslash, below 0x20 or 0xe2, with which U+2028 and U+2029 begin; the lowest such bit is exact.
+    /// The first position from `start` on that needs an escape. Examines eight bytes at a time: `stops` has a byte's top bit set
+    /// for a quote, a backslash, below 0x20 or 0xe2, the first byte of U+2028 and U+2029; the lowest such bit is exact.
     static func end(_ bytes: Span<UInt8>, from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let raw = bytes.bytes
         var at = start
         while at <= bytes.count &- 8 {
-            // Bounds-checked; any bits make a UInt64.
+            // Bounds-checked; any bits are a valid UInt64.
             let word = UInt64(littleEndian: raw.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
             let (quote, backslash, separator) = (word ^ ones &* 0x22, word ^ ones &* 0x5c, word ^ ones &* 0xe2)
             let low = (quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) & ~word

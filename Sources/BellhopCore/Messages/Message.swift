@@ -1,5 +1,5 @@
-/// What a `notify` says, as a tree that keeps the rule's own markup apart from the values that were inserted, so that each receiver
-/// can render the first and escape the second.
+/// The content of a `notify`, as a tree that separates the rule's markup from inserted values, so that each receiver can render
+/// the former and escape the latter.
 public struct Message: Sendable, Hashable {
     /// Plain text.
     public var title: [Inline]
@@ -8,9 +8,9 @@ public struct Message: Sendable, Hashable {
     public var fields: [Field]
     public var severity: Severity
     public var link: Link?
-    /// Messages of one thread belong together, where the receiver has threads.
+    /// Groups messages, if the receiver has threads.
     public var thread: String?
-    /// True when the rule's message could not be rendered and this plain one stands in for it.
+    /// True if the rule's message could not be rendered and this plain one replaces it.
     public var isFallback: Bool
 
     public init(
@@ -31,29 +31,29 @@ public struct Message: Sendable, Hashable {
     public enum Severity: String, Sendable, Hashable, CaseIterable { case info, warning, error, critical }
 
     public indirect enum Inline: Sendable, Hashable {
-        /// The rule author's words.
+        /// The rule author's text.
         case text(String)
-        /// An inserted value: never markup, whatever it holds.
+        /// An inserted value: never markup, whatever it contains.
         case value(String)
         case strong([Inline])
         case emphasis([Inline])
         case code([Inline])
-        /// `address` may hold inserted values; a renderer checks that the whole is an http or https address before it links.
+        /// `address` may contain inserted values; a renderer links only if the whole is an http or https address.
         case link(label: [Inline], address: [Inline])
         case lineBreak
     }
 
     public enum Block: Sendable, Hashable {
         case paragraph([Inline])
-        /// A bulleted (or numbered) list; one line of inlines per item.
+        /// A bulleted or numbered list; one line of inlines per item.
         case list(ordered: Bool, items: [[Inline]])
     }
 
     public struct List: Sendable, Hashable {
         public var items: [[Inline]]
-        /// How many elements there are beyond `items`.
+        /// How many elements there are besides `items`.
         public var more: Int
-        /// What is said when there is no element.
+        /// The text for an empty list.
         public var empty: [Inline]
 
         public init(items: [[Inline]], more: Int = 0, empty: [Inline] = []) {
@@ -85,7 +85,7 @@ public struct Message: Sendable, Hashable {
 }
 
 extension [Message.Inline] {
-    /// The words alone, markup dropped.
+    /// The text alone, without markup.
     public var plainText: String {
         var text = ""
         for inline in self {

@@ -1,4 +1,4 @@
-/// The difference between two texts, line by line, as people read it in code reviews.
+/// The difference between two texts, line by line, as in code reviews.
 public struct LineDiff: Sendable, Hashable {
     enum Kind: Character, Sendable, Hashable {
         case same = " "
@@ -13,7 +13,7 @@ public struct LineDiff: Sendable, Hashable {
 
     let lines: [Line]
 
-    /// How many pairs of lines are compared at most; beyond it a changed stretch is shown as replaced in one piece.
+    /// The most pairs of lines compared; beyond it a changed range is shown as replaced as a whole.
     private static let mostPairs = 1 << 20
 
     public init(from before: String, to after: String) {
@@ -34,7 +34,7 @@ public struct LineDiff: Sendable, Hashable {
     /// Whether the texts are the same.
     public var isEmpty: Bool { lines.allSatisfy { $0.kind == .same } }
 
-    /// The difference with so many unchanged lines around each change, as `diff -u` writes it, cut after a number of bytes.
+    /// The difference in the format of `diff -u` with so many lines of context, cut after a number of bytes.
     public func unified(context: Int = 3, limit: Int = 16 << 10) -> String {
         var text = ""
         var left = 0
@@ -51,7 +51,7 @@ public struct LineDiff: Sendable, Hashable {
         return text.last == "\n" ? String(text.dropLast()) : text
     }
 
-    /// Each stretch of changes with its surroundings, its heading first.
+    /// Each range of changes with its context, its heading first.
     private func hunks(_ context: Int) -> [[String]] {
         var ranges: [Range<Int>] = []
         for place in lines.indices where lines[place].kind != .same {
@@ -78,7 +78,7 @@ public struct LineDiff: Sendable, Hashable {
         place += 1
     }
 
-    /// The longest common subsequence of two stretches, with what is not in it.
+    /// The longest common subsequence of two ranges, plus the lines outside it.
     private static func middle(_ old: [Substring], _ new: [Substring]) -> [Line] {
         let replaced = old.map { Line(kind: .removed, text: $0) } + new.map { Line(kind: .added, text: $0) }
         guard !old.isEmpty, !new.isEmpty, old.count * new.count <= mostPairs else { return replaced }

@@ -1,8 +1,8 @@
-/// The tasks that one poll shows changed in the same fields: the most for any fields.
+/// The largest group of tasks that one poll shows changed in the same fields.
 public struct AlikeChanges: Sendable, Hashable {
-    /// The fields, in their order.
+    /// The fields, sorted.
     public var fields: [String]
-    /// How many tasks changed in these and no others.
+    /// How many tasks changed in exactly these fields.
     public var tasks: Int
 
     public init(fields: [String], tasks: Int) {
@@ -10,7 +10,7 @@ public struct AlikeChanges: Sendable, Hashable {
         self.tasks = tasks
     }
 
-    /// The most of these changes that are alike; nil where there are none.
+    /// The largest group among these changes; nil if there are none.
     public init?(_ events: [Event]) {
         var counts: [[String]: Int] = [:]
         for event in events where event.type == .taskChanged {

@@ -1,14 +1,14 @@
-/// How a listing differs from what is known: what must be read, and what has left.
+/// How a listing differs from the known tasks: what must be read, and what has left.
 ///
-/// A record whose bytes differ counts as changed even if they say the same in another order; its details decide.
+/// A record with different bytes counts as changed even if only their order differs; its details decide.
 public struct Comparison: Sendable, Hashable {
     /// The entries of the listing that are not known.
     public var new: [Int] = []
-    /// The entries of the listing whose fingerprint is not the known one.
+    /// The entries of the listing with a different fingerprint.
     public var changed: [Int] = []
-    /// The known tasks that the listing has no more, in the order in which they are known.
+    /// The known tasks that are no longer in the listing, in their known order.
     public var gone: [TaskKey] = []
-    /// How many tasks are as they were.
+    /// How many tasks are unchanged.
     public var unchanged = 0
 
     public init() {}
@@ -18,7 +18,7 @@ public struct Comparison: Sendable, Hashable {
 }
 
 extension KnownTasks {
-    /// Compares an answer with what is known: nothing is gone because of one that is not whole.
+    /// Compares an answer with the known tasks: a partial answer removes nothing.
     public func compare(with answer: Answer) -> Comparison {
         switch answer.coverage {
         case .whole: compare(with: answer.listing)
@@ -27,17 +27,16 @@ extension KnownTasks {
         }
     }
 
-    /// Compares a listing with what is known.
+    /// Compares a listing with the known tasks.
     ///
-    /// The listing is walked in its order, and the task after the last one met is tried first; only where that is another one is
-    /// the index asked.
-    /// - Parameter isWhole: false when a task that is not listed may be there all the same.
+    /// For each entry, the known task after the last match is tried first; the index is used only if that fails.
+    /// - Parameter isWhole: false if an unlisted task may still exist.
     public func compare(with listing: Listing, isWhole: Bool = true) -> Comparison {
         var comparison = Comparison()
         var isMet = [UInt64](repeating: 0, count: isWhole ? (count + 63) / 64 : 0)
         var met = 0
-        var expected = 0  // where the order of the answer goes on
-        var aside = count  // where it goes on after a task that stood elsewhere
+        var expected = 0  // the next known task in the answer's order
+        var aside = count  // the next one after a task out of order
         for place in listing.entries.indices {
             let found: Int?
             if expected < count, self[expected].key == listing.entries[place].key {

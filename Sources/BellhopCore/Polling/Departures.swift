@@ -1,20 +1,20 @@
-/// What became of the tasks that a list lacks, by their own records: which have left, and which are there although the list lacks them.
+/// What happened to unlisted tasks, according to their own records: which have left, and which still exist.
 public struct Departures: Sendable, Hashable {
-    /// Those that have left, as far as can be told.
+    /// Those that have left, as far as is known.
     public private(set) var gone: [TaskKey] = []
-    /// Those that stay known: they are there by their own records, nothing is known of them, or they are asked for at the next poll.
+    /// Those that stay known: they exist according to their records, their state is unknown, or they are queried at the next
+    /// poll.
     public private(set) var kept: [TaskKey]
-    /// How many are there by their own records.
+    /// How many exist according to their records.
     public private(set) var remaining = 0
-    /// True for an empty list where no record said anything that agrees with it: the account may have lost its rights, or the server its
-    /// rows.
+    /// True for an empty list that no record confirms: the account may have lost its rights, or the server its rows.
     public private(set) var isUnproved = false
 
     /// - Parameters:
-    ///   - asked: those whose records were asked for.
-    ///   - waiting: those that are asked for at another poll.
-    ///   - isListEmpty: whether the list had no task at all. One that lacks a task which is there is a false one, and then only what a record
-    ///     says counts.
+    ///   - asked: those whose records were requested.
+    ///   - waiting: those to be requested at another poll.
+    ///   - isListEmpty: whether the list was empty. An empty list is wrong if one of its tasks exists; then only what records say
+    ///     counts.
     public init(asked: [TaskKey], waiting: [TaskKey] = [], details: Details, isListEmpty: Bool) {
         kept = waiting
         var isAnswered = false
@@ -32,12 +32,12 @@ public struct Departures: Sendable, Hashable {
         isUnproved = isListEmpty && remaining == 0 && !isAnswered && !gone.isEmpty
     }
 
-    /// What a person should know of an empty list that is a false one.
+    /// A notice for people about an empty list that is wrong.
     /// - Parameter source: the source's name.
     public func notice(of source: String) -> String? {
         guard remaining > 0 else { return nil }
         let tasks =
             remaining == 1 ? "the record of 1 task says that it is" : "the records of \(remaining) tasks say that they are"
-        return "The list of source \(source) is empty, but \(tasks) still there, so the list is not believed."
+        return "The list of source \(source) is empty, but \(tasks) still there, so the list is ignored."
     }
 }

@@ -1,7 +1,7 @@
-/// 128 bits that stand for a content or for a list of facts: equal ones are, for every practical purpose, the same.
+/// A 128-bit hash of a content or a list of facts: equal fingerprints mean, for practical purposes, equal content.
 ///
-/// The seeds are fixed and the result is the same on every machine, so that fingerprints may be stored. It is fast, not
-/// cryptographic: it tells accident apart, not someone who searches for two contents with one fingerprint.
+/// The seeds are fixed and the result is the same on every machine, so that fingerprints may be stored. It is fast, but not
+/// cryptographic: it does not resist deliberate collisions.
 public struct Fingerprint: Sendable, Hashable {
     public var high: UInt64
     public var low: UInt64
@@ -11,11 +11,11 @@ public struct Fingerprint: Sendable, Hashable {
         self.low = low
     }
 
-    /// All bits zero; where a fingerprint is remembered it stands for none.
+    /// All bits zero; in stored values it means none.
     public static let zero = Fingerprint(high: 0, low: 0)
 
-    /// The fingerprint of these bytes, at about the speed at which they come from memory: an answer with the fingerprint of the
-    /// last one need not be read further. Another `seed` gives an unrelated one, as for the same bytes in another place.
+    /// The fingerprint of these bytes, computed at about memory speed: an answer with the same fingerprint as the last one need
+    /// not be read further. A different `seed` gives an unrelated result, as for the same bytes in another context.
     public init(content bytes: Span<UInt8>, seed: Fingerprint = .zero) {
         self = FingerprintMixer.fingerprint(of: bytes.bytes, seed: seed)
     }
@@ -25,7 +25,7 @@ public struct Fingerprint: Sendable, Hashable {
         self.init(content: bytes.span, seed: seed)
     }
 
-    /// The fingerprint of this text's UTF-8, which is not normalised.
+    /// The fingerprint of this text's UTF-8, without normalization.
     public init(content text: String, seed: Fingerprint = .zero) {
         var text = text
         text.makeContiguousUTF8()
@@ -45,7 +45,7 @@ extension Fingerprint: CustomStringConvertible {
 
     public var description: String { hex }
 
-    /// Reads 32 lowercase hexadecimal digits; nil when the text is anything else.
+    /// Parses 32 lowercase hexadecimal digits; nil for anything else.
     public init?(hex: String) {
         var hex = hex
         hex.makeContiguousUTF8()

@@ -1,12 +1,12 @@
-/// A fingerprint of facts, given one after the other.
+/// A fingerprint of facts, added one after the other.
 ///
-/// Each fact goes in with its kind and its own length, so that `("ab", "c")` and `("a", "bc")`, or the text `1` and the number
-/// 1, are different facts. Nothing is allocated.
+/// Each fact includes its kind and its length, so that `("ab", "c")` and `("a", "bc")`, or the text `1` and the number 1, are
+/// different facts. Allocates nothing.
 public struct FingerprintBuilder: Sendable {
     private var mixer = FingerprintMixer(seed: Kind.facts)
     private var count = 0
 
-    /// The seeds that keep the kinds of fact apart.
+    /// The seeds that separate the kinds of fact.
     private enum Kind {
         static let facts = Fingerprint(high: 1, low: 0)
         static let text = Fingerprint(high: 2, low: 0)
@@ -17,7 +17,7 @@ public struct FingerprintBuilder: Sendable {
 
     public init() {}
 
-    /// Adds a text, byte by byte of its UTF-8.
+    /// Adds a text as UTF-8.
     public mutating func add(_ text: String) { absorb(Fingerprint(content: text, seed: Kind.text)) }
 
     /// Adds bytes.
@@ -47,7 +47,7 @@ public struct FingerprintBuilder: Sendable {
 }
 
 extension Fingerprint {
-    /// The fingerprint of facts that are texts, in this order: `Fingerprint.of("task_created", scope, key)`.
+    /// The fingerprint of text facts, in this order: `Fingerprint.of("task_created", scope, key)`.
     public static func of(_ facts: String...) -> Fingerprint {
         var builder = FingerprintBuilder()
         for fact in facts { builder.add(fact) }

@@ -1,7 +1,7 @@
 /// The hash behind ``Fingerprint``: keyed multiplications of 64 by 64 bits, folded.
 ///
-/// Two lanes read every pair of words in opposite roles under different keys, which makes 128 bits of state; from 32 bytes on two
-/// such pairs of lanes run side by side. A factor that happens to be zero wipes out nothing: the other factor is added to the product.
+/// Two lanes read every pair of words in opposite roles with different keys, for 128 bits of state; from 32 bytes on two such
+/// pairs of lanes run in parallel. A zero factor loses nothing, because the other factor is added to the product.
 struct FingerprintMixer {
     private var first: UInt64
     private var second: UInt64
@@ -17,7 +17,7 @@ struct FingerprintMixer {
         second = seed.low ^ Self.keys[1]
     }
 
-    /// Takes in one pair of words.
+    /// Absorbs one pair of words.
     @inline(__always)
     mutating func absorb(_ x: UInt64, _ y: UInt64) {
         first = Self.mix(first, x, y, Self.keys[2])
@@ -73,13 +73,13 @@ struct FingerprintMixer {
         return word ^ word >> 32
     }
 
-    /// The eight bytes at an offset. The load is bounds-checked; what its name warns of is types that not all bits make up.
+    /// The eight bytes at an offset. The load is bounds-checked, and any bits are a valid UInt64.
     @inline(__always)
     private static func word(_ bytes: RawSpan, _ offset: Int) -> UInt64 {
         UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// The bytes of a range of at most eight, zeros above them.
+    /// The bytes of a range of at most eight, zero-extended.
     private static func word(_ bytes: RawSpan, from start: Int, to end: Int) -> UInt64 {
         var word: UInt64 = 0
         for offset in stride(from: end - 1, through: start, by: -1) {

@@ -1,4 +1,4 @@
-/// A poll's result that is held back: enough to know it again when the next poll shows the same.
+/// A poll's result that is held back, with enough to recognize it if the next poll shows the same.
 public struct HeldResult: Sendable, Hashable {
     /// Of the keys that were new and of those that were gone.
     public var fingerprint: Fingerprint
@@ -10,17 +10,17 @@ public struct HeldResult: Sendable, Hashable {
     public var new: Int
     /// How many of the known were gone.
     public var gone: Int
-    /// How many of the known changed in the same fields, where so many did; else 0.
+    /// How many of the known changed in the same fields, if that is why it is held; otherwise 0.
     public var changed = 0
     /// The fields in which they changed.
     public var fields: [String] = []
-    /// How many polls in a row were held, this one included, whether or not they showed the same.
+    /// How many polls in a row were held, including this one, whether or not their results were the same.
     public var polls: Int
-    /// When the first of those was held that showed a list like this one: an empty one, or one with tasks.
+    /// When the first poll with a list like this one, empty or not, was held.
     public var since: Timestamp
 
-    /// What is held of this comparison.
-    /// - Parameter previous: What the poll before was held with, if it was.
+    /// The held form of a comparison.
+    /// - Parameter previous: the previous poll's held result, if any.
     public init(
         known: Int, listing: Listing, comparison: Comparison, after previous: HeldResult? = nil, at now: Timestamp
     ) {
@@ -47,7 +47,7 @@ public struct HeldResult: Sendable, Hashable {
         fingerprint = builder.fingerprint
     }
 
-    /// The result as it is kept.
+    /// The result in its stored form.
     public var json: JSON {
         [
             "fingerprint": .string(fingerprint.hex), "known": .int(Int64(known)), "listed": .int(Int64(listed)),
@@ -56,7 +56,7 @@ public struct HeldResult: Sendable, Hashable {
         ]
     }
 
-    /// Reads what ``json`` wrote; nil when it is anything else.
+    /// Reads the form of ``json``; nil for anything else.
     public init?(json: JSON) {
         guard let hex = json["fingerprint"]?.asString, let fingerprint = Fingerprint(hex: hex),
             let known = json["known"]?.asInt, let listed = json["listed"]?.asInt, let new = json["new"]?.asInt,

@@ -1,4 +1,4 @@
-/// Lowercase hexadecimal digits to words and back, eight digits at a time.
+/// Converts between lowercase hexadecimal digits and words, eight digits at a time.
 enum Hexadecimal {
     /// The 32 digits of two words.
     static func text(_ high: UInt64, _ low: UInt64) -> String {
@@ -18,7 +18,7 @@ enum Hexadecimal {
         return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
-    /// The 128 bits that 32 lowercase digits stand for; nil when these `count` bytes are anything else.
+    /// The 128 bits of 32 lowercase digits; nil if these `count` bytes are anything else.
     static func words(_ bytes: Span<UInt8>, at offset: Int, count: Int) -> (high: UInt64, low: UInt64)? {
         guard count == 32, offset >= 0, offset <= bytes.count - 32 else { return nil }
         let raw = bytes.bytes
@@ -28,9 +28,9 @@ enum Hexadecimal {
         return (a << 32 | b, c << 32 | d)
     }
 
-    /// The 32 bits of eight digits. Each byte is looked at in its own place of one word; no sum carries into the next.
+    /// The 32 bits of eight digits, processed in parallel in one word; no sum carries into the next byte.
     private static func eight(_ bytes: RawSpan, _ offset: Int) -> UInt64? {
-        // Bounds-checked; any bits make a UInt64.
+        // Bounds-checked; any bits are a valid UInt64.
         let digits = UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops = ones << 7

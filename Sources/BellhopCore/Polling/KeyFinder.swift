@@ -1,19 +1,19 @@
-/// Looks, while a record is walked over, for the member that is its key.
+/// Finds a record's key while the record is parsed.
 struct KeyFinder: JSONVisitor {
     private let path: [[UInt8]]
-    /// How many containers are open, the record included.
+    /// How many containers are open, including the record.
     private var depth = 0
-    /// How many names of the path lead to the innermost object that is on it.
+    /// How many names of the path lead to the innermost object on it.
     private var matched = 0
     /// Whether the last name was the next one of the path.
     private var isOnPath = false
     private var found: (kind: JSONTape.Kind, range: Range<Int>, flag: Bool)?
-    /// Whether the key was there twice.
+    /// Whether the key occurred twice.
     private(set) var isRepeated = false
 
     init(path: [String]) { self.path = path.map { Array($0.utf8) } }
 
-    /// Forgets the record before.
+    /// Resets the state of the previous record.
     @inline(__always)
     mutating func start() {
         depth = 0
@@ -23,7 +23,7 @@ struct KeyFinder: JSONVisitor {
         isRepeated = false
     }
 
-    /// The key; nil when there is none, or it is empty, or neither text nor a whole number.
+    /// The key; nil if missing, empty, or neither text nor a whole number.
     @inline(__always)
     func key(in bytes: Span<UInt8>) -> TaskKey? {
         guard let found else { return nil }

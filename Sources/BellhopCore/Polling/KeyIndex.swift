@@ -1,13 +1,13 @@
-/// Finds the place of a key in an array of things that have keys: a table with open addressing, eight bytes a slot, of which at
-/// most three quarters are taken.
+/// Finds the position of a key in an array of keyed elements: a hash table with open addressing, eight bytes per slot, at most
+/// three quarters full.
 ///
-/// A slot holds a place and 32 bits of its key's hash, so that the array is looked at only where the key very likely is; which
-/// key is at a place, the array's owner says.
+/// A slot holds a position and 32 bits of its key's hash, so that the array is read only on a very likely match; the array's
+/// owner compares the keys.
 struct KeyIndex: Sendable {
-    /// The hash's bits in the upper half, the place plus one in the lower; 0 is a free slot.
+    /// The hash's bits in the upper half, the position plus one in the lower; 0 is a free slot.
     private var slots: [UInt64]
     private var count = 0
-    /// What the keys' hashes are made with: another one in each process, so that nobody who chooses keys can choose ones that meet.
+    /// The seed of the keys' hashes: different in each process, which prevents chosen collisions.
     let seed = Self.processSeed
 
     private static let processSeed = Fingerprint(
@@ -17,7 +17,7 @@ struct KeyIndex: Sendable {
         slots = Array(repeating: 0, count: Self.size(for: minimumCapacity))
     }
 
-    /// The place at which `isThere` says yes, among those with this hash.
+    /// The position for which `isThere` is true, among those with this hash.
     @inline(__always)
     func find(_ hash: UInt64, where isThere: (Int) -> Bool) -> Int? {
         let mask = slots.count &- 1
@@ -33,7 +33,7 @@ struct KeyIndex: Sendable {
         return nil
     }
 
-    /// Notes that a key with this hash is at `place`, unless `isThere` says yes to a place before: then that one is the answer.
+    /// Records a key with this hash at `place`, unless `isThere` is true for an earlier position, which is then returned.
     @inline(__always)
     mutating func insert(_ hash: UInt64, at place: Int, unless isThere: (Int) -> Bool) -> Int? {
         if (count &+ 1) &* 4 > slots.count &* 3 { reserveCapacity(count * 2) }
@@ -52,16 +52,16 @@ struct KeyIndex: Sendable {
         return nil
     }
 
-    /// The slot where the search for this hash begins, so that many can be fetched from memory at once before they are needed.
+    /// The first slot of the search for this hash, so that many can be prefetched before they are needed.
     @inline(__always)
     func peek(_ hash: UInt64) -> UInt64 { slots[Int(truncatingIfNeeded: hash >> 32) & (slots.count &- 1)] }
 
-    /// Notes that the key with this hash is now at `place` instead of `old`.
+    /// Changes the position of the key with this hash from `old` to `place`.
     mutating func move(_ hash: UInt64, from old: Int, to place: Int) {
         if let slot = slot(hash, old) { slots[slot] = Self.entry(hash, place) }
     }
 
-    /// Forgets the key with this hash at `place`; the keys behind it move up, so that no slot is lost.
+    /// Removes the key with this hash at `place`; later keys move up, so that no slot is lost.
     mutating func remove(_ hash: UInt64, at place: Int) {
         guard var hole = slot(hash, place) else { return }
         let mask = slots.count - 1
@@ -78,7 +78,7 @@ struct KeyIndex: Sendable {
         count -= 1
     }
 
-    /// Makes room for this many keys.
+    /// Reserves room for this many keys.
     mutating func reserveCapacity(_ capacity: Int) {
         let size = Self.size(for: capacity)
         guard size > slots.count else { return }
@@ -110,7 +110,7 @@ struct KeyIndex: Sendable {
     @inline(__always)
     private static func place(_ entry: UInt64) -> Int { Int(UInt32(truncatingIfNeeded: entry)) &- 1 }
 
-    /// The power of two of which `capacity` is at most three quarters.
+    /// The smallest power of two of which `capacity` is at most three quarters.
     private static func size(for capacity: Int) -> Int {
         let least = capacity + capacity / 3 + 2
         return max(16, 1 << (Int.bitWidth - (least - 1).leadingZeroBitCount))

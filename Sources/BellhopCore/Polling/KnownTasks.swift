@@ -1,6 +1,6 @@
-/// The tasks that a source had at its last poll: 56 bytes each, and an index of eight bytes a slot.
+/// The tasks of a source at its last poll: 56 bytes each, and an index with eight bytes per slot.
 ///
-/// They stand in the order in which they came, which is mostly that of the answers, so that comparing hardly needs the index.
+/// They are in order of arrival, mostly the order of the answers, so that comparing rarely needs the index.
 public struct KnownTasks: Sendable {
     private var tasks: [KnownTask] = []
     private var index = KeyIndex()
@@ -8,7 +8,7 @@ public struct KnownTasks: Sendable {
     /// No tasks.
     public init() {}
 
-    /// These tasks; of two with one key the last.
+    /// These tasks; of duplicate keys the last.
     public init(_ tasks: some Collection<KnownTask>) {
         reserveCapacity(tasks.count)
         for task in tasks { set(task) }
@@ -23,13 +23,13 @@ public struct KnownTasks: Sendable {
     /// The task with this key.
     public subscript(key: TaskKey) -> KnownTask? { place(of: key).map { tasks[$0] } }
 
-    /// Remembers a task, in the place of the one with its key if there is one.
+    /// Adds a task, or replaces the one with its key.
     public mutating func set(_ task: KnownTask) {
         let present = index.insert(task.key.hash(index.seed), at: tasks.count, unless: { tasks[$0].key == task.key })
         if let present { tasks[present] = task } else { tasks.append(task) }
     }
 
-    /// Forgets a task; false when it was not known. The last task takes its place.
+    /// Removes a task; false if it was not known. The last task takes its position.
     @discardableResult
     public mutating func remove(_ key: TaskKey) -> Bool {
         guard let place = place(of: key) else { return false }
@@ -42,7 +42,7 @@ public struct KnownTasks: Sendable {
         return true
     }
 
-    /// Forgets tasks. When they are many, the others keep their order.
+    /// Removes tasks. If they are many, the others keep their order.
     public mutating func remove(_ keys: some Collection<TaskKey>) {
         guard keys.count > tasks.count / 256 else {
             for key in keys { remove(key) }
@@ -52,7 +52,7 @@ public struct KnownTasks: Sendable {
         self = KnownTasks(tasks.filter { !leaving.contains($0.key) })
     }
 
-    /// The keys of tasks whose details were last read before `time` or never, the longest ago first, at most `limit` of them.
+    /// The keys of tasks whose details were last read before `time` or never, the oldest first, at most `limit`.
     public func stale(before time: Timestamp, limit: Int = .max) -> [TaskKey] {
         let stale = tasks.filter { ($0.refreshed ?? .distantPast) < time }
         return stale.sorted { ($0.refreshed ?? .distantPast) < ($1.refreshed ?? .distantPast) }.prefix(limit).map(\.key)

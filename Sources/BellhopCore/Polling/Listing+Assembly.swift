@@ -1,8 +1,8 @@
 extension Listing {
-    /// Makes one listing of the pages of one answer. A key that is on two pages is an error, as when rows moved between them
-    /// while they were read; its offset counts over all the pages together.
+    /// Joins the pages of one answer into one listing. A key on two pages is an error: rows may have moved while the pages were
+    /// read. Its offset counts over all pages together.
     ///
-    /// - Parameter latestCounts: true where such a record counts as the later page has it, as when changed rows move to the end.
+    /// - Parameter latestCounts: if true, a duplicate record is used as in the later page, as when changed rows move to the end.
     public init(pages: [Listing], latestCounts: Bool = false) throws(ListingError) {
         if pages.count == 1 {
             self = pages[0]
@@ -15,12 +15,12 @@ extension Listing {
         self = builder.listing
     }
 
-    /// The listing without the records of which this is true.
+    /// The listing without the records for which this is true.
     public func without(_ isLeftOut: (Entry) -> Bool) -> Listing {
         Listing(body: body, entries: entries.filter { !isLeftOut($0) }, groups: groups)
     }
 
-    /// Lists records that were made rather than answered, each under its key.
+    /// Lists records made locally, each with its key.
     public init(records: [(key: TaskKey, record: JSON)]) throws(ListingError) {
         var builder = ListingBuilder()
         builder.reserve(bytes: 0, records: records.count)

@@ -1,12 +1,12 @@
-/// What a poll found, as cheaply as it can be known: the answer's bytes and, for each record in them, its key, its fingerprint and
-/// its place, in the order of the answer. A record's values are read from the bytes when they are asked for.
+/// The result of a poll in its cheapest form: the answer's bytes and, for each record in them, its key, its fingerprint and its
+/// position, in order. A record's values are parsed on demand.
 ///
-/// A listing is whole: an answer that is cut, has another shape, lacks a key or has one twice makes none.
+/// A listing is complete: an answer that is truncated, has another shape, or has missing or duplicate keys is rejected.
 public struct Listing: Sendable {
     /// One record of the answer.
     public struct Entry: Sendable, Hashable {
         // In this order an entry takes 48 bytes.
-        /// What tells the record from the others.
+        /// The record's identity.
         public let key: TaskKey
         let groupIndex: UInt16
         let length: UInt32
@@ -14,29 +14,29 @@ public struct Listing: Sendable {
         public let fingerprint: Fingerprint
         let offset: Int
 
-        /// Where the record stands in the answer.
+        /// The record's range in the answer.
         public var range: Range<Int> { offset..<offset + Int(length) }
     }
 
     /// The answer.
     public let body: [UInt8]
-    /// The records, in the order of the answer. No two have one key.
+    /// The records, in order, with distinct keys.
     public let entries: [Entry]
-    /// The names of the groups that the answer has, in its order; empty when it has none.
+    /// The names of the answer's groups, in order; empty if it has none.
     public let groups: [String]
 
-    /// How many bytes one record may have: a tape can hold whatever is in so many.
+    /// The size limit of a record in bytes, within which any record fits on a tape.
     static let recordLimit = 1 << 28
 
-    /// The name of the group that an entry is in; nil when the answer has no groups.
+    /// The name of an entry's group; nil if the answer has no groups.
     public func group(of entry: Entry) -> String? {
         groups.isEmpty ? nil : groups[Int(entry.groupIndex)]
     }
 
-    /// The entries that have these keys, in the listing's order, and the keys that none has.
+    /// The entries with these keys, in the listing's order, and the keys without an entry.
     public func search(for keys: [TaskKey]) -> (found: [Entry], missing: [TaskKey]) {
         guard !keys.isEmpty else { return ([], []) }
-        // All of them, as of a first poll: nothing need be looked for.
+        // All of them, as at a first poll: no search is needed.
         if keys.count == entries.count, zip(keys, entries).allSatisfy({ $0 == $1.key }) { return (entries, []) }
         let wanted = KnownTasks(keys.map { KnownTask(key: $0, listed: .zero) })
         var isFound = [Bool](repeating: false, count: wanted.count)
@@ -56,25 +56,25 @@ public struct Listing: Sendable {
         return tape.value(of: tape.root)
     }
 
-    /// The record of an entry, for whoever wants some of its members: the others are not made.
+    /// The record of an entry, for reading only some of its members.
     ///
-    /// It has the record's bytes for itself: a reference to all of the answer would be counted for each value that is made, and several
-    /// cores that read records would get into each other's way with it.
+    /// It copies the record's bytes: sharing the answer would count a reference for each value made, which slows down several
+    /// cores reading records in parallel.
     public func tape(of entry: Entry) -> JSONTape {
         do {
             let bytes = body.span.extracting(entry.range).withUnsafeBufferPointer { Array($0) }
             return try JSONTape(bytes, depth: ListingShape.depthLimit)
         } catch {
-            preconditionFailure("the scanner lists only what is JSON: \(error)")
+            preconditionFailure("the scanner lists only valid JSON: \(error)")
         }
     }
 }
 
 extension Listing {
-    /// Nothing, as of an answer that was not looked at.
+    /// Empty, as for an answer that was not read.
     public init() { self.init(body: [], entries: [], groups: []) }
 
-    /// Lists the records of an answer. See ``ListingShape`` for what it may look like.
+    /// Lists the records of an answer. See ``ListingShape`` for its allowed forms.
     public init(_ body: [UInt8], shape: ListingShape) throws(ListingError) {
         var scanner = ListingScanner(shape: shape)
         try scanner.scan(body.span)

@@ -1,4 +1,4 @@
-/// A listing on its way from parts: pages that come one after the other, each of which is let go once it is added.
+/// Builds a listing from pages, each of which can be freed once it is added.
 public struct ListingBuilder: Sendable {
     private var body: [UInt8] = []
     private var entries: [Listing.Entry] = []
@@ -6,14 +6,14 @@ public struct ListingBuilder: Sendable {
     private var index = KeyIndex()
     private let latestCounts: Bool
 
-    /// - Parameter latestCounts: true where a record that is on two pages counts as the later page has it, as when changed rows move to
-    ///   the end; else it is an error.
+    /// - Parameter latestCounts: if true, a record on two pages is used as in the later one, as when changed rows move to the
+    ///   end; otherwise it is an error.
     public init(latestCounts: Bool = false) { self.latestCounts = latestCounts }
 
-    /// What was added so far.
+    /// The listing so far.
     public var listing: Listing { Listing(body: body, entries: entries, groups: groups) }
 
-    /// Makes room for so much in all.
+    /// Reserves room for the given totals.
     public mutating func reserve(bytes: Int, records: Int) {
         body.reserveCapacity(bytes)
         entries.reserveCapacity(records)

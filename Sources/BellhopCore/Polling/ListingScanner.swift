@@ -1,14 +1,14 @@
 /// Reads an answer once, from its first byte to its last, and lists its records.
 ///
-/// All of it is checked as JSON on the way: each record is walked over once, then fingerprinted while it is still in the cache.
+/// Validates all of it as JSON: each record is parsed once, then fingerprinted while it is still in the cache.
 struct ListingScanner {
     private let shape: ListingShape
     private var walker = JSONWalker(depthLimit: ListingShape.depthLimit)
     private var finder: KeyFinder
     private var index = KeyIndex()
-    /// How many of the entries have been looked at for a key that is there twice.
+    /// How many entries have been checked for duplicate keys.
     private var checked = 0
-    /// Keeps what was fetched early from being optimised away.
+    /// Keeps prefetches from being optimized away.
     private var touched: UInt64 = 0
     private(set) var entries: [Listing.Entry] = []
     private(set) var groups: [String] = []
@@ -25,7 +25,7 @@ struct ListingScanner {
         try checkKeys()
     }
 
-    /// Follows the path to the records from its step `step` on; the place after the value that starts at `start`.
+    /// Follows the path to the records from its step `step` on; returns the position after the value at `start`.
     private mutating func descend(_ bytes: Span<UInt8>, from start: Int, step: Int) throws(ListingError) -> Int {
         guard step < shape.items.steps.count else { return try records(bytes, from: start) }
         var isThere = false
@@ -56,7 +56,7 @@ struct ListingScanner {
         return at
     }
 
-    /// Lists the records of an array, or of each array in an object of groups; the place after them.
+    /// Lists the records of an array, or of each array in an object of groups; returns the position after them.
     private mutating func records(_ bytes: Span<UInt8>, from start: Int) throws(ListingError) -> Int {
         var at = JSONLexer.skipBlanks(bytes, from: start)
         if at < bytes.count, bytes[at] == UInt8(ascii: "[") { return try group(bytes, from: at, seed: .zero) }
@@ -73,7 +73,7 @@ struct ListingScanner {
         return at
     }
 
-    /// Lists the records of an array; the place after it.
+    /// Lists the records of an array; returns the position after it.
     private mutating func group(_ bytes: Span<UInt8>, from start: Int, seed: Fingerprint) throws(ListingError) -> Int {
         var at = start
         guard try enter(bytes, &at, .array, "an array") else { return at }
@@ -103,15 +103,15 @@ struct ListingScanner {
         return at
     }
 
-    /// Reckons from the first records how many there will be, so that their array need not be copied as it grows.
+    /// Estimates the number of records from the first ones, so that their array need not be copied as it grows.
     private mutating func makeRoom(after place: Int, of total: Int) {
         let expected = min(total / place * entries.count * 21 / 20, 1 << 21)
         entries.reserveCapacity(expected)
         index.reserveCapacity(expected)
     }
 
-    /// Looks whether the latest keys are new. Some hundred together: their slots are first fetched from memory side by side, which
-    /// takes a quarter of the time that one after the other takes.
+    /// Checks that the latest keys are new. Handles some hundred together: their slots are prefetched in parallel, which takes a
+    /// quarter of the time.
     private mutating func checkKeys() throws(ListingError) {
         index.reserveCapacity(entries.count)
         var fetched: UInt64 = 0
@@ -127,7 +127,7 @@ struct ListingScanner {
         checked = entries.count
     }
 
-    /// Goes into an array or an object; false when it is empty, and then the place is after it.
+    /// Enters an array or an object; false if it is empty, with the position after it.
     private func enter(
         _ bytes: Span<UInt8>, _ at: inout Int, _ kind: JSONTape.Kind, _ expected: String
     ) throws(ListingError) -> Bool {
@@ -149,7 +149,7 @@ struct ListingScanner {
         return false
     }
 
-    /// Reads what is after an item: a comma, and the answer is true, or the end, and the place is after it.
+    /// Reads what follows an item: a comma (true), or the end (false), with the position after it.
     private func goOn(_ bytes: Span<UInt8>, _ at: inout Int, _ kind: JSONTape.Kind) throws(ListingError) -> Bool {
         at = JSONLexer.skipBlanks(bytes, from: at)
         guard at < bytes.count else { throw ListingError(.json(.ended), at: bytes.count) }
@@ -178,7 +178,7 @@ struct ListingScanner {
         }
     }
 
-    /// The place after a value that is of no interest.
+    /// The position after a value that is ignored.
     private mutating func skip(_ bytes: Span<UInt8>, from start: Int) throws(ListingError) -> Int {
         var nothing = JSONSkipper()
         do {

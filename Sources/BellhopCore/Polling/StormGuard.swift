@@ -1,31 +1,31 @@
-/// Decides whether a poll's result may be believed at once: a list that is suddenly empty, or mostly another one, and a change of very
-/// many tasks in the same fields, are more often a fault on the way than the truth.
+/// Decides whether to accept a poll's result at once: a list that is suddenly empty or mostly different, or a change of very many
+/// tasks in the same fields, is more often an error than the truth.
 public struct StormGuard: Sendable, Hashable {
     /// What to do with a result.
     public enum Decision: Sendable, Hashable {
-        /// It is what happened.
+        /// The result is valid.
         case accept
-        /// It is kept back until the next poll shows the same; remember this.
+        /// The result is held back until the next poll shows the same; store this.
         case hold(HeldResult)
         /// The list is suddenly empty: read it again at once, and decide on that.
         case readAgain
     }
 
-    /// False where nothing is held back (`storm: off`). A list that is suddenly empty is read again all the same.
+    /// False if nothing is held back (`storm: off`). A suddenly empty list is still read again.
     public var mayHold: Bool
 
-    /// A list shorter than this is believed, however much of it changed.
+    /// A shorter list is accepted, however much of it changed.
     public var leastTasks: Int
 
-    /// So many results in a row that are unlike what is known are the truth, even if each is a little unlike the one before: a
-    /// busy source is not held for ever.
+    /// After this many different results in a row, the last is accepted, even if each differs a little from the one before: a
+    /// busy source must not be held forever.
     public var mostPolls: Int
 
-    /// So many tasks may change in the same fields at once: as many as the longest page of a list in ServiceNow has, so as many as a person
+    /// How many tasks may change in the same fields at once: the longest page of a list in ServiceNow, so the most that a person
     /// changes by hand.
     public var mostAlike: Int
 
-    /// When a second look at what may be false counts: a fault is mostly over by then.
+    /// When a second look at a doubtful result counts: most errors are over by then.
     public static let patience = Duration.seconds(300)
 
     public init(mayHold: Bool = true, leastTasks: Int = 20, mostPolls: Int = 5, mostAlike: Int = 100) {
@@ -35,16 +35,16 @@ public struct StormGuard: Sendable, Hashable {
         self.mostAlike = mostAlike
     }
 
-    /// Decides on a comparison of what is known with `listing`.
+    /// Decides on a comparison of the known tasks with `listing`.
     ///
-    /// A result is held when more than half of the known tasks are gone, or more than half of the listed ones are new, where these
-    /// are at least ``leastTasks``; of a part, when more than half of what would be known then is new. It is accepted when the poll before was held with the very same result, and when it is
-    /// the last of ``mostPolls`` in a row.
+    /// A result is held if more than half of the known tasks are gone, or more than half of the listed ones are new, if these are
+    /// at least ``leastTasks``; for a partial listing, if more than half of the resulting tasks are new. It is accepted if the
+    /// previous poll was held with the same result, or if it is the last of ``mostPolls`` in a row.
     /// - Parameters:
-    ///   - previous: What the poll before was held with, if it was.
-    ///   - isSecondReading: Whether this is the list that was read again at once.
-    ///   - coverage: How much of the truth the listing holds.
-    ///   - isBaseline: Whether this is the source's first poll, which has nothing to be unlike.
+    ///   - previous: the previous poll's held result, if any.
+    ///   - isSecondReading: whether this is the list that was read again at once.
+    ///   - coverage: how much the listing covers.
+    ///   - isBaseline: whether this is the source's first poll, which has nothing to compare with.
     public func decide(
         known: KnownTasks, listing: Listing, coverage: Answer.Coverage = .whole, comparison: Comparison, previous: HeldResult?,
         isSecondReading: Bool, isBaseline: Bool, at now: Timestamp
@@ -62,11 +62,12 @@ public struct StormGuard: Sendable, Hashable {
         return mayHold && (mostAreGone || mostAreNew) ? .hold(result) : .accept
     }
 
-    /// Decides on what an accepted list means, once the tasks were read.
+    /// Decides on the content of an accepted list, once the tasks were read.
     ///
-    /// An empty list that nothing proves is held until one is empty that came ``patience`` later. Changes of more than ``mostAlike`` tasks
-    /// in the same fields are held until the next poll shows at least as many in the same fields, or is the last of ``mostPolls`` in a row.
-    /// - Parameter result: What would be held.
+    /// An unproved empty list is held until another empty one follows at least ``patience`` later. Changes of more than
+    /// ``mostAlike`` tasks in the same fields are held until the next poll shows at least as many in the same fields, or is the
+    /// last of ``mostPolls`` in a row.
+    /// - Parameter result: what would be held.
     public func decide(
         _ departures: Departures, _ alike: AlikeChanges?, previous: HeldResult?, at now: Timestamp,
         result: @autoclosure () -> HeldResult
@@ -84,8 +85,8 @@ public struct StormGuard: Sendable, Hashable {
         return .hold(result)
     }
 
-    /// What stays held of an accepted list that lacks tasks which are kept all the same; nil where these are few.
-    /// - Parameter listed: How many tasks the list had.
+    /// What stays held of an accepted list that lacks kept tasks; nil if these are few.
+    /// - Parameter listed: how many tasks the list had.
     public func rest(of departures: Departures, listed: Int, previous: HeldResult?, at now: Timestamp) -> HeldResult? {
         let known = listed + departures.kept.count
         guard mayHold, areMost(departures.kept.count, of: known) else { return nil }

@@ -1,8 +1,8 @@
 extension Array where Element: Sendable {
-    /// What `work` makes of the elements, one stretch of them after the other: of many elements, on as many cores as there are.
+    /// Applies `work` to slices of the array: for long arrays in parallel on all cores.
     ///
-    /// - Parameter length: how many elements a stretch has; so few are worked on at once, here.
-    /// - Returns: for each stretch, in order, what was made of it.
+    /// - Parameter length: the length of a slice; an array up to this length is processed at once, in place.
+    /// - Returns: the result for each slice, in order.
     public func inStretches<Result: Sendable>(
         of length: Int = 2048, _ work: @escaping @Sendable (ArraySlice<Element>) -> Result
     ) async -> [Result] {

@@ -1,7 +1,7 @@
-/// What tells one record of a source from another, as its `sys_id`.
+/// The identity of a record in its source, such as its `sys_id`.
 ///
-/// A key of 32 lowercase hexadecimal digits takes 16 bytes and no allocation; any other is kept as text. Which of the two it is
-/// follows from the text alone, so that equal texts are equal keys. The order is that of the texts' UTF-8 bytes.
+/// A key of 32 lowercase hexadecimal digits takes 16 bytes and no allocation; any other is stored as text. The form depends only
+/// on the text, so that equal texts are equal keys. Keys are ordered by their UTF-8 bytes.
 public struct TaskKey: Sendable {
     private enum Storage {
         case digits(high: UInt64, low: UInt64)
@@ -22,13 +22,13 @@ public struct TaskKey: Sendable {
         }
     }
 
-    /// The key that these digits of a body make up, when they are 32 lowercase hexadecimal ones.
+    /// The key of these digits of a body, if they are 32 lowercase hexadecimal ones.
     init?(digits bytes: Span<UInt8>, at offset: Int, count: Int) {
         guard let words = Hexadecimal.words(bytes, at: offset, count: count) else { return nil }
         storage = .digits(high: words.high, low: words.low)
     }
 
-    /// Whether it is made of 32 lowercase hexadecimal digits, as a `sys_id` is; asked without making a text.
+    /// Whether it is 32 lowercase hexadecimal digits, like a `sys_id`; makes no text.
     public var isDigits: Bool {
         switch storage {
         case .digits: true
@@ -36,7 +36,7 @@ public struct TaskKey: Sendable {
         }
     }
 
-    /// The key as it stands in the source.
+    /// The key as in the source.
     public var text: String {
         switch storage {
         case .digits(let high, let low): Hexadecimal.text(high, low)
@@ -44,7 +44,7 @@ public struct TaskKey: Sendable {
         }
     }
 
-    /// The 128 bits that its digits stand for; nil when it is kept as text.
+    /// The 128 bits of its digits; nil if it is stored as text.
     public var bits: Fingerprint? {
         switch storage {
         case .digits(let high, let low): Fingerprint(high: high, low: low)
@@ -52,7 +52,7 @@ public struct TaskKey: Sendable {
         }
     }
 
-    /// 64 well mixed bits of the key, others for each seed: whoever chooses keys cannot choose ones whose bits are alike.
+    /// 64 well-mixed bits of the key, different for each seed, which prevents chosen collisions.
     @inline(__always)
     func hash(_ seed: Fingerprint) -> UInt64 {
         switch storage {

@@ -1,18 +1,18 @@
-/// What rules are checked against: the sources and connections there are, and what can be done.
+/// The context that rules are checked against: the sources and connections, and the available actions.
 public struct RuleSurroundings: Sendable {
     public struct SourceFacts: Sendable, Hashable {
         public var name: String
         public var kind: String
-        /// The connection it reads from, to which comments on its tasks go.
+        /// Its connection, which comments on its tasks go to.
         public var connection: String
         public var schema: TaskSchema
         public var scope: Scope.ID
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
         public var shows: Shown
-        /// Whether it tells what is added to the journals of its tasks.
+        /// Whether it reports additions to its tasks' journals.
         public var hasJournal: Bool
-        /// Whether its tasks have labels beside their values.
+        /// Whether its tasks have labels in addition to values.
         public var hasLabels: Bool
 
         public init(
@@ -34,9 +34,9 @@ public struct RuleSurroundings: Sendable {
     public struct ConnectionFacts: Sendable, Hashable {
         public var name: String
         public var kind: String
-        /// The kinds of action that can go to it.
+        /// The kinds of action that it accepts.
         public var actions: [String]
-        /// The type of event by which its logins are told; nil where none are.
+        /// The type of event that reports its logins; nil if there is none.
         public var logins: EventType?
 
         public init(name: String, kind: String, actions: [String], logins: EventType? = nil) {
@@ -55,16 +55,16 @@ public struct RuleSurroundings: Sendable {
     /// The zone for schedules and rendered times.
     public var timeZone: TimeZoneTable
     public var timeZoneName: String
-    /// Other zones by name (`Europe/Berlin`); nil when there is no such zone.
+    /// Other zones by name (`Europe/Berlin`); nil for an unknown name.
     public var zone: @Sendable (String) -> TimeZoneTable?
-    /// Why a rule may not write to a file of this path, as the end of a sentence; nil where it may.
+    /// Why a rule must not write to a file at this path, as the end of a sentence; nil if it may.
     public var fileRefusal: @Sendable (String) -> String?
-    /// True when there is no configuration: rules may name any source and any receiver, and tasks have the built-in fields.
+    /// True without a configuration: rules may name any source and any receiver, and tasks have the built-in fields.
     public var isOpen: Bool
-    /// How many bytes what one delivery sends may have.
+    /// The largest content of one delivery, in bytes.
     public var largestDelivery: Int
 
-    /// As long as nobody says otherwise.
+    /// The default.
     public static let largestDelivery = 256_000
 
     public init(

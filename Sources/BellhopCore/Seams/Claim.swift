@@ -1,4 +1,4 @@
-/// A delivery that this process alone may attempt until its lease ends (T3).
+/// A delivery that only this process may attempt until its lease ends (T3).
 public struct Claim: Sendable, Hashable {
     public var delivery: Delivery
     public var lease: Lease
@@ -11,10 +11,10 @@ public struct Claim: Sendable, Hashable {
     }
 }
 
-/// How much of what is due for a receiver may be claimed at once.
+/// How many due deliveries of a receiver may be claimed at once.
 public struct Room: Sendable, Hashable {
     public var attempts: Int
-    /// How many of the deliveries that come next each claim knows the tasks of.
+    /// For how many of the next deliveries a claim includes their tasks.
     public var upcoming: Int
 
     public init(attempts: Int, upcoming: Int = 0) {
@@ -23,10 +23,10 @@ public struct Room: Sendable, Hashable {
     }
 }
 
-/// What was claimed, and for whom more is due.
+/// What was claimed, and which receivers have more due.
 public struct Claimed: Sendable, Hashable {
     public var claims: [Claim]
-    /// The receivers that had less room than there is due for them.
+    /// The receivers that had less room than due deliveries.
     public var waiting: Set<String>
 
     public init(claims: [Claim] = [], waiting: Set<String> = []) {
@@ -35,7 +35,7 @@ public struct Claimed: Sendable, Hashable {
     }
 }
 
-/// The right to attempt a delivery and to say how it ended.
+/// The right to attempt a delivery and to record its outcome.
 public struct Lease: Sendable, Hashable {
     public var token: Int64
     public var until: Timestamp
@@ -46,17 +46,17 @@ public struct Lease: Sendable, Hashable {
     }
 }
 
-/// How an attempt ended, to be kept only while its lease holds (T4).
+/// How an attempt ended, stored only while its lease holds (T4).
 public struct Finish: Sendable {
     public var id: Delivery.ID
     public var lease: Lease
     public var at: Timestamp
     public var next: RetryPolicy.Next
-    /// True when the attempt may have reached the other side without proof either way.
+    /// True if the attempt may have reached the other side without proof either way.
     public var uncertain: Bool
-    /// Where it was postponed: how long its receiver rests.
+    /// If it was postponed: its receiver's rest.
     public var rest: ReceiverRest?
-    /// `delivery_dead`, where it died.
+    /// `delivery_dead`, if it died.
     public var events: [Event]
 
     public init(
@@ -73,11 +73,11 @@ public struct Finish: Sendable {
     }
 }
 
-/// Where a delivery is in its life.
+/// The state of a delivery.
 public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
-    /// Waits for its time, its lane or a free hand.
+    /// Waits for its time, its lane or free capacity.
     case available
-    /// Waits for earlier steps of its rule to be done.
+    /// Waits for earlier steps of its rule.
     case waiting
     case running
     case done
@@ -91,7 +91,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     case dropped
 }
 
-/// A delivery with its history, as `bellhop deliveries` shows it.
+/// A delivery with its history, as shown by `bellhop deliveries`.
 public struct DeliveryRecord: Sendable, Hashable {
     public var delivery: Delivery
     public var state: DeliveryState
@@ -100,7 +100,7 @@ public struct DeliveryRecord: Sendable, Hashable {
     public var finishedAt: Timestamp?
     public var receipt: Receipt?
     public var failure: Failure?
-    /// Where the store has it: later ones have higher places.
+    /// Its place in the store, in ascending order.
     public var place: Int64
 
     public init(

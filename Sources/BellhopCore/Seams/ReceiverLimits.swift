@@ -1,10 +1,10 @@
-/// What a receiver takes, as the configuration says it.
+/// A receiver's limits from the configuration.
 public struct ReceiverLimits: Sendable {
-    /// Attempts at once; nil for as many as the dispatcher makes.
+    /// Concurrent attempts; nil for the dispatcher's limit.
     public var lanes: Int?
-    /// How many of the deliveries that come next an attempt wants to know the tasks of.
+    /// For how many of the next deliveries an attempt wants to know the tasks.
     public var upcoming: Int
-    /// Nil where requests may go as fast as they can.
+    /// Nil for no limit.
     public var rate: (any AttemptRate)?
 
     public init(lanes: Int? = nil, upcoming: Int = 0, rate: (any AttemptRate)? = nil) {
@@ -14,16 +14,16 @@ public struct ReceiverLimits: Sendable {
     }
 }
 
-/// The requests that a receiver takes in a time, as deliveries share them with polls: what an attempt needs is set aside before it begins.
+/// A receiver's request rate, shared by deliveries and polls: an attempt's requests are reserved before it begins.
 public protocol AttemptRate: Sendable {
-    /// Sets aside what attempts need; for how many of them there is enough now.
+    /// Reserves requests for attempts; returns for how many.
     func reserve(upTo attempts: Int) -> Int
-    /// Gives back what was set aside for attempts that are not made.
+    /// Returns the reserved requests of attempts that are not made.
     func giveBack(_ attempts: Int)
-    /// Says whether deliveries wait for their turn: while they do they get their share, however much else asks.
+    /// Sets whether deliveries wait for their turn: while they do they get their share, however many other requests wait.
     func setWaiting(_ isWaiting: Bool)
-    /// When there may be enough for another attempt; nil where that depends on attempts in flight.
+    /// When there may be enough for another attempt; nil if that depends on attempts in flight.
     var next: Timestamp? { get }
-    /// Makes an attempt with what was set aside for one; what it did not use is given back.
+    /// Runs an attempt with its reserved requests; returns the unused ones.
     func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value
 }

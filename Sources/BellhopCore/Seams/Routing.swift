@@ -1,8 +1,8 @@
-/// The name of one piece of what a rule remembers: that it ran once for a key, when it was last let through, …
+/// The key of one piece of a rule's state: that it ran once for a key, when it last ran, …
 public struct StateKey: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable { case once, throttle, budget }
 
-    /// The rule; empty for what belongs to all rules together.
+    /// The rule; empty for state shared by all rules.
     public var rule: String
     public var kind: Kind
     public var key: String
@@ -14,13 +14,13 @@ public struct StateKey: Sendable, Hashable {
     }
 }
 
-/// What one batch of events leads to: kept in one transaction (T2) together with the mark that the events are routed.
+/// The results of one batch of events: stored in one transaction (T2) together with the mark that the events are routed.
 public struct Routing: Sendable {
-    /// The places on the bus of the events this is for.
+    /// The places on the bus of these events.
     public var routed: [Int64]
     public var deliveries: [Delivery]
     public var state: [StateWrite]
-    /// Events that routing itself causes (`delivery_dead` of one that was never alive).
+    /// Events caused by routing itself (`delivery_dead` for a delivery that was created dead).
     public var events: [Event]
     public var tallies: [RuleTally]
 
@@ -36,11 +36,11 @@ public struct Routing: Sendable {
     }
 }
 
-/// A piece of rule state as it shall be.
+/// A new value of a piece of rule state.
 public struct StateWrite: Sendable, Hashable {
     public var key: StateKey
     public var value: JSON
-    /// After this moment it may be forgotten; nil for never.
+    /// After this moment it may be deleted; nil for never.
     public var expires: Timestamp?
 
     public init(key: StateKey, value: JSON, expires: Timestamp? = nil) {
@@ -67,15 +67,15 @@ public struct RuleTally: Sendable, Hashable {
     }
 }
 
-/// A rule as the store knows it.
+/// A rule as registered in the store.
 public struct RuleRegistration: Sendable, Hashable {
     public var name: String
     public var revision: String
-    /// The first time its schedule comes due after now, and that schedule's own text; nil without a schedule.
+    /// The next time its schedule is due, and the schedule's text; nil without a schedule.
     public var schedule: Schedule?
 
     public struct Schedule: Sendable, Hashable {
-        /// What the timer was made from: when it differs from what the store has, the timer starts anew.
+        /// The timer's definition: if it differs from the stored one, the timer is reset.
         public var text: String
         public var next: Timestamp
 
@@ -92,7 +92,7 @@ public struct RuleRegistration: Sendable, Hashable {
     }
 }
 
-/// A rule's schedule as a row: it survives restarts, so that a time that passed meanwhile is known.
+/// A rule's timer as a stored row: it survives restarts, so that missed times are noticed.
 public struct RuleTimer: Sendable, Hashable {
     public var rule: String
     public var due: Timestamp
@@ -103,7 +103,7 @@ public struct RuleTimer: Sendable, Hashable {
     }
 }
 
-/// A timer that came due: its events and its next time, in one transaction; refused when the timer has moved meanwhile.
+/// A timer that came due: its events and its next time, in one transaction; rejected if the timer has changed meanwhile.
 public struct TimerFiring: Sendable {
     public var timer: RuleTimer
     public var next: Timestamp?

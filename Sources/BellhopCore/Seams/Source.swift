@@ -1,28 +1,28 @@
-/// Something that is watched: it reads from a system of record. Reading changes nothing there.
+/// Reads from a system of record, without changing anything there.
 public protocol Source: Sendable {
     /// The name in bellhop.yaml.
     var name: String { get }
-    /// What its knowledge belongs to.
+    /// What its stored state belongs to.
     var scope: Scope { get }
-    /// The fields its tasks have.
+    /// The fields of its tasks.
     var schema: TaskSchema { get }
-    /// True where a task can change without its listing showing it, so that details are read again when they are old.
+    /// True if a task can change without its listing showing it, so that old details are read again.
     var hidesChanges: Bool { get }
-    /// What its records are.
+    /// The kind of its records.
     var shows: Shown { get }
-    /// How many tasks that are not listed any more can be asked for in one poll. The others count as there until a later one.
+    /// How many unlisted tasks can be queried in one poll. The others count as present until a later one.
     var mostDepartures: Int { get }
 
-    /// Learns what can be learnt about the schema before rules are checked against it, and remembers it for when nobody can be asked.
+    /// Learns the schema before rules are checked against it, and stores it for use offline.
     ///
-    /// Never fails: what cannot be learnt is as it was before.
-    /// - Parameter offline: true when only what is remembered counts.
+    /// Never fails: what cannot be learnt stays as before.
+    /// - Parameter offline: true to use only what is stored.
     func prepare(offline: Bool) async
 
-    /// What is there now, cheaply: keys and fingerprints. As much as it says it covers, or an error.
+    /// The current records, cheaply: keys and fingerprints. As much as its coverage says, or an error.
     func list(from standing: Standing) async throws(Failure) -> Answer
 
-    /// What the comparison says must be read. Keys that are not in `listing` have left it: for these the answer says why.
+    /// Reads the details that the comparison requires. Keys not in `listing` have left it: the result says why.
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details
 }
 
@@ -33,26 +33,26 @@ extension Source {
     public var mostDepartures: Int { .max }
 }
 
-/// What the records of a source are.
+/// The kind of a source's records.
 public enum Shown: Sendable, Hashable {
-    /// Tasks, which come, change and leave.
+    /// Tasks, which appear, change and leave.
     case tasks
     /// One page, whose text changes.
     case page
 }
 
-/// Where a source that reads in windows stands; the source alone knows what it means.
+/// The position of a source that reads in windows; only the source interprets it.
 public struct Cursor: Sendable, Hashable {
     public var value: JSON
     public init(_ value: JSON) { self.value = value }
 }
 
-/// Where a source stands after its last poll that was kept.
+/// The state of a source after its last stored poll.
 public struct Standing: Sendable {
     public var cursor: Cursor?
-    /// Of the last answer: one with the same fingerprint need not be scanned. Nil when the next one must be, whatever it says.
+    /// Of the last answer: one with the same fingerprint need not be scanned. Nil if the next one must be.
     public var answer: Fingerprint?
-    /// The tasks that were there.
+    /// The tasks that were present.
     public var known: KnownTasks
 
     public init(cursor: Cursor? = nil, answer: Fingerprint? = nil, known: KnownTasks = KnownTasks()) {
@@ -62,29 +62,29 @@ public struct Standing: Sendable {
     }
 }
 
-/// What one poll was answered.
+/// The answer to one poll.
 public struct Answer: Sendable {
-    /// How much of the truth a listing holds.
+    /// How much a listing covers.
     public enum Coverage: Sendable, Hashable {
-        /// All there is: a known task that is not in it has left.
+        /// Everything: a known task that is not in it has left.
         case whole
-        /// What is new or has changed, and perhaps more: nothing has left because of it.
+        /// What is new or has changed, and perhaps more: no task has left because it is missing.
         case part
-        /// The same as the last answer; it was not scanned, and the listing is empty.
+        /// Same as the last answer; it was not scanned, and the listing is empty.
         case same
     }
 
     public var listing: Listing
     public var coverage: Coverage
-    /// The fingerprint of the whole answer: the same as last time means that nothing can have changed in it.
+    /// The fingerprint of the whole answer: if it is the same as last time, nothing has changed.
     public var fingerprint: Fingerprint
     /// Where the next poll starts.
     public var cursor: Cursor?
-    /// What was added to the journals of tasks, oldest first; of tasks that nobody knows too.
+    /// What was added to tasks' journals, oldest first, including unknown tasks.
     public var comments: [TaskComment]
-    /// By how much what it shows may be older than the poll.
+    /// How much older than the poll its content may be.
     public var lag: Duration
-    /// What a person should be told, each once.
+    /// Notices for people, each reported once.
     public var notices: [String]
 
     public init(
@@ -101,14 +101,14 @@ public struct Answer: Sendable {
     }
 }
 
-/// What was read of single tasks.
+/// The details of single tasks.
 public struct Details: Sendable {
     public var snapshots: Snapshots
-    /// Why keys that were asked for and are not in the listing have left.
+    /// Why requested keys that are not in the listing have left.
     public var departures: [TaskKey: RemovalReason]
-    /// Keys that are not in the listing and have not left all the same: the listing passed over them.
+    /// Keys that are missing in the listing but have not left: the listing skipped them.
     public var remaining: Set<TaskKey>
-    /// Something a person should be told once: that the account may not read details, say. One sentence.
+    /// A notice for people, reported once, such as that the account may not read details. One sentence.
     public var notice: String?
 
     public init(

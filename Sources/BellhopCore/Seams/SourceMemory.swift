@@ -1,11 +1,11 @@
-/// What the store remembers of a source's scope when the agent starts.
+/// The stored state of a source's scope when the agent starts.
 public struct SourceMemory: Sendable {
-    /// Counts the polls that were committed: the next commit must find it unchanged.
+    /// Counts the committed polls: the next commit must find it unchanged.
     public var turn: Int64
-    /// False until the first poll was committed: that one is the baseline.
+    /// False until the first poll, the baseline, was committed.
     public var hasBaseline: Bool
     public var cursor: Cursor?
-    /// The fingerprint of the last whole answer that was committed.
+    /// The fingerprint of the last complete answer that was committed.
     public var answer: Fingerprint?
     public var known: KnownTasks
     public var health: SourceHealth
@@ -23,21 +23,21 @@ public struct SourceMemory: Sendable {
     }
 }
 
-/// How a source's polls have been going.
+/// The health of a source's polls.
 public struct SourceHealth: Sendable, Hashable {
-    /// Polls that failed in a row.
+    /// Consecutive failed polls.
     public var failures: Int
     /// When the first of them failed.
     public var failingSince: Timestamp?
     public var lastError: String?
-    /// True when `source_failing` was emitted for these failures.
+    /// True if `source_failing` was emitted for these failures.
     public var announced: Bool
     public var lastSuccess: Timestamp?
-    /// A result that was held back until the next poll shows the same.
+    /// A result held back until the next poll shows the same.
     public var held: HeldResult?
-    /// Until when the other side wants to be left alone.
+    /// Until when the other side wants no requests.
     public var restsUntil: Timestamp?
-    /// A first list that was empty, until another one proves it.
+    /// An empty first list, until another one confirms it.
     public var emptyBaseline: EmptyBaseline?
 
     public init(
@@ -55,12 +55,12 @@ public struct SourceHealth: Sendable, Hashable {
     }
 }
 
-/// A task the store has, present or removed.
+/// A stored task, present or removed.
 public struct RememberedTask: Sendable, Hashable {
     public var snapshot: Snapshot
-    /// Counts the changes that were stored of it; part of each event's identity.
+    /// Counts its stored changes; part of each event's identity.
     public var generation: Int64
-    /// When it was removed; nil while it is there.
+    /// When it was removed; nil while it is present.
     public var removed: Timestamp?
 
     public init(snapshot: Snapshot, generation: Int64, removed: Timestamp? = nil) {
@@ -70,11 +70,11 @@ public struct RememberedTask: Sendable, Hashable {
     }
 }
 
-/// A whole poll, to be kept in one transaction (T1).
+/// A complete poll, to be stored in one transaction (T1).
 public struct PollCommit: Sendable {
     public var scope: Scope.ID
     public var source: String
-    /// The turn the poll started from; another one in the store means that somebody else has polled meanwhile.
+    /// The turn the poll started from; another one in the store means that a different process has polled meanwhile.
     public var expectedTurn: Int64
     public var at: Timestamp
     public var cursor: Cursor?
@@ -105,10 +105,10 @@ public struct PollCommit: Sendable {
         public var text: SnapshotText
         /// Of the task's bytes in the listing.
         public var listed: Fingerprint
-        /// Of what the details said.
+        /// Of the details' content.
         public var content: Fingerprint
         public var generation: Int64
-        /// When the details were read; nil when only the listing's own fields are known.
+        /// When the details were read; nil if only the listing's own fields are known.
         public var refreshed: Timestamp?
 
         public init(text: SnapshotText, listed: Fingerprint, content: Fingerprint, generation: Int64, refreshed: Timestamp?) {
@@ -136,10 +136,10 @@ public struct PollCommit: Sendable {
     }
 }
 
-/// What became of a poll that was to be kept.
+/// The result of committing a poll.
 public enum PollResult: Sendable, Hashable {
-    /// It is on disk; the next turn's number. Events that were there already are not counted.
+    /// It is on disk; with the next turn's number. Existing events are not counted.
     case committed(turn: Int64, newEvents: Int)
-    /// Another poll of the same scope was committed first; nothing was kept.
+    /// Another poll of the same scope was committed first; nothing was stored.
     case superseded
 }

@@ -1,39 +1,39 @@
-/// What the agent remembers. Every method is one transaction, and what it returned for is on disk.
+/// The agent's database. Every method is one transaction, and its result is on disk when it returns.
 public protocol Store: Notebook {
     // Sources.
 
-    /// What is known of a scope; made when it is new.
+    /// The state of a scope; created if new.
     func open(_ scope: Scope, source: String, at now: Timestamp) async throws(StoreError) -> SourceMemory
-    /// The tasks of these keys that the store has, removed ones included.
+    /// The stored tasks with these keys, including removed ones.
     func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask]
-    /// All tasks that are there now, per scope in the order of the listing that showed them first; nothing of a scope without a
-    /// baseline, of which nobody knows what is there.
+    /// All present tasks, per scope in the order of the listing that showed them first; omits scopes without a baseline, whose
+    /// tasks are unknown.
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]]
-    /// For each of these event subjects to which our rules wrote (a `comment`, an `update`; done, or perhaps done) since that moment:
-    /// the highest hop among those deliveries. What such a task shows next may be our own doing.
+    /// For each of these event subjects that our rules wrote to since that moment (a `comment`, an `update`; done, or perhaps
+    /// done): the highest hop among those deliveries. The task's next change may be our own.
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int]
-    /// For each of these event subjects, the comments that deliveries of ours wrote, or may have written, since that moment.
+    /// For each of these event subjects, the comments that our deliveries wrote, or may have written, since that moment.
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]]
     /// T1.
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult
-    /// Keeps how polls are going when there is no poll to commit, with what it has to tell.
+    /// Stores the polls' health when there is no poll to commit, with the resulting events.
     func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event]) async throws(StoreError)
 
     // The bus.
 
-    /// Adds events; those whose identity is there already are left out. How many were new.
+    /// Adds events, except those that exist; returns how many were new.
     @discardableResult
     func append(_ events: [Event]) async throws(StoreError) -> Int
-    /// The first events that no rule has seen, in the order of storing: none only when all are routed. What cannot be read is passed
-    /// over, so that it holds up nothing.
+    /// The first unrouted events, in storage order: empty only when all are routed. Unreadable ones are skipped, so that they
+    /// block nothing.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
     func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON]
-    /// T2. A delivery whose identity is there already is left out. One that comes `after` others that are not yet done waits for them.
+    /// T2. Skips deliveries that exist. One that is `after` others that are not yet done waits for them.
     func route(_ routing: Routing) async throws(StoreError)
 
     // Rules.
 
-    /// Makes these the rules there are: timers of others end. Says for each the place on the bus beyond which it sees events.
+    /// Replaces the set of rules: timers of others end. Returns for each the place on the bus after which it sees events.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64]
     /// When the next timer is due.
     func nextTimer() async throws(StoreError) -> Timestamp?
@@ -42,43 +42,44 @@ public protocol Store: Notebook {
 
     // Deliveries.
 
-    /// T3: takes deliveries that are due, at most one per lane, and for each receiver no more than there is room for; a receiver that is
-    /// not among them has the room of `others`.
+    /// T3: claims due deliveries, at most one per lane, and for each receiver at most its room; a receiver not listed has the
+    /// room of `others`.
     func claim(
         limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed
-    /// T4: for each, whether its lease still held. Those that waited for it alone become available when it is done, and are dropped
-    /// when it died. The rest of a receiver is kept with the outcome that asked for it.
+    /// T4: returns for each whether its lease still held. Deliveries waiting only for it become available if it is done, and are
+    /// dropped if it died. A receiver's rest is stored with the outcome that requested it.
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool]
-    /// The latest rest of each receiver that was asked for one.
+    /// The latest rest of each receiver that requested one.
     func rests() async throws(StoreError) -> [ReceiverRest]
-    /// Makes available again what is running without a living lease, or, at start, everything that an earlier run left running.
+    /// Makes deliveries available again that are running without a valid lease, or, at start, all that an earlier run left
+    /// running.
     @discardableResult
     func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int
     /// Wakes deliveries of this receiver that rest because its connection could not be used.
     func wake(receiver: String, at now: Timestamp) async throws(StoreError)
-    /// Makes due what was put off while the clock was ahead of `now`.
+    /// Makes due what was postponed while the clock was ahead of `now`.
     func bringForward(at now: Timestamp) async throws(StoreError)
-    /// The next moment at which a delivery that is for none of these receivers, or a lease, needs attention.
+    /// The next moment at which a delivery for other receivers than these, or a lease, needs attention.
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp?
-    /// A person's word on deliveries: how many it changed. What comes after a delivery that is dropped is dropped with it; what was
-    /// dropped because one died waits again when that one is retried.
+    /// Applies a person's decision to deliveries; returns how many changed. Deliveries after a dropped one are dropped with it;
+    /// those dropped because one died wait again when that one is retried.
     @discardableResult
     func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int
 
-    // Looking.
+    // Queries.
 
     func status() async throws(StoreError) -> StoreStatus
-    /// The newest events of the query, or, where it says after which place, a page of those that follow: fewer than its limit where
-    /// they are large.
+    /// The newest events of the query, or, if it names a place, a page of those that follow: fewer than its limit if they are
+    /// large.
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage
-    /// The newest deliveries of the query, or a page of those that follow a place, as ``events(_:)``.
+    /// The newest deliveries of the query, or a page of those that follow a place, as in ``events(_:)``.
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord]
-    /// Where the newest rows of a query are, so that they can be read page by page, oldest first; nil where there are none.
+    /// The range of the newest rows of a query, for reading them page by page, oldest first; nil if there are none.
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan?
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan?
 
-    /// Forgets what is older than it need be. How many rows went.
+    /// Deletes what is older than the retention; returns how many rows were deleted.
     @discardableResult
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int
 }
@@ -103,7 +104,7 @@ extension Duration {
     public static func days(_ days: Int) -> Duration { .seconds(days * 86_400) }
 }
 
-/// Which events to show, newest last.
+/// Selects events, newest last.
 public struct EventQuery: Sendable, Hashable {
     /// Only those stored after this place, oldest first.
     public var after: Int64?
@@ -113,7 +114,7 @@ public struct EventQuery: Sendable, Hashable {
     public var sources: [String]
     /// A subject, or the end of one (a sys_id), or a task's number.
     public var task: String?
-    /// An id or the start of one.
+    /// An id or its beginning.
     public var id: String?
     public var since: Timestamp?
     public var limit: Int
@@ -134,12 +135,12 @@ public struct EventQuery: Sendable, Hashable {
     }
 }
 
-/// The events that a query found, newest last, without those that cannot be read.
+/// The events that a query found, newest last, without unreadable ones.
 public struct EventPage: Sendable, Hashable, RandomAccessCollection {
     public var events: [StoredEvent]
-    /// How many were passed over because what was stored of them cannot be read.
+    /// How many were skipped because they are unreadable.
     public var unreadable: Int
-    /// The place on the bus of the last that was found, readable or not.
+    /// The place on the bus of the last one found, readable or not.
     public var end: Int64?
 
     public init(events: [StoredEvent], unreadable: Int = 0, end: Int64? = nil) {
@@ -153,7 +154,7 @@ public struct EventPage: Sendable, Hashable, RandomAccessCollection {
     public subscript(position: Int) -> StoredEvent { events[position] }
 }
 
-/// A stretch of stored rows.
+/// A range of stored rows.
 public struct RowSpan: Sendable, Hashable {
     /// The place before the first of them.
     public var after: Int64
@@ -166,7 +167,7 @@ public struct RowSpan: Sendable, Hashable {
     }
 }
 
-/// Which deliveries to show, newest last.
+/// Selects deliveries, newest last.
 public struct DeliveryQuery: Sendable, Hashable {
     /// Only those stored after this place, oldest first.
     public var after: Int64?
@@ -174,7 +175,7 @@ public struct DeliveryQuery: Sendable, Hashable {
     public var through: Int64?
     public var states: [DeliveryState]
     public var rule: String?
-    /// An id's text or the start of one.
+    /// An id's text or its beginning.
     public var id: String?
     public var event: Event.ID?
     public var limit: Int
@@ -193,7 +194,7 @@ public struct DeliveryQuery: Sendable, Hashable {
     }
 }
 
-/// The store at a glance.
+/// An overview of the store.
 public struct StoreStatus: Sendable, Hashable {
     public struct SourceStatus: Sendable, Hashable {
         public var source: String
@@ -238,7 +239,7 @@ public struct StoreStatus: Sendable, Hashable {
     public var deliveries: [DeliveryState: Int]
     public var events: Int
     public var unrouted: Int
-    /// Events that no rule saw because what was stored of them could not be read.
+    /// Events that no rule saw because they are unreadable.
     public var damaged: Int
 
     public init(
@@ -254,7 +255,7 @@ public struct StoreStatus: Sendable, Hashable {
     }
 }
 
-/// Why the store could not do it. The transaction left nothing behind.
+/// Why the store failed. The transaction had no effect.
 public struct StoreError: Error, Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
         /// The disk is full or cannot be written (exit 74).
@@ -265,11 +266,11 @@ public struct StoreError: Error, Sendable, Hashable {
         case damaged
         /// A newer Bellhop made it (exit 73).
         case newer
-        /// It cannot be made or opened where it should be (exit 73).
+        /// It cannot be created or opened at its path (exit 73).
         case cannotOpen
-        /// Its file was deleted or replaced while it was open: what is written is gone (exit 73).
+        /// Its file was deleted or replaced while it was open: what was written is lost (exit 73).
         case lost
-        /// Anything else the database says.
+        /// Any other database error.
         case other
     }
 

@@ -1,6 +1,6 @@
-/// What happened to a task between two looks at it. Decided by comparing, without asking anybody.
+/// How a task changed between two polls, found by comparing its snapshots.
 public enum Change: Sendable, Hashable {
-    /// Fields have other values than before. Never empty.
+    /// Fields have new values. Never empty.
     case changed([FieldChange])
 
     public struct FieldChange: Sendable, Hashable {
@@ -15,10 +15,10 @@ public enum Change: Sendable, Hashable {
         }
     }
 
-    /// Fields that every write touches, and that therefore say nothing of their own.
+    /// Fields that every write changes, and that are therefore ignored.
     public static let bookkeeping: Set<String> = ["sys_updated_on", "sys_updated_by", "sys_mod_count"]
 
-    /// Whether two values of a field say the same, though one may be of a type that was only learnt later: what was the text `3` and is
+    /// Whether two values of a field are equal, although the type of one may have been learnt later: the text `3` that becomes
     /// the number 3 has not changed.
     static func isSame(_ from: JSON, _ to: JSON) -> Bool {
         if from == to { return true }
@@ -30,7 +30,7 @@ public enum Change: Sendable, Hashable {
         }
     }
 
-    /// A value that is no text, as the text that it was read from.
+    /// A value that is not a text, as the text it was read from.
     private static func plain(_ value: JSON) -> String? {
         switch value {
         case .null: ""
@@ -41,13 +41,13 @@ public enum Change: Sendable, Hashable {
         }
     }
 
-    /// A time, as a source keeps it or as a record has it.
+    /// A time in the form of a source or of a record.
     private static func moment(_ text: String) -> Timestamp? {
         Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text) ?? Timestamp(serviceNow: text + " 00:00:00")
     }
 
-    /// The difference that counts between two looks, or nil. A field that only one of the two declares is no change: the
-    /// configuration changed, not the task. Labels alone never count: they follow the user's language.
+    /// The relevant difference between two snapshots, or nil. A field declared in only one of them is not a change: the
+    /// configuration changed, not the task. Labels alone never count: they depend on the user's language.
     public init?(from before: Snapshot, to after: Snapshot) {
         var changes: [FieldChange] = []
         func compare(_ name: String, _ from: JSON, _ to: JSON) {
@@ -55,12 +55,12 @@ public enum Change: Sendable, Hashable {
         }
         compare("number", .string(before.number), .string(after.number))
         compare("title", .string(before.title), .string(after.title))
-        // A snapshot without a class holds only what the listing itself says: its other fields were not read, which is no change of
-        // the task, neither when they can be read at last nor when they cannot any more.
+        // A snapshot without a class holds only the listing's own fields: the others were not read, and becoming readable or
+        // unreadable is not a change of the task.
         let isRead = !before.className.isEmpty && !after.className.isEmpty
         if isRead {
             compare("class", .string(before.className), .string(after.className))
-            // A title is told as `title` and, where the source declares it, as `short_description`: a rule may ask for either.
+            // A title is reported as `title` and, if the source declares it, as `short_description`: a rule may use either.
             for (name, to) in after.fields where !Change.bookkeeping.contains(name) && name != "number" {
                 if let from = before.fields[name] { compare(name, from, to) }
             }
@@ -72,12 +72,12 @@ public enum Change: Sendable, Hashable {
 
 /// Why a task left its source.
 public enum RemovalReason: String, Sendable, Hashable, CaseIterable {
-    /// It is still there, but no longer active.
+    /// It still exists, but is no longer active.
     case closed
-    /// It is there and active, and no longer what the source asks for (somebody else's, say).
+    /// It exists and is active, but no longer matches the source's query (reassigned, for example).
     case leftQuery = "left_query"
-    /// The record is not there any more, as far as this account can see.
+    /// The record no longer exists, as far as this account can see.
     case gone
-    /// Nobody could be asked.
+    /// It could not be queried.
     case unknown
 }

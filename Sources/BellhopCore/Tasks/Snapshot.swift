@@ -1,4 +1,4 @@
-/// A task as a source saw it at one moment: what every task has, and the fields its source declares.
+/// A task as a source saw it at one moment: the common properties, and the fields its source declares.
 public struct Snapshot: Sendable, Hashable {
     /// The record's identity in its instance (the sys_id), never a number that people could reuse.
     public var key: TaskKey
@@ -6,14 +6,14 @@ public struct Snapshot: Sendable, Hashable {
     public var title: String
     /// The kind of task as people read it, in the user's language.
     public var type: String
-    /// The table the record lives in (`incident`): the same in every language, for conditions. Empty when it could not be read.
+    /// The record's table (`incident`): the same in every language, for conditions. Empty if it could not be read.
     public var className: String
     /// The page where a person opens the task; made from the instance's address, never taken from an answer.
     public var url: String
-    /// Declared fields: text as a string (`""` when empty), numbers, booleans and times typed; an empty or unreadable one of these is null.
-    /// Times are RFC 3339 strings in UTC.
+    /// Declared fields: text as a string (`""` if empty), typed numbers, booleans and times; an empty or unreadable one of these
+    /// is null. Times are RFC 3339 strings in UTC.
     public var fields: JSON.Object
-    /// Display values of fields, where the source fetched them.
+    /// Display values of fields, if the source fetched them.
     public var labels: JSON.Object
 
     public init(
@@ -30,10 +30,10 @@ public struct Snapshot: Sendable, Hashable {
         self.labels = labels
     }
 
-    /// The names that every task has of itself; a declared field of such a name is reached through `task.fields` only.
+    /// The names that every task has; a declared field with such a name is only accessible through `task.fields`.
     public static let ownNames = ["id", "number", "title", "type", "class", "url", "source", "labels", "fields"]
 
-    /// The task as `event.data.task` holds it and as expressions see it.
+    /// The task in the form of `event.data.task` and of expressions.
     public func json(source: String) -> JSON {
         .object(
             JSON.Object(distinct: [
@@ -43,15 +43,15 @@ public struct Snapshot: Sendable, Hashable {
             ]))
     }
 
-    /// The words of a page; empty where this is none.
+    /// The text of a page; empty for anything else.
     public var pageText: String { fields["text"]?.asString ?? "" }
 
-    /// The page as `event.data.page` holds it.
+    /// The page in the form of `event.data.page`.
     public func pageJSON(source: String) -> JSON {
         ["url": .string(url), "title": .string(title), "source": .string(source)]
     }
 
-    /// Reads what `json(source:)` or a ``SnapshotText`` wrote. Nil when there is no id.
+    /// Reads the form of `json(source:)` or a ``SnapshotText``. Nil without an id.
     public init?(json: JSON) {
         guard case .object(let object) = json, case .string(let id)? = object["id"], !id.isEmpty else { return nil }
         func text(_ name: String) -> String { if case .string(let text)? = object[name] { text } else { "" } }

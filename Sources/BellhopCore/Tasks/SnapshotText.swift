@@ -1,14 +1,14 @@
-/// A snapshot as the JSON text that the store keeps of it.
+/// A snapshot as the JSON text that the store keeps.
 ///
-/// What is read of a task is written once, where it was read, and from then on handed about as this: of the many tasks that a first
-/// poll reads nobody asks what they say, and to tell whether a task is as it was its text does.
+/// A task's details are written as text once, where they are read, and passed on in this form: most tasks of a first poll are
+/// never decoded, and comparing the text is enough to see whether a task has changed.
 public struct SnapshotText: Sendable, Hashable {
     public let key: TaskKey
     public let bytes: [UInt8]
-    /// False for a task of which only what the listing itself says could be read: it has no class.
+    /// False for a task of which only the listing's own fields could be read: it has no class.
     public let isRead: Bool
-    /// Of everything the snapshot says. Declared fields stand in the order of their declaration: where that changes, tasks that are read
-    /// again are kept again, and nothing is told of them.
+    /// Of the snapshot's whole content. Declared fields are in the order of their declaration: if that changes, tasks that are
+    /// read again are stored again, without an event.
     public let fingerprint: Fingerprint
 
     public init(_ snapshot: Snapshot) {
@@ -18,9 +18,9 @@ public struct SnapshotText: Sendable, Hashable {
             fields: { $0.writeMembers(of: snapshot.fields) })
     }
 
-    /// Writes a snapshot whose labels and fields are not made before: of a table's first sync making them was most of the work.
+    /// Writes a snapshot without building its labels and fields first, which was most of the work of a table's first sync.
     /// - Parameters:
-    ///   - own: what the task says beside them.
+    ///   - own: the task's other properties.
     ///   - labels: writes the labels' members.
     ///   - fields: writes the fields' members.
     public init(
@@ -48,7 +48,7 @@ public struct SnapshotText: Sendable, Hashable {
         isRead = !own.className.isEmpty
     }
 
-    /// What it says. What was written here can be read; of anything else there is no more than its key.
+    /// The snapshot. Text written here can be read; for any other text it has only the key.
     public var snapshot: Snapshot {
         (try? JSON.parse(bytes)).flatMap(Snapshot.init(json:)) ?? Snapshot(key: key)
     }

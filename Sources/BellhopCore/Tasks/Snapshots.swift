@@ -1,12 +1,12 @@
-/// Snapshots by their keys, kept as text.
+/// Snapshots by their keys, stored as text.
 public struct Snapshots: Sendable {
-    /// In the order in which their keys came.
+    /// In order of arrival of their keys.
     public private(set) var texts: [SnapshotText] = []
     private var index = KeyIndex()
 
     public init() {}
 
-    /// The snapshot with this key, read from its text.
+    /// The snapshot with this key, parsed from its text.
     public subscript(key: TaskKey) -> Snapshot? {
         get { text(of: key)?.snapshot }
         set { if let newValue { add(SnapshotText(newValue)) } else { remove(key) } }
@@ -19,7 +19,7 @@ public struct Snapshots: Sendable {
     public var keys: [TaskKey] { texts.map(\.key) }
     public var values: [Snapshot] { texts.map(\.snapshot) }
 
-    /// Adds a text, in the place of the one with its key if there is one.
+    /// Adds a text, or replaces the one with its key.
     public mutating func add(_ text: SnapshotText) {
         let present = index.insert(text.key.hash(index.seed), at: texts.count, unless: { texts[$0].key == text.key })
         if let present { texts[present] = text } else { texts.append(text) }

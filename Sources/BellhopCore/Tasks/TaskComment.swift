@@ -1,25 +1,25 @@
 /// An entry of a task's journal.
 public struct TaskComment: Sendable, Hashable {
-    /// What is known of who wrote an entry.
+    /// What is known about an entry's author.
     public enum Authorship: Sendable, Hashable {
-        /// The account that the source reads with: then it may be a comment of our own.
+        /// The account that the source reads with: it may be our own comment.
         case ours
         case others
-        /// Nobody says, or not for certain.
+        /// Unknown or uncertain.
         case unknown
     }
 
-    /// What tells it from all other entries of its instance.
+    /// Its identity among all entries of its instance.
     public var id: String
     public var task: TaskKey
     public var text: String
-    /// The author's user name, or the name as people read it where the journal itself cannot be read; empty where it is not certain.
+    /// The author's user name, or the display name if the journal itself cannot be read; empty if uncertain.
     public var author: String
-    /// The journal it is in, as the source's `journal:` names it: `comments` or `work_notes`.
+    /// Its journal, as named by the source's `journal:`: `comments` or `work_notes`.
     public var kind: String
     public var time: Timestamp
     public var authorship: Authorship
-    /// False for what stands in a task's history like an entry, and may be a part of the text of the entry above it.
+    /// False for text that looks like an entry in a task's history, but may be part of the entry above it.
     public var isProved: Bool
 
     public init(
@@ -36,8 +36,8 @@ public struct TaskComment: Sendable, Hashable {
         self.isProved = isProved
     }
 
-    /// The entry as `event.data.comment` holds it and as expressions see it.
-    /// - Parameter own: whether a delivery of ours wrote it.
+    /// The entry in the form of `event.data.comment` and of expressions.
+    /// - Parameter own: whether one of our deliveries wrote it.
     public func json(own: Bool) -> JSON {
         [
             "text": .string(text), "author": .string(author), "kind": .string(kind), "time": .string(time.rfc3339),
@@ -46,13 +46,13 @@ public struct TaskComment: Sendable, Hashable {
     }
 }
 
-/// A comment that a delivery of ours wrote on a task, or may have written.
+/// A comment that one of our deliveries wrote on a task, or may have written.
 public struct WrittenComment: Sendable, Hashable {
-    /// The id of its journal entry, where it was found again.
+    /// The id of its journal entry, if known.
     public var reference: String?
     public var text: String
     public var hop: Int
-    /// What ends it on a connection that marks its comments.
+    /// The marker at its end, on a connection that marks its comments.
     public var marker: String
 
     public init(reference: String?, text: String, hop: Int, marker: String = "") {
@@ -62,19 +62,19 @@ public struct WrittenComment: Sendable, Hashable {
         self.marker = marker
     }
 
-    /// How near an entry comes to a comment of our own.
+    /// How closely an entry matches our own comment.
     public enum Match: Int, Comparable, Sendable {
-        /// Our account wrote it while it is not known which entry is the comment: a rule that answers comments must not answer its own.
+        /// Our account wrote it, and the comment's own entry is unknown: a rule that answers comments must not answer its own.
         case possible
-        /// It says the same, allowing for how an instance may have written it down.
+        /// It has the same content, allowing for changes by an instance.
         case alike
-        /// It has its id, its marker or its very words.
+        /// It has the same id, marker or text.
         case same
 
         public static func < (left: Match, right: Match) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Whether this may be the entry; nil where it is not.
+    /// How closely the entry matches; nil for no match.
     public func match(_ comment: TaskComment) -> Match? {
         if comment.authorship == .others { return nil }
         if let reference, reference == comment.id { return .same }
@@ -87,9 +87,10 @@ public struct WrittenComment: Sendable, Hashable {
 }
 
 extension Delivery.ID {
-    /// What ends a comment on a connection that marks its comments: short, and of this delivery alone among those of a task.
+    /// The marker at the end of a comment on a connection that marks its comments: short, and unique to this delivery within a
+    /// task.
     public var marker: String { Self.marker(of: text) }
 
-    /// The marker of the delivery that people know by this name.
+    /// The marker of the delivery with this short name.
     public static func marker(of name: String) -> String { "ref " + name.prefix(6) }
 }

@@ -1,15 +1,15 @@
-/// What a declared field of a task holds.
+/// The type of a declared field of a task.
 public enum FieldType: String, Sendable, Hashable, CaseIterable {
     case text, int, double, bool, timestamp
 }
 
-/// The fields a source declares, in order, with their types: what conditions are checked against.
+/// The fields a source declares, in order, with their types: conditions are checked against them.
 public struct TaskSchema: Sendable, Hashable {
     public struct Field: Sendable, Hashable {
         /// The name in conditions and in `task.fields`.
         public var name: String
         public var type: FieldType
-        /// Where the remote record has it (`caller_id.name`); the name itself unless it was renamed.
+        /// Its path in the remote record (`caller_id.name`); the name itself unless it was renamed.
         public var path: String
         /// Whether it holds the id of another record, whose name is the field's label.
         public var holdsID: Bool

@@ -1,11 +1,11 @@
-/// What is left of a text when a system may have changed how it is written: its letters and its digits.
+/// What a system's changes to a text preserve: its letters and its digits.
 ///
-/// Instances strip tags, mask digits, replace quotes and dashes, fold blanks and cut what is too long. None of that changes the letters,
-/// except that a cut ends them sooner.
+/// Instances strip tags, mask digits, replace quotes and dashes, collapse whitespace and truncate. None of that changes the
+/// letters, except that truncation shortens them.
 public struct TextLikeness: Sendable, Hashable {
     private let letters: [Character]
     private let digits: [Character]
-    /// A text that was cut must have so many letters left, so that it is not like every text that begins as it does.
+    /// The least letters of a truncated text, so that it does not match every text with the same beginning.
     private static let leastOfCut = 40
 
     public init(_ text: String) {
@@ -31,14 +31,14 @@ public struct TextLikeness: Sendable, Hashable {
         self.digits = digits
     }
 
-    /// Whether the other text may be this one, as a system has written it down. Its digits may be masked, and are never others.
+    /// Whether the other text may be this one as stored by a system. Digits may be masked, but not changed.
     public func covers(_ other: TextLikeness) -> Bool {
         guard !other.letters.isEmpty, other.digits.isPart(of: digits) else { return false }
         if other.letters == letters { return true }
         return other.letters.count >= Self.leastOfCut && letters.starts(with: other.letters)
     }
 
-    /// Whether the other text is a part of this one.
+    /// Whether the other text is part of this one.
     public func includes(_ other: TextLikeness) -> Bool {
         guard !other.letters.isEmpty, other.letters.count <= letters.count, other.digits.isPart(of: digits) else { return false }
         return letters.indices.dropLast(other.letters.count - 1).contains { letters[$0...].starts(with: other.letters) }
@@ -50,7 +50,7 @@ public struct TextLikeness: Sendable, Hashable {
         "lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'", "nbsp": " ", "copy": "©", "reg": "®", "trade": "™",
     ]
 
-    /// Takes entities for what they stand for; those of marks, whatever they are, for a blank.
+    /// Decodes entities; those of punctuation become spaces.
     private static func decoded(_ text: String) -> String {
         guard text.contains("&") else { return text }
         var result = ""
@@ -81,7 +81,7 @@ public struct TextLikeness: Sendable, Hashable {
         return number.flatMap(Unicode.Scalar.init)
     }
 
-    /// Takes out what looks like a tag: `<b>`, `</b>`, `<br/>`, `<a href=…>`.
+    /// Removes what looks like a tag: `<b>`, `</b>`, `<br/>`, `<a href=…>`.
     private static func untagged(_ text: String) -> String {
         guard text.contains("<") else { return text }
         var result = ""
@@ -102,7 +102,7 @@ public struct TextLikeness: Sendable, Hashable {
         return result + rest
     }
 
-    /// A word without the letters that stand for masked digits: `incxxxxxxx` is `inc`.
+    /// A word without the letters of masked digits: `incxxxxxxx` becomes `inc`.
     private static func unmasked(_ word: [Character]) -> [Character] {
         guard word.contains("x") else { return word }
         var result: [Character] = []
@@ -121,7 +121,7 @@ public struct TextLikeness: Sendable, Hashable {
 }
 
 extension [Character] {
-    /// Whether these come in the other in their order, with others between.
+    /// Whether this is a subsequence of the other.
     fileprivate func isPart(of other: [Character]) -> Bool {
         var rest = self[...]
         for character in other where rest.first == character { rest = rest.dropFirst() }

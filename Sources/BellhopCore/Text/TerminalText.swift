@@ -1,13 +1,13 @@
-/// Text made fit for a terminal: what people see is what is there, and nothing in it acts on what stands around it.
+/// Makes text safe for a terminal: it displays exactly its content, without effects on its surroundings.
 ///
-/// The one place that says which characters those are. Whatever a command, a log or a diagnostic prints goes through it.
+/// The only definition of control characters. All output of commands, logs and diagnostics goes through it.
 public enum TerminalText {
-    /// What stands in the place of a character that is not shown.
+    /// What replaces a hidden character.
     public static let mark: Unicode.Scalar = "\u{FFFD}"
 
-    /// The text with a mark in the place of each control. Newlines and tabs stay.
+    /// The text with each control character replaced by a mark, except newlines and tabs.
     ///
-    /// - Parameter keepsColours: true where our own colours are in the text: `ESC [`, one or two digits, `m`.
+    /// - Parameter keepsColours: true if the text contains our own colours: `ESC [`, one or two digits, `m`.
     public static func lines(_ text: String, keepsColours: Bool = false) -> String {
         if text.utf8.allSatisfy(isPlain) { return text }
         var shown = String.UnicodeScalarView()
@@ -24,7 +24,7 @@ public enum TerminalText {
         return String(shown)
     }
 
-    /// The text with each control as `escape` writes it.
+    /// The text with each control character replaced by the result of `escape`.
     public static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
         guard text.unicodeScalars.contains(where: \.isControl) else { return text }
         return text.unicodeScalars.reduce(into: "") { shown, scalar in
@@ -34,7 +34,7 @@ public enum TerminalText {
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte &- 0x20 < 0x5f || byte == 0x0a || byte == 0x09 }
 
-    /// Where a colour that begins here ends.
+    /// The end of a colour code that begins here.
     private static func colour(at text: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView.Index? {
         guard text.first == "\u{1B}", text.dropFirst().first == "[" else { return nil }
         let parameter = text.dropFirst(2)
@@ -45,25 +45,26 @@ public enum TerminalText {
 }
 
 extension String {
-    /// The text with controls made visible, newlines too; tabs stay.
+    /// The text with control characters made visible, including newlines; tabs stay.
     public var visible: String {
         guard unicodeScalars.contains(where: { $0.isControl && $0 != "\t" }) else { return self }
         return String(
             String.UnicodeScalarView(unicodeScalars.map { $0.isControl && $0 != "\t" ? TerminalText.mark : $0 }))
     }
 
-    /// The text on one line, controls made visible.
+    /// The text on one line, with control characters made visible.
     public var singleLine: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\n" || $0 == "\t" ? " " : $0 })).visible
     }
 }
 
 extension Unicode.Scalar {
-    /// Shows nothing by itself and acts on a terminal or on the text around it: C0, DEL, C1, the separators of lines and paragraphs,
-    /// and all that turns the direction of text (`Bidi_Control` in Unicode).
+    /// Invisible characters that affect a terminal or the surrounding text: C0, DEL, C1, line and paragraph separators, and
+    /// everything that changes the direction of text (`Bidi_Control` in Unicode).
     public var isControl: Bool { turnsText || isMarkOfDirection }
 
-    /// A control other than a mark of direction: those stand in honest Arabic and Hebrew, and turn nothing but their neighbours.
+    /// A control character other than a directional mark: those occur in ordinary Arabic and Hebrew, and affect only their
+    /// neighbours.
     public var turnsText: Bool {
         switch value {
         case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true

@@ -1,31 +1,31 @@
-/// The wall clock that everything asks for the time and sleeps by.
+/// The wall clock for all times and sleeps.
 ///
-/// It can jump: someone sets it, a machine wakes from hibernation, a network time service corrects it. So nobody may take it to
-/// be monotonic, and whoever wakes looks at ``now`` again.
+/// It can jump: it may be set, the machine may wake from hibernation, or a time service may correct it. So it must not be assumed
+/// to be monotonic, and ``now`` must be read again after each sleep.
 public protocol AgentClock: Sendable {
-    /// The moment it is.
+    /// The current time.
     var now: Timestamp { get }
 
-    /// Returns once ``now`` has reached the deadline, at once if it has already.
+    /// Returns once ``now`` has reached the deadline, at once if it already has.
     ///
-    /// A jump of the clock past the deadline ends the sleep too, if perhaps late by as much as the clock takes to see the jump.
+    /// A jump of the clock past the deadline ends the sleep too, after at most the time that the clock takes to notice it.
     /// - Throws: `CancellationError`, and only when the task is cancelled.
     func sleep(until deadline: Timestamp) async throws
 
-    /// Returns once so much time has passed. A clock that can be set measures it by something that cannot, so that setting it makes
-    /// nobody sleep longer.
+    /// Returns once the duration has passed. Measured by a monotonic clock if ``now`` can be set, so that setting it does not
+    /// prolong the sleep.
     /// - Throws: `CancellationError`, and only when the task is cancelled.
     func sleep(for duration: Duration) async throws
 
-    /// How much time has passed since some beginning, by something that cannot be set; sleeping machines included.
+    /// The time since some fixed moment by a monotonic clock that includes suspension.
     var elapsed: Duration { get }
 }
 
 extension AgentClock {
-    /// The time of ``now``, as suits a clock that nobody sets.
+    /// Measured by ``now``, for clocks that cannot be set.
     public var elapsed: Duration { now - .epoch }
 
-    /// Sleeps by ``now``, as suits a clock that nobody sets.
+    /// Sleeps by ``now``, for clocks that cannot be set.
     public func sleep(for duration: Duration) async throws {
         try await sleep(until: now + duration)
     }

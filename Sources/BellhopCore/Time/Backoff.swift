@@ -1,18 +1,18 @@
-/// How long to wait before trying again: longer after each failure, at random, so that many do not come back together.
+/// How long to wait before retrying: longer after each failure, with randomness to prevent synchronized retries.
 ///
-/// This is full jitter: the wait is anything from nothing to the ceiling, and the ceiling is `base × factor^(attempt - 1)`, at most `cap`.
+/// Full jitter: the wait is between zero and the ceiling `base × factor^(attempt - 1)`, which is at most `cap`.
 public struct Backoff: Sendable, Hashable {
     /// The ceiling of the first wait.
     public var base: Duration
-    /// By how much each failure raises the ceiling.
+    /// The growth factor of the ceiling.
     public var factor: Double
-    /// What the ceiling never exceeds.
+    /// The maximum of the ceiling.
     public var cap: Duration
 
     /// - Parameters:
-    ///   - base: the ceiling of the first wait; zero or less means no wait at all.
-    ///   - factor: by how much each failure raises the ceiling; less than 1 counts as 1.
-    ///   - cap: what the ceiling never exceeds.
+    ///   - base: the ceiling of the first wait; zero or less means no wait.
+    ///   - factor: the growth factor of the ceiling; less than 1 counts as 1.
+    ///   - cap: the maximum of the ceiling.
     public init(base: Duration, factor: Double = 2, cap: Duration) {
         self.base = base
         self.factor = factor
@@ -23,7 +23,7 @@ public struct Backoff: Sendable, Hashable {
     public func ceiling(attempt: Int) -> Duration {
         let limit = Double(max(cap.wholeMicroseconds, 0))
         var micros = min(Double(max(base.wholeMicroseconds, 0)), limit)
-        // factor^(attempt - 1) by squaring; what overflows is infinite and ends at the cap.
+        // factor^(attempt - 1) by squaring; overflow is infinite and ends at the cap.
         var power = factor > 1 ? factor : 1
         var exponent = max(attempt, 1) - 1
         while exponent > 0, micros > 0, micros < limit {
@@ -35,7 +35,7 @@ public struct Backoff: Sendable, Hashable {
     }
 
     /// The wait after so many failed attempts, counted from 1.
-    /// - Parameter jitter: where between nothing and the ceiling; a number from 0 up to 1, drawn by the caller.
+    /// - Parameter jitter: the fraction of the ceiling; a number from 0 up to 1, drawn by the caller.
     public func delay(attempt: Int, jitter: Double) -> Duration {
         let share = min(max(jitter, 0), 1)
         let ceiling = ceiling(attempt: attempt).wholeMicroseconds

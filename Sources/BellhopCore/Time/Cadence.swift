@@ -2,16 +2,16 @@
 public enum Cadence: Sendable, Hashable {
     /// Again after a duration.
     case every(Duration)
-    /// Again after one duration while there is something going on, after another while there is not.
+    /// Again after one duration while there is activity, after another while there is none.
     case busyIdle(busy: Duration, idle: Duration)
     /// At the times of a schedule on a zone's clocks.
     case cron(CronSchedule, TimeZoneTable)
 
-    /// When it is to be done again after a moment; nil when a schedule's calendar ends before.
+    /// The next time after a moment; nil if a schedule has none before the calendar ends.
     /// - Parameters:
-    ///   - busy: whether there is something going on.
-    ///   - jitter: from 0 up to 1, drawn by the caller: a duration is taken a tenth shorter at 0, as it is at 0.5, a tenth longer at 1, so
-    ///     that what began together does not stay together. Schedules are kept to the minute.
+    ///   - busy: whether there is activity.
+    ///   - jitter: from 0 up to 1, drawn by the caller: a duration is a tenth shorter at 0, unchanged at 0.5, a tenth longer at
+    ///     1, so that things that began together spread out. Schedules are kept to the minute.
     public func next(after moment: Timestamp, busy: Bool = false, jitter: Double = 0.5) -> Timestamp? {
         switch self {
         case .every(let duration): moment + Self.spread(duration, jitter)

@@ -7,7 +7,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
     /// The day of the month, from 1.
     public let day: Int
 
-    /// The day of that name; nil when the calendar has none.
+    /// The day with these numbers; nil if it does not exist.
     public init?(year: Int, month: Int, day: Int) {
         guard Self.years.contains(year), 1...12 ~= month, day >= 1, day <= Self.days(inMonth: month, of: year) else { return nil }
         self.init(knownYear: year, month: month, day: day)
@@ -19,7 +19,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         self.day = day
     }
 
-    /// The day so many days after 1970-01-01, held within the years this type knows.
+    /// The day so many days after 1970-01-01, clamped to the supported years.
     public init(daysSinceEpoch days: Int) {
         // Counted from 0000-03-01, so that the leap day is the last of its year. 400 years have 146,097 days.
         let shifted = min(max(days, Self.firstDay), Self.lastDay) + 719_468

@@ -1,18 +1,18 @@
-/// What a calendar and a clock on the wall show together: a date and a time of day, in no zone.
+/// A date and a time of day without a time zone.
 public struct CivilDateTime: Sendable, Hashable, Comparable {
     /// The date.
     public let date: CivilDate
     /// Seconds since the date's midnight, 0 to 86,399.
     public let secondOfDay: Int
 
-    /// The date and time of that name; nil when there is none. There is no second 60.
+    /// The date and time with these numbers; nil if it does not exist. There is no second 60.
     public init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
         guard let date = CivilDate(year: year, month: month, day: day), 0..<24 ~= hour, 0..<60 ~= minute, 0..<60 ~= second
         else { return nil }
         self.init(date: date, secondOfDay: hour * 3600 + minute * 60 + second)
     }
 
-    /// A time on a date, held within that day; by default midnight.
+    /// A time on a date, clamped to that day; by default midnight.
     public init(date: CivilDate, secondOfDay: Int = 0) {
         self.date = date
         self.secondOfDay = min(max(secondOfDay, 0), 86_399)
@@ -25,7 +25,7 @@ public struct CivilDateTime: Sendable, Hashable, Comparable {
         secondOfDay = Int(rest)
     }
 
-    /// Seconds since 1970-01-01 00:00:00, as if no clock had ever been changed.
+    /// Seconds since 1970-01-01 00:00:00, ignoring clock changes.
     public var secondsSinceEpoch: Int64 {
         Int64(date.daysSinceEpoch) * 86_400 + Int64(secondOfDay)
     }
@@ -67,7 +67,7 @@ extension Timestamp {
         self.init(seconds: civil.secondsSinceEpoch)
     }
 
-    /// The moment of that name in UTC; nil when the calendar has none.
+    /// The moment with these numbers in UTC; nil if it does not exist.
     public init?(utc year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0, _ second: Int = 0) {
         guard let civil = CivilDateTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second) else {
             return nil

@@ -1,11 +1,11 @@
-/// One of cron's fields: what it may hold and how its errors speak of it.
+/// One of cron's fields: its values, and its names in errors.
 struct CronField: Sendable {
-    /// What the field is called.
+    /// The field's name.
     let name: String
     let range: ClosedRange<Int>
-    /// The names of the values from the lowest on; empty where there are none.
+    /// The names of the values from the lowest on; empty if there are none.
     let names: [String]
-    /// What the field may hold, for help.
+    /// The allowed values, for help.
     let allowed: String
 
     static let minute = CronField(name: "minute", range: 0...59, names: [], allowed: "0-59")
@@ -18,8 +18,8 @@ struct CronField: Sendable {
         name: "weekday", range: 0...7, names: ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"],
         allowed: "0-7 or SUN-SAT (0 and 7 are Sunday)")
 
-    /// Reads the field's text into bits.
-    /// - Parameter offset: where in the whole text the field begins.
+    /// Parses the field's text into bits.
+    /// - Parameter offset: where the field begins in the whole text.
     func bits(_ text: Substring, at offset: Int) throws(TimeTextError) -> UInt64 {
         var bits: UInt64 = 0
         var start = offset
@@ -27,16 +27,16 @@ struct CronField: Sendable {
             bits |= try itemBits(item, at: start)
             start += item.utf8.count + 1
         }
-        // Sunday goes by 0 and by 7.
+        // Sunday is both 0 and 7.
         return range.upperBound == 7 ? (bits | bits >> 7) & 0b111_1111 : bits
     }
 
-    /// Reads one entry of a list: a number, a range or a star, perhaps with a step.
+    /// Parses one entry of a list: a number, a range or a star, perhaps with a step.
     private func itemBits(_ text: Substring, at offset: Int) throws(TimeTextError) -> UInt64 {
         let length = text.utf8.count
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let base = parts.first, !base.isEmpty else {
-            throw TimeTextError("a list with an empty place in the field \(name)", offset: offset, length: length, help: allowed)
+            throw TimeTextError("an empty entry in the field \(name)", offset: offset, length: length, help: allowed)
         }
         var (low, high) = (range.lowerBound, range.upperBound == 7 ? 6 : range.upperBound)
         var isRange = true
@@ -47,7 +47,7 @@ struct CronField: Sendable {
             isRange = ends.count == 2
             if isRange {
                 high = try value(ends[1], at: offset + ends[0].utf8.count + 1)
-                // As the end of a range Sunday comes after Saturday.
+                // As the end of a range, Sunday comes after Saturday.
                 if range.upperBound == 7, high == 0, low > 0 { high = 7 }
                 if range.upperBound == 7, low == 7, high < 7 { low = 0 }
             }
@@ -76,11 +76,11 @@ struct CronField: Sendable {
         return stride(from: low, through: high, by: step).reduce(into: 0) { $0 |= 1 << UInt64($1) }
     }
 
-    /// Reads a number or a name.
+    /// Parses a number or a name.
     private func value(_ text: Substring, at offset: Int) throws(TimeTextError) -> Int {
         if let number = Self.number(text) {
             guard range.contains(number) else {
-                throw TimeTextError("\(text) is no \(name)", offset: offset, length: text.utf8.count, help: allowed)
+                throw TimeTextError("\(text) is not a valid \(name)", offset: offset, length: text.utf8.count, help: allowed)
             }
             return number
         }
@@ -90,9 +90,9 @@ struct CronField: Sendable {
         if text.isEmpty {
             throw TimeTextError("a range with an open end in the field \(name)", offset: offset, length: 0, help: allowed)
         }
-        if text == "?" { throw TimeTextError("'?' is not known here", offset: offset, length: length, help: "*") }
+        if text == "?" { throw TimeTextError("'?' is not supported", offset: offset, length: length, help: "*") }
         let guess = upper.count > 3 ? names.first { upper.hasPrefix($0) } : nil
-        throw TimeTextError("'\(text)' is no \(name)", offset: offset, length: length, help: guess ?? allowed)
+        throw TimeTextError("'\(text)' is not a valid \(name)", offset: offset, length: length, help: guess ?? allowed)
     }
 
     private var first: String { names.first ?? String(range.lowerBound) }

@@ -1,4 +1,4 @@
-/// Reads the text of a schedule into bits, field by field.
+/// Parses the text of a schedule into bits, field by field.
 struct CronParser {
     let text: String
 
@@ -42,14 +42,14 @@ struct CronParser {
         return fields
     }
 
-    /// Whether some month has one of the days.
+    /// Whether any month has one of the days.
     private static func comesDue(_ fields: Fields) -> Bool {
         (1...12).contains { month in
             fields.months.contains(month) && fields.days.trailingZeroBitCount <= CivilDate.days(inMonth: month, of: 2000)
         }
     }
 
-    /// The five fields that an `@` word stands for.
+    /// The five fields for an `@` word.
     private func nickname(_ word: (text: Substring, offset: Int), alone: Bool) throws(TimeTextError) -> String {
         let name = word.text.lowercased()
         let length = word.text.utf8.count
@@ -57,15 +57,15 @@ struct CronParser {
             switch name {
             case "@every":
                 throw TimeTextError(
-                    "'@every' is no schedule", offset: word.offset, length: length, help: "write `every:` with a duration")
+                    "'@every' is not a schedule", offset: word.offset, length: length, help: "write `every:` with a duration")
             default:
                 throw TimeTextError(
-                    "'\(word.text)' is no schedule", offset: word.offset, length: length,
+                    "'\(word.text)' is not a schedule", offset: word.offset, length: length,
                     help: "@hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually")
             }
         }
         guard alone else {
-            throw TimeTextError("'\(word.text)' stands alone", offset: word.offset, length: length, help: "\(fields)")
+            throw TimeTextError("'\(word.text)' must be alone", offset: word.offset, length: length, help: "\(fields)")
         }
         return fields
     }
@@ -89,7 +89,7 @@ struct CronParser {
         }
     }
 
-    /// The words of a text and where they begin, in UTF-8 bytes.
+    /// The words of a text with their offsets in UTF-8 bytes.
     private static func words(of text: String) -> [(text: Substring, offset: Int)] {
         text.split { $0 == " " || $0 == "\t" || $0 == "\n" }.map { word in
             (word, text.utf8.distance(from: text.startIndex, to: word.startIndex))

@@ -1,17 +1,17 @@
 /// A recurring time in cron's five fields, such as `30 8 * * MON-FRI`.
 ///
-/// Fields are minute (0-59), hour (0-23), day of the month (1-31), month (1-12 or JAN-DEC) and weekday (0-7 or SUN-SAT, Sunday being
-/// 0 and 7), each a `*`, a number, a name, a range, a list of these, or with a step: `*/5`, `8-18/2`. `@hourly`, `@daily`, `@midnight`,
-/// `@weekly`, `@monthly`, `@yearly` and `@annually` stand for the usual five.
+/// Fields are minute (0-59), hour (0-23), day of the month (1-31), month (1-12 or JAN-DEC) and weekday (0-7 or SUN-SAT, Sunday
+/// being 0 and 7), each a `*`, a number, a name, a range, a list of these, or with a step: `*/5`, `8-18/2`. `@hourly`, `@daily`,
+/// `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually` mean the usual five.
 ///
-/// Where neither day field contains a `*`, a day need match only one of them, as in every cron since Vixie's: `0 0 13 * FRI` is each
-/// 13th and each Friday. Otherwise it has to match both.
+/// If neither day field contains a `*`, a day need match only one of them, as in every cron since Vixie's: `0 0 13 * FRI` is each
+/// 13th and each Friday. Otherwise it must match both.
 ///
-/// On the days on which clocks change, a schedule with every hour runs by time elapsed: `*/5 * * * *` runs every five minutes, twice
-/// through an hour that comes twice, and has nothing to make up for after one that is left out. Any other schedule runs by the clock on the wall:
-/// what is due in an hour that is left out is due once, in the first moment after it; what is due in one that comes twice is due the first time.
+/// When clocks change, a schedule with every hour runs by elapsed time: `*/5 * * * *` runs every five minutes, also throughout a
+/// repeated hour, and makes up for nothing after a skipped hour. Any other schedule runs by local time: what is due in a skipped
+/// hour runs once, at the first moment after it; what is due in a repeated hour runs the first time.
 public struct CronSchedule: Sendable, Hashable {
-    /// The schedule as it was written.
+    /// The schedule as written.
     public let text: String
     /// Minutes as bits, bit 0 for minute 0.
     let minutes: UInt64
@@ -26,9 +26,9 @@ public struct CronSchedule: Sendable, Hashable {
     /// Whether a day need match only one of its two fields.
     let eitherDay: Bool
 
-    /// Reads a schedule; what is wrong with it comes with a place and a way out.
+    /// Parses a schedule; an error has a place and a suggestion.
     ///
-    /// A schedule that never comes due, as on February 31, is refused.
+    /// A schedule that is never due, such as February 31, is rejected.
     public init(_ text: some StringProtocol) throws(TimeTextError) {
         let parser = CronParser(text: String(text))
         let fields = try parser.fields()
@@ -41,12 +41,12 @@ public struct CronSchedule: Sendable, Hashable {
         eitherDay = fields.eitherDay
     }
 
-    /// The first moment after a given one at which the schedule is due on the clocks of a zone; nil when the calendar ends before.
+    /// The first moment after a given one at which the schedule is due in a zone; nil if none before the calendar ends.
     public func next(after moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
         hours == Self.everyHour ? nextElapsed(after: moment, in: zone) : nextOnWall(after: moment, in: zone)
     }
 
-    /// The moments from one to another, both included, at which the schedule is due, the earliest first, at most so many.
+    /// The moments from one to another, inclusive, at which the schedule is due, the earliest first, up to a limit.
     public func occurrences(
         from start: Timestamp, through end: Timestamp, limit: Int, in zone: TimeZoneTable
     ) -> [Timestamp] {
@@ -60,19 +60,19 @@ public struct CronSchedule: Sendable, Hashable {
     }
 
     private static let everyHour: UInt64 = (1 << 24) - 1
-    /// Where schedules end: safely before moments do.
+    /// The last year of schedules, safely before the last moment.
     private static let lastYear = 290_000
 }
 
 extension CronSchedule: CustomStringConvertible {
-    /// The schedule as it was written.
+    /// The schedule as written.
     public var description: String { text }
 }
 
 extension CronSchedule {
-    /// By the clock on the wall: each time it shows counts once, and one it never shows counts when it has been put forward.
+    /// By local time: each time that occurs counts once, and a skipped one counts when the clock was put forward.
     ///
-    /// The moment that a time on the wall counts at never goes back as that time goes on, so that the first later one is the answer.
+    /// The moments at which increasing local times count never decrease, so the first later one is the answer.
     private func nextOnWall(after moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
         var wall = zone.local(moment)
         while let next = nextWall(after: wall) {
@@ -83,21 +83,21 @@ extension CronSchedule {
         return nil
     }
 
-    /// By time elapsed: each moment at which the clock shows a matching minute counts.
+    /// By elapsed time: each moment at which the local time matches counts.
     private func nextElapsed(after moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
         var period = zone.period(at: moment.seconds)
         var wall = CivilDateTime(secondsSinceEpoch: moment.seconds + Int64(period.type.offset))
         while let next = nextWall(after: wall) {
             let due = next.secondsSinceEpoch - Int64(period.type.offset)
             if due < period.end { return Timestamp(seconds: due) }
-            // The clock is changed before: look again from the second before its new time, so that this itself may be the one.
+            // The clock changes before: continue from the second before its new time, which may itself match.
             period = zone.period(at: period.end)
             wall = CivilDateTime(secondsSinceEpoch: period.start + Int64(period.type.offset) - 1)
         }
         return nil
     }
 
-    /// The first time on the wall, in whole minutes, later than the minute of a given one.
+    /// The first matching local time, in whole minutes, after the minute of a given one.
     func nextWall(after wall: CivilDateTime) -> CivilDateTime? {
         let date = wall.date
         guard date.year < Self.lastYear else { return nil }
@@ -120,7 +120,7 @@ extension CronSchedule {
         return eitherDay ? day || weekday : day && weekday
     }
 
-    /// The first matching day after a given one. The calendar repeats itself after 400 years, so that none within them means none ever.
+    /// The first matching day after a given one. The calendar repeats after 400 years, so none within them means never.
     private func nextDate(after date: CivilDate) -> CivilDate? {
         var year = date.year
         var month = date.month
@@ -145,7 +145,7 @@ extension CronSchedule {
     private func matchingDays(year: Int, month: Int) -> UInt64 {
         let all: UInt64 = (1 << (CivilDate.days(inMonth: month, of: year) + 1)) - 2
         if weekdays == 0b111_1111, !eitherDay { return days & all }
-        // The seven bits turned so that bit 0 is the weekday of the first, then repeated over the month.
+        // The seven bits rotated so that bit 0 is the weekday of the first, then repeated over the month.
         let first = CivilDate(knownYear: year, month: month, day: 1).weekday.rawValue
         let turned = (weekdays >> first | weekdays << (7 - first)) & 0b111_1111
         let byWeekday = (turned | turned << 7 | turned << 14 | turned << 21 | turned << 28) << 1
@@ -158,7 +158,7 @@ extension UInt64 {
         self >> UInt64(truncatingIfNeeded: bit) & 1 == 1
     }
 
-    /// The lowest bit set above a place from 0 to 62.
+    /// The lowest set bit above a position from 0 to 62.
     func first(after bit: Int) -> Int? {
         let above = self & (Self.max << UInt64(truncatingIfNeeded: bit + 1))
         return above == 0 ? nil : above.trailingZeroBitCount

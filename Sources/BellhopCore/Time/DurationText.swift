@@ -1,9 +1,9 @@
-/// Durations as people write them in files and on the command line: `90s`, `15m`, `1h30m`, `2d`, `500ms`.
+/// Durations as written in files and on the command line: `90s`, `15m`, `1h30m`, `2d`, `500ms`.
 ///
 /// Whole numbers, each with a unit, the largest unit first, no unit twice. Units are `d`, `h`, `m`, `s`, `ms` and `us`; a day is
-/// 24 hours, whatever the clocks do.
+/// always 24 hours.
 public enum DurationText {
-    /// Reads a duration; what is wrong with it comes with the mended form where that can be guessed.
+    /// Parses a duration; an error includes the corrected form if it can be guessed.
     public static func parse(_ text: some StringProtocol) throws(TimeTextError) -> Duration {
         let bytes = Array(text.utf8)
         guard !bytes.isEmpty else {
@@ -41,9 +41,9 @@ public enum DurationText {
         return .microseconds(total)
     }
 
-    /// Writes a duration in its shortest form, largest unit first: `1h30m`; `0s` for none, `-` before a negative one.
+    /// Formats a duration in its shortest form, largest unit first: `1h30m`; `0s` for zero, `-` before a negative one.
     ///
-    /// What is below a microsecond is dropped.
+    /// Truncates to microseconds.
     public static func format(_ duration: Duration) -> String {
         let micros = duration.wholeMicroseconds
         if micros == 0 { return "0s" }
@@ -64,7 +64,7 @@ public enum DurationText {
         var end: Int
     }
 
-    /// Reads one number and its unit.
+    /// Parses one number and its unit.
     private static func part(_ bytes: [UInt8], _ index: inout Int, _ slips: inout Slips) throws(TimeTextError) -> Part {
         let start = index
         let digits = bytes[start...].prefix { $0 &- UInt8(ascii: "0") < 10 }
@@ -89,7 +89,7 @@ public enum DurationText {
             index = afterNumber
             guard index == bytes.count || bytes[index] == UInt8(ascii: " ") else {
                 throw TimeTextError(
-                    "this belongs to no duration", offset: index, length: bytes.count - index, help: "for example 1h30m")
+                    "this is not part of a duration", offset: index, length: bytes.count - index, help: "for example 1h30m")
             }
             slips.note("a duration needs a unit", offset: start, length: digits.count, isQuestion: true)
             return Part(value: value, unit: .second, offset: start, end: index)
@@ -101,13 +101,13 @@ public enum DurationText {
         guard let (unit, times) = Unit.guess(name), case let (scaled, overflow) = value.multipliedReportingOverflow(by: times),
             !overflow
         else {
-            throw TimeTextError("'\(name)' is no unit", offset: word.startIndex, length: word.count, help: "ms, s, m, h or d")
+            throw TimeTextError("'\(name)' is not a unit", offset: word.startIndex, length: word.count, help: "ms, s, m, h or d")
         }
-        slips.note("'\(name)' is no unit", offset: word.startIndex, length: word.count)
+        slips.note("'\(name)' is not a unit", offset: word.startIndex, length: word.count)
         return Part(value: scaled, unit: unit, offset: start, end: index)
     }
 
-    /// The error for `1.5h`, with the whole numbers that say the same where they exist.
+    /// The error for `1.5h`, with the equivalent whole numbers if they exist.
     private static func fraction(_ bytes: [UInt8], start: Int, whole: Int64) -> TimeTextError {
         let number = bytes[start...].prefix { $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") }
         let decimals = number.drop { $0 &- UInt8(ascii: "0") < 10 }.dropFirst()
@@ -150,7 +150,7 @@ extension DurationText {
             }
         }
 
-        /// What someone may have meant by a word that is no unit, and how many of it make one.
+        /// The likely meaning of an unknown unit, and how many of that unit it is.
         static func guess(_ word: String) -> (unit: Unit, times: Int64)? {
             switch word.lowercased() {
             case "µs", "μs", "usec", "micros", "microsecond", "microseconds": (.microsecond, 1)
@@ -167,7 +167,7 @@ extension DurationText {
         static func < (left: Unit, right: Unit) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// What is wrong with a text whose meaning is clear all the same; the first slip is told, with the whole mended.
+    /// The errors in a text whose meaning is clear; the first is reported, with the whole text corrected.
     private struct Slips {
         private(set) var first: TimeTextError?
         private(set) var isQuestion = false

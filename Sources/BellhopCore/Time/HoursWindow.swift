@@ -1,16 +1,16 @@
 /// Hours of the day on certain weekdays, such as `22:00-07:00` on `MON-FRI`.
 ///
-/// Hours that run past midnight belong to the day on which they begin: with `FRI` the example holds until Saturday at seven. The end
-/// is not part of them.
+/// Hours that run past midnight belong to the day on which they begin: with `FRI` the example lasts until Saturday at seven. The
+/// end is exclusive.
 public struct HoursWindow: Sendable, Hashable {
     /// When the hours begin, in minutes after midnight.
     public let start: Int
-    /// When the hours end, in minutes after midnight, up to 1440; not after ``start`` when they run past midnight.
+    /// When the hours end, in minutes after midnight, up to 1440; at or before ``start`` if they run past midnight.
     public let end: Int
     /// The days on which the hours begin.
     public let days: Set<Weekday>
 
-    /// Reads hours such as `22:00-07:00`, on given days, by default on all.
+    /// Parses hours such as `22:00-07:00`, on given days, by default on all.
     public init(_ text: some StringProtocol, days: Set<Weekday> = Set(Weekday.allCases)) throws(TimeTextError) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2 else {
@@ -22,34 +22,34 @@ public struct HoursWindow: Sendable, Hashable {
         self.days = days
         if start == end {
             throw TimeTextError(
-                "hours that end as they begin", offset: 0, length: text.utf8.count, help: "00:00-24:00 for the whole day")
+                "the hours end as they begin", offset: 0, length: text.utf8.count, help: "00:00-24:00 for the whole day")
         }
     }
 
-    /// Reads weekdays as cron's last field has them: `MON-FRI`, `SAT,SUN`, `*`.
+    /// Parses weekdays as in cron's last field: `MON-FRI`, `SAT,SUN`, `*`.
     public static func days(_ text: some StringProtocol) throws(TimeTextError) -> Set<Weekday> {
         let bits = try CronField.weekday.bits(Substring(text), at: 0)
         return Set(Weekday.allCases.filter { bits.contains($0.rawValue) })
     }
 
-    /// Whether a time on the wall is within the hours.
+    /// Whether a local time is within the hours.
     public func contains(_ local: CivilDateTime) -> Bool {
         let minute = local.secondOfDay / 60
         if start < end { return start <= minute && minute < end && days.contains(local.weekday) }
         return minute >= start && days.contains(local.weekday) || minute < end && days.contains(local.weekday.previous)
     }
 
-    /// The first moment at or after a given one at which a zone's clocks are not within the hours; nil when that is never.
+    /// The first moment at or after a given one that is outside the hours in a zone; nil if never.
     public func end(from moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
         var moment = moment
-        // Hours of whole days follow each other without a gap, so that a week of them may pass first.
+        // Windows of whole days follow each other without a gap, so up to a week of them may pass.
         for _ in 0...8 {
             let local = zone.local(moment)
             guard contains(local) else { return moment }
             let endsTomorrow = start > end && local.secondOfDay / 60 >= start || end == 1440
             let date = local.date.adding(days: endsTomorrow ? 1 : 0)
             let wall = CivilDateTime(date: date, secondOfDay: end % 1440 * 60)
-            // Where the clock shows the end twice, the first may have passed.
+            // If the end occurs twice, the first may have passed.
             switch zone.resolve(wall) {
             case .fold(let first, let second): moment = first > moment ? first : second
             case .unique(let end): moment = end
@@ -59,7 +59,7 @@ public struct HoursWindow: Sendable, Hashable {
         return nil
     }
 
-    /// Reads `hh:mm` into minutes after midnight.
+    /// Parses `hh:mm` into minutes after midnight.
     private static func minute(_ text: String, at offset: Int, latest: Int) throws(TimeTextError) -> Int {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let hour = TimeReader.number(String(parts[0]), digits: 1...2),
@@ -67,7 +67,7 @@ public struct HoursWindow: Sendable, Hashable {
             minute < 60, hour * 60 + minute <= latest
         else {
             throw TimeTextError(
-                "'\(text)' is no time of day", offset: offset, length: text.utf8.count,
+                "'\(text)' is not a time of day", offset: offset, length: text.utf8.count,
                 help: latest == 1440 ? "00:00 to 24:00" : "00:00 to 23:59")
         }
         return hour * 60 + minute

@@ -1,27 +1,27 @@
-/// How much of the time that the clock shows was lived through. A clock that is set forward makes nothing older, and neither do months in
-/// which nobody ran: what is forgotten after thirty days was there for thirty days to be looked at.
+/// Measures how much time the agent has actually lived through, so that setting the clock forward, or months without running, age
+/// nothing: what is deleted after thirty days was available for thirty days.
 ///
-/// It knows where the clock went forward further than time did. A clock that is set back is passed over: things are then kept longer.
+/// It records where the clock advanced more than time did. Setting the clock back is ignored: things are then kept longer.
 public struct LivedTime: Sendable, Hashable {
-    /// The clock came to `end`, `by` further than time had gone.
+    /// The clock reached `end` after advancing `by` more than time did.
     struct Skip: Sendable, Hashable {
         var end: Timestamp
         var by: Duration
     }
 
-    /// The moment up to which it knows.
+    /// The moment up to which it has recorded.
     public private(set) var latest: Timestamp
     private(set) var skips: [Skip] = []
 
-    /// So much may the clock and the time differ between two looks: it is read twice, and clocks are corrected a little at a time.
+    /// The tolerated difference between clock and time per interval: the clock is read twice, and corrected in small steps.
     private static let tolerance = Duration.seconds(30)
-    /// So many skips are known one by one; of more the two oldest count as one.
+    /// How many skips are stored; beyond that the two oldest are merged.
     private static let most = 100
 
-    /// All time up to now was lived through.
+    /// Starts with all time up to now as lived.
     public init(at now: Timestamp) { latest = now }
 
-    /// Goes on to `now`; `lived` is how much time has really passed. True when the clock went further.
+    /// Advances to `now`; `lived` is how much time really passed. True if the clock advanced more.
     @discardableResult
     public mutating func pass(to now: Timestamp, lived: Duration) -> Bool {
         let by = now - latest - lived
@@ -35,17 +35,17 @@ public struct LivedTime: Sendable, Hashable {
         return true
     }
 
-    /// Goes on to `now` after a stop. Nobody knows how much time has passed; at most a day counts.
+    /// Advances to `now` after a stop of unknown length; at most a day counts.
     public mutating func resume(at now: Timestamp) { pass(to: now, lived: min(max(now - latest, .zero), .days(1))) }
 
-    /// How long ago, by the clock, something was stamped that was there for so much lived time.
+    /// The clock time for an age in lived time, up to now.
     public func span(of lived: Duration) -> Duration {
         var span = lived
         for skip in skips.reversed() where skip.end > latest - span { span += skip.by }
         return span
     }
 
-    /// The retention, in time by the clock.
+    /// The retention in clock time.
     public func stretched(_ retention: Retention) -> Retention {
         Retention(
             events: span(of: retention.events), deliveries: span(of: retention.deliveries),
@@ -54,7 +54,7 @@ public struct LivedTime: Sendable, Hashable {
 }
 
 extension LivedTime {
-    /// Under which the store keeps it.
+    /// The key of its note in the store.
     public static let note = "time/lived"
 
     public var json: JSON {
@@ -64,7 +64,7 @@ extension LivedTime {
         ]
     }
 
-    /// Reads what `json` wrote; nil for anything else.
+    /// Reads the form of `json`; nil for anything else.
     public init?(json: JSON) {
         guard let latest = json["latest"]?.asInt, let skips = json["skips"]?.asArray else { return nil }
         self.init(at: Timestamp(microseconds: latest))

@@ -1,7 +1,7 @@
 extension PosixZone {
-    /// Reads a POSIX `TZ` string with the hours of RFC 8536 §3.3.1 (up to 167, negative too); nil when it is none.
+    /// Parses a POSIX `TZ` string with the hours of RFC 8536 §3.3.1 (up to 167, also negative); nil if invalid.
     ///
-    /// Daylight saving time needs its rule, which POSIX would let a system fill in.
+    /// Daylight saving time requires its rule, which is optional in POSIX.
     init?(_ text: some StringProtocol) {
         var reader = Reader(bytes: Array(text.utf8))
         guard let name = reader.name(), let west = reader.time(hours: 24) else { return nil }

@@ -1,14 +1,14 @@
-/// A rule for all years, as a POSIX `TZ` string tells it: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// A rule for all years, from a POSIX `TZ` string: `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct PosixZone: Sendable, Hashable {
     var standard: LocalTimeType
-    /// Daylight saving time and when it begins and ends each year; nil where there is none.
+    /// Daylight saving time with its beginning and end each year; nil without it.
     var daylight: Daylight?
 
     struct Daylight: Sendable, Hashable {
         var type: LocalTimeType
-        /// When it begins, told in standard time.
+        /// When it begins, in standard time.
         var start: YearlyMoment
-        /// When it ends, told in daylight saving time.
+        /// When it ends, in daylight saving time.
         var end: YearlyMoment
     }
 
@@ -27,7 +27,7 @@ struct PosixZone: Sendable, Hashable {
         /// Seconds from that day's midnight; may be negative or more than a day (RFC 8536 §3.3.1).
         var seconds: Int
 
-        /// The moment in a year, in seconds since the epoch as its clocks count them.
+        /// The moment in a year, in seconds since the epoch by local time.
         func wall(in year: Int) -> Int64 {
             let days: Int
             switch day {
@@ -48,16 +48,16 @@ struct PosixZone: Sendable, Hashable {
         }
     }
 
-    /// The period that holds a moment.
+    /// The period that contains a moment.
     func period(at seconds: Int64) -> TimeZoneTable.Period {
         guard let daylight else { return TimeZoneTable.Period(start: .min, end: .max, type: standard) }
         let year = CivilDateTime(secondsSinceEpoch: seconds + Int64(standard.offset)).year
         var period = TimeZoneTable.Period(start: .min, end: .max, type: standard)
-        // A time of day may push a change into the year before or after, so that these are looked at as well.
+        // A time of day may move a change into the previous or next year, so these are checked too.
         for year in (year - 1)...(year + 1) {
             let start = daylight.start.wall(in: year) - Int64(standard.offset)
             let end = daylight.end.wall(in: year) - Int64(daylight.type.offset)
-            // Where one ends as the other begins, as in a zone that has daylight saving time all year, beginning wins.
+            // If one ends as the other begins, as in a zone with daylight saving time all year, the beginning wins.
             period.note(end, brings: standard, around: seconds, winsTies: false)
             period.note(start, brings: daylight.type, around: seconds, winsTies: true)
         }

@@ -1,6 +1,6 @@
-/// Reading of digits and letters at known places of a text's bytes.
+/// Reads digits and letters at fixed positions of a text's bytes.
 enum TimeReader {
-    /// The number that so many digits at a place make; nil when they are not all digits or the text ends before.
+    /// The number of so many digits at a position; nil if they are not all digits or the text ends before.
     static func number(_ bytes: Span<UInt8>, at start: Int, digits: Int) -> Int? {
         guard start >= 0, digits > 0, start + digits <= bytes.count else { return nil }
         var value = 0
@@ -12,31 +12,31 @@ enum TimeReader {
         return value
     }
 
-    /// The number that a text of nothing but so many digits makes; nil when it is none.
+    /// The number in a text of only so many digits; nil for any other text.
     static func number(_ text: String, digits: ClosedRange<Int>) -> Int? {
         let bytes = text.utf8Span.span
         return digits.contains(bytes.count) ? number(bytes, at: 0, digits: bytes.count) : nil
     }
 
-    /// The `hh:mm:ss` that a text is; nil when it is none. Second 60 is let through.
+    /// Parses a text as `hh:mm:ss`; nil if invalid. Second 60 is allowed.
     static func time(_ text: String) -> (hour: Int, minute: Int, second: Int)? {
         let bytes = text.utf8Span.span
         return bytes.count == 8 ? time(bytes, at: 0) : nil
     }
 
-    /// Whether the byte at a place is this one.
+    /// Whether the byte at a position is this one.
     static func has(_ scalar: Unicode.Scalar, in bytes: Span<UInt8>, at index: Int) -> Bool {
         index < bytes.count && UInt32(bytes[index]) == scalar.value
     }
 
-    /// The number of digits from a place on.
+    /// The number of digits from a position on.
     static func digits(_ bytes: Span<UInt8>, from start: Int) -> Int {
         var index = start
         while index < bytes.count, bytes[index] &- UInt8(ascii: "0") < 10 { index += 1 }
         return index - start
     }
 
-    /// The `hh:mm:ss` at a place; nil when it is none. Second 60 is let through.
+    /// The `hh:mm:ss` at a position; nil if invalid. Second 60 is allowed.
     static func time(_ bytes: Span<UInt8>, at start: Int) -> (hour: Int, minute: Int, second: Int)? {
         guard let hour = number(bytes, at: start, digits: 2), hour < 24, has(":", in: bytes, at: start + 2),
             let minute = number(bytes, at: start + 3, digits: 2), minute < 60, has(":", in: bytes, at: start + 5),
@@ -45,7 +45,7 @@ enum TimeReader {
         return (hour, minute, second)
     }
 
-    /// The `yyyy-mm-dd` at a place; nil when it is none.
+    /// The `yyyy-mm-dd` at a position; nil if invalid.
     static func date(_ bytes: Span<UInt8>, at start: Int) -> CivilDate? {
         guard let year = number(bytes, at: start, digits: 4), has("-", in: bytes, at: start + 4),
             let month = number(bytes, at: start + 5, digits: 2), has("-", in: bytes, at: start + 7),

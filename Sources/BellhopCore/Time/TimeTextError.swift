@@ -1,12 +1,12 @@
-/// What is wrong with a duration, a schedule or hours that someone wrote, where, and what to write instead.
+/// An error in a duration, a schedule or hours: what is wrong, where, and what to write instead.
 public struct TimeTextError: Error, Sendable, Hashable {
-    /// What is wrong, as a clause without a full stop.
+    /// What is wrong, without a full stop.
     public var message: String
     /// Where it begins: UTF-8 bytes from the start of the text.
     public var offset: Int
-    /// How many UTF-8 bytes it is long; 0 at the end of a text that lacks something.
+    /// Its length in UTF-8 bytes; 0 at the end of an incomplete text.
     public var length: Int
-    /// What to write instead, or what is allowed; nil where nothing useful can be said.
+    /// What to write instead, or what is allowed; nil if unknown.
     public var help: String?
 
     public init(_ message: String, offset: Int, length: Int, help: String? = nil) {

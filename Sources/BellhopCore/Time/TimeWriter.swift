@@ -1,4 +1,4 @@
-/// A date or time under construction: at most 64 bytes of ASCII, kept in place, so that nothing but the text itself is allocated.
+/// Builds a date or time: at most 64 bytes of ASCII, stored inline, so that only the text itself is allocated.
 struct TimeWriter {
     private var bytes: [64 of UInt8] = .init(repeating: 0)
     private var count = 0
@@ -36,7 +36,7 @@ struct TimeWriter {
         }
     }
 
-    /// `2026-01-05`. A year that four digits cannot hold carries a sign, as in ISO 8601's expanded form.
+    /// `2026-01-05`. A year beyond four digits has a sign, as in ISO 8601's expanded form.
     mutating func date(_ date: CivilDate) {
         if date.year < 0 { byte("-") } else if date.year > 9999 { byte("+") }
         number(abs(date.year), digits: 4)

@@ -1,14 +1,14 @@
 extension TimeZoneTable {
-    /// Why bytes are no time zone.
+    /// Why bytes are not a time zone.
     public struct Malformed: Error, Sendable, Hashable, CustomStringConvertible {
-        /// What is wrong, as a clause without a full stop.
+        /// What is wrong, without a full stop.
         public var description: String
     }
 
-    /// Reads the bytes of a TZif file, versions 1 to 4 (RFC 8536, RFC 9636).
+    /// Parses a TZif file, versions 1 to 4 (RFC 8536, RFC 9636).
     ///
-    /// Files that count leap seconds (`right/…`) are refused, since ``Timestamp`` does not.
-    /// - Parameter name: what the zone is called; the file does not say.
+    /// Files with leap seconds (`right/…`) are rejected, because ``Timestamp`` has none.
+    /// - Parameter name: the zone's name, which the file does not contain.
     public init(name: String, tzif bytes: [UInt8]) throws(Malformed) {
         var reader = Reader(bytes: bytes)
         var header = try reader.header()
@@ -21,7 +21,7 @@ extension TimeZoneTable {
         let timeSize = header.version > 1 ? 8 : 4
         guard header.leaps == 0 else { throw Malformed(description: "it counts leap seconds") }
         guard header.types > 0, header.types <= 256, header.characters > 0 else {
-            throw Malformed(description: "it has no kind of local time")
+            throw Malformed(description: "it has no local time types")
         }
         guard reader.remaining >= header.blockSize(timeSize: timeSize) else { throw .endsEarly }
         var transitions: [Int64] = []
@@ -32,7 +32,7 @@ extension TimeZoneTable {
             transitions.append(time)
         }
         let typeAfter = Array(try reader.take(header.times))
-        guard typeAfter.allSatisfy({ $0 < header.types }) else { throw Malformed(description: "a transition leads nowhere") }
+        guard typeAfter.allSatisfy({ $0 < header.types }) else { throw Malformed(description: "a transition without a type") }
         var raw: [(offset: Int, isDaylight: Bool, name: Int)] = []
         for _ in 0..<header.types {
             let offset = Int(try reader.integer(bytes: 4))
@@ -45,7 +45,7 @@ extension TimeZoneTable {
         var types: [LocalTimeType] = []
         for (offset, isDaylight, start) in raw {
             guard start < names.count, let end = names[start...].firstIndex(of: 0) else {
-                throw Malformed(description: "an abbreviation does not end")
+                throw Malformed(description: "an abbreviation is not terminated")
             }
             types.append(
                 LocalTimeType(
@@ -57,12 +57,12 @@ extension TimeZoneTable {
         if !footer.isEmpty {
             let text = String(decoding: footer, as: UTF8.self)
             rule = PosixZone(text)
-            if rule == nil { throw Malformed(description: "a footer that is no TZ string: \(text)") }
+            if rule == nil { throw Malformed(description: "the footer is not a TZ string: \(text)") }
         }
         self.init(name: name, transitions: transitions, typeAfter: typeAfter, types: types, rule: rule)
     }
 
-    /// A zone whose rule is a POSIX `TZ` string, such as `CET-1CEST,M3.5.0,M10.5.0/3`, for all time; nil when it is none.
+    /// A zone with a POSIX `TZ` string, such as `CET-1CEST,M3.5.0,M10.5.0/3`, as its rule for all time; nil if invalid.
     public init?(name: String, posix: some StringProtocol) {
         guard let rule = PosixZone(posix) else { return nil }
         self.init(name: name, transitions: [], typeAfter: [], types: [rule.standard], rule: rule)
@@ -118,7 +118,7 @@ private struct Reader {
 
     mutating func header() throws(TimeZoneTable.Malformed) -> Header {
         guard remaining >= 44 else { throw .endsEarly }
-        guard Array(try take(4)) == Array("TZif".utf8) else { throw TimeZoneTable.Malformed(description: "it is no TZif file") }
+        guard Array(try take(4)) == Array("TZif".utf8) else { throw TimeZoneTable.Malformed(description: "it is not TZif") }
         let version = Int(try integer(bytes: 1))
         guard version == 0 || version >= 0x32 else { throw TimeZoneTable.Malformed(description: "an unknown version") }
         try skip(15)
@@ -133,7 +133,7 @@ private struct Reader {
             times: counts[3], types: counts[4], characters: counts[5])
     }
 
-    /// What stands between the two newlines after the second block.
+    /// The text between the two newlines after the second block.
     mutating func footer() throws(TimeZoneTable.Malformed) -> ArraySlice<UInt8> {
         let newline = UInt8(ascii: "\n")
         guard try take(1).first == newline, let end = bytes[index...].firstIndex(of: newline) else { throw .endsEarly }

@@ -1,16 +1,16 @@
-/// The history and the rules of one time zone: which offset from UTC held when, and what will.
+/// The history and the rules of one time zone: its past and future offsets from UTC.
 ///
-/// Made from the bytes of a TZif file, as `/usr/share/zoneinfo` holds them; reading the file is for others.
+/// Made from the bytes of a TZif file, as in `/usr/share/zoneinfo`; the caller reads the file.
 public struct TimeZoneTable: Sendable, Hashable {
-    /// The name the zone goes by, such as `Europe/Berlin`.
+    /// The zone's name, such as `Europe/Berlin`.
     public let name: String
     /// When offsets changed, in seconds since the epoch, ascending.
     let transitions: [Int64]
-    /// What held from each transition on, as places in ``types``.
+    /// The type from each transition on, as an index into ``types``.
     let typeAfter: [UInt8]
-    /// The kinds of local time the zone has had; never empty. The first held before the first transition.
+    /// The zone's local time types; never empty. The first applies before the first transition.
     let types: [LocalTimeType]
-    /// What holds after the last transition; nil when that is what the last transition brought.
+    /// The rule after the last transition; nil if its type stays.
     let rule: PosixZone?
 
     /// Coordinated universal time, which has no transitions.
@@ -23,23 +23,23 @@ public struct TimeZoneTable: Sendable, Hashable {
         period(at: moment.seconds).type.offset
     }
 
-    /// What the zone's time is called at a moment, such as `CEST`.
+    /// The abbreviation of the zone's time at a moment, such as `CEST`.
     public func abbreviation(at moment: Timestamp) -> String {
         period(at: moment.seconds).type.abbreviation
     }
 
-    /// Whether daylight saving time holds at a moment.
+    /// Whether daylight saving time applies at a moment.
     public func isDaylight(at moment: Timestamp) -> Bool {
         period(at: moment.seconds).type.isDaylight
     }
 
-    /// What a clock in this zone shows at a moment.
+    /// The local time in this zone at a moment.
     public func local(_ moment: Timestamp) -> CivilDateTime {
         let seconds = moment.seconds
         return CivilDateTime(secondsSinceEpoch: seconds + Int64(period(at: seconds).type.offset))
     }
 
-    /// The moments at which a clock in this zone shows a date and time: one, none, or two.
+    /// The moments with this local time in the zone: one, none, or two.
     public func resolve(_ local: CivilDateTime) -> LocalMoment {
         let wall = local.secondsSinceEpoch
         var period = period(at: wall - Self.reach)
@@ -47,7 +47,7 @@ public struct TimeZoneTable: Sendable, Hashable {
         while true {
             let moment = wall - Int64(period.type.offset)
             if moment < period.start {
-                // The clock was put forward past this time when the period began, unless it showed it before.
+                // The clock was put forward past this time when the period began, unless an earlier period contains it.
                 guard let found else {
                     let after = Timestamp(seconds: period.start)
                     return .gap(before: after - .microseconds(1), after: after)
@@ -61,21 +61,21 @@ public struct TimeZoneTable: Sendable, Hashable {
             guard period.end <= wall + Self.reach else { break }
             period = self.period(at: period.end)
         }
-        // The last period within reach ended before its own reading of the time only if the seconds ran out of range.
+        // The last period within reach ended before this time only if the seconds ran out of range.
         return .unique(Timestamp(seconds: found ?? wall - Int64(period.type.offset)))
     }
 
-    /// A little more than the largest offset RFC 8536 lets a file hold (§3.2: less than 26 hours), in seconds.
+    /// A little more than the largest offset in RFC 8536 (§3.2: less than 26 hours), in seconds.
     private static let reach: Int64 = 26 * 3600
 
-    /// A time during which one offset holds: from `start`, until just before `end`, in seconds since the epoch.
+    /// A time with one offset: from `start` until just before `end`, in seconds since the epoch.
     struct Period {
         var start: Int64
         var end: Int64
         var type: LocalTimeType
     }
 
-    /// The period that holds a moment. Neighbours may have the same offset.
+    /// The period that contains a moment. Neighbours may have the same offset.
     func period(at seconds: Int64) -> Period {
         // The first transition after the moment.
         var low = 0
@@ -97,7 +97,7 @@ public struct TimeZoneTable: Sendable, Hashable {
     }
 }
 
-/// One kind of local time: an offset and what it is called.
+/// One local time type: an offset and its abbreviation.
 struct LocalTimeType: Sendable, Hashable {
     /// Seconds east of UTC.
     var offset: Int
@@ -105,16 +105,16 @@ struct LocalTimeType: Sendable, Hashable {
     var abbreviation: String
 }
 
-/// The moments at which a clock on the wall shows one date and time.
+/// The moments with one local time.
 public enum LocalMoment: Sendable, Hashable {
-    /// It shows it once.
+    /// It occurs once.
     case unique(Timestamp)
-    /// It never shows it, being put forward over it: the last microsecond before that, and the first moment after.
+    /// It is skipped when clocks are put forward: the last microsecond before that, and the first moment after.
     case gap(before: Timestamp, after: Timestamp)
-    /// It shows it twice, being put back.
+    /// It occurs twice, because clocks are put back.
     case fold(first: Timestamp, second: Timestamp)
 
-    /// The one moment, the first of two, or the first after the gap: what something due once at that time should take.
+    /// The one moment, the first of two, or the first after the gap: when something due once at that time should run.
     public var earliest: Timestamp {
         switch self {
         case .unique(let moment): moment
@@ -125,10 +125,10 @@ public enum LocalMoment: Sendable, Hashable {
 }
 
 extension Timestamp {
-    /// The moment in RFC 3339 as a zone's clocks show it: `2026-01-05T10:00:00+01:00`, with a fraction only where there is one.
+    /// The moment in RFC 3339 in a zone's local time: `2026-01-05T10:00:00+01:00`, with a fraction only if there is one.
     ///
-    /// `Z` stands for an offset of nothing. An offset with odd seconds, as local mean times had, is rounded to whole minutes and the
-    /// time with it, so that the text still means this moment.
+    /// `Z` means a zero offset. An offset with seconds, as in local mean times, is rounded to whole minutes and the time with it,
+    /// so that the text still means this moment.
     public func formatted(in zone: TimeZoneTable) -> String {
         rfc3339(offset: zone.offset(at: self))
     }

@@ -1,10 +1,10 @@
 extension Timestamp {
-    /// Reads a date of HTTP, in all forms of RFC 9110 §5.6.7 and with dashes where ServiceNow's cookies have them; nil when it is none.
+    /// Parses an HTTP date in all forms of RFC 9110 §5.6.7, and with dashes as in ServiceNow's cookies; nil if invalid.
     ///
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`, `Sun, 06-Nov-1994 08:49:37 GMT`.
-    /// The weekday is not held against the date.
-    /// - Parameter now: the century of a year of two digits is the one that puts it at most 50 years after this moment. Without it,
-    ///   years from 70 are taken for 19xx, the others for 20xx, as RFC 6265 §5.1.1 has it.
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov 6 08:49:37 1994`, `Sun, 06-Nov-1994 08:49:37
+    /// GMT`. The weekday is not checked against the date.
+    /// - Parameter now: a two-digit year is placed in the century that puts it at most 50 years after this moment. Without it,
+    ///   years from 70 are 19xx, the others 20xx, as in RFC 6265 §5.1.1.
     public init?(httpDate text: some StringProtocol, now: Timestamp? = nil) {
         let words = text.split { $0 == " " || $0 == "," || $0 == "-" }.map { $0.lowercased() }
         guard let first = words.first, Self.isWeekday(first) else { return nil }
@@ -41,7 +41,7 @@ extension Timestamp {
         return nil
     }
 
-    /// The moment as HTTP writes it, in whole seconds (rounded down): `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The moment as an HTTP date, in whole seconds (rounded down): `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var httpDate: String {
         let civil = utc
         var text = TimeWriter()
@@ -58,7 +58,7 @@ extension Timestamp {
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// A weekday's name, whole or its first three letters, in lowercase.
+    /// A weekday's name, in full or its first three letters, in lowercase.
     private static func isWeekday(_ word: String) -> Bool {
         ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"].contains {
             $0 == word || word.utf8.count == 3 && $0.hasPrefix(word)

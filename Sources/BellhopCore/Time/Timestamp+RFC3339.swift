@@ -1,13 +1,13 @@
 extension Timestamp {
-    /// Reads an RFC 3339 time such as `2026-01-05T09:00:00Z` or `2026-01-05t10:00:00.25+01:00`; nil when it is none.
+    /// Parses an RFC 3339 time such as `2026-01-05T09:00:00Z` or `2026-01-05t10:00:00.25+01:00`; nil if invalid.
     ///
-    /// Digits beyond microseconds are dropped. A leap second, which only 23:59:60 UTC can be, is the moment after it.
+    /// Digits beyond microseconds are dropped. A leap second, only valid as 23:59:60 UTC, becomes the moment after it.
     public init?(rfc3339 text: some StringProtocol) {
         let text = String(text)
         self.init(rfc3339: text.utf8Span.span)
     }
 
-    /// Reads an RFC 3339 time from the bytes of its text; nil when it is none.
+    /// Parses an RFC 3339 time from the bytes of its text; nil if invalid.
     public init?(rfc3339 bytes: Span<UInt8>) {
         guard bytes.count >= 20, let date = TimeReader.date(bytes, at: 0), bytes[10] | 0x20 == UInt8(ascii: "t"),
             let (hour, minute, second) = TimeReader.time(bytes, at: 11)
@@ -47,7 +47,7 @@ extension Timestamp {
 
     /// The moment in UTC with microseconds, always of the same length: `2026-01-05T09:00:00.000000Z`.
     ///
-    /// A year that four digits cannot hold carries a sign, which RFC 3339 does not know.
+    /// A year beyond four digits has a sign, which is not valid in RFC 3339.
     public var rfc3339: String {
         let civil = utc
         var text = TimeWriter()
@@ -60,10 +60,10 @@ extension Timestamp {
         return text.string
     }
 
-    /// The moment in RFC 3339 at an offset from UTC in seconds, without a fraction when there is none.
+    /// The moment in RFC 3339 at an offset from UTC in seconds, with a fraction only if there is one.
     ///
-    /// The offset is written in whole minutes, `Z` when it is none; an odd one (local mean times had them) is rounded, and the
-    /// time with it, so that the text means the same moment.
+    /// The offset is written in whole minutes, `Z` if zero; an odd one (as in local mean times) is rounded, and the time with it,
+    /// so that the text means the same moment.
     func rfc3339(offset: Int) -> String {
         let minutes = (offset + (offset < 0 ? -30 : 30)) / 60
         let civil = CivilDateTime(secondsSinceEpoch: seconds + Int64(minutes) * 60)

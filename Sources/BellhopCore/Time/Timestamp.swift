@@ -1,6 +1,6 @@
 /// A moment on the wall clock: whole microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 ///
-/// Reaches some 292,000 years either way. Arithmetic saturates at ``distantPast`` and ``distantFuture``; it never traps.
+/// Covers some 292,000 years either way. Arithmetic saturates at ``distantPast`` and ``distantFuture``; it never traps.
 public struct Timestamp: Sendable, Hashable, Comparable {
     /// Microseconds since 1970-01-01T00:00:00Z; negative before.
     public var microseconds: Int64
@@ -18,9 +18,9 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
     /// 1970-01-01T00:00:00Z.
     public static let epoch = Timestamp(microseconds: 0)
-    /// The latest moment there is; what comes after it is it.
+    /// The latest moment; later results are clamped to it.
     public static let distantFuture = Timestamp(microseconds: .max)
-    /// The earliest moment there is; what comes before it is it.
+    /// The earliest moment; earlier results are clamped to it.
     public static let distantPast = Timestamp(microseconds: .min)
 
     /// Whole seconds since 1970-01-01T00:00:00Z, rounded down.
@@ -28,7 +28,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         microseconds.flooredDivision(by: 1_000_000).quotient
     }
 
-    /// What ``seconds`` leaves: 0 to 999,999 microseconds.
+    /// The remainder of ``seconds``: 0 to 999,999 microseconds.
     public var subsecondMicroseconds: Int {
         Int(microseconds.flooredDivision(by: 1_000_000).remainder)
     }
@@ -37,14 +37,14 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         left.microseconds < right.microseconds
     }
 
-    /// The moment a duration later, its part below a microsecond dropped.
+    /// The moment a duration later, truncated to microseconds.
     public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
         let step = duration.wholeMicroseconds
         let (sum, overflow) = moment.microseconds.addingReportingOverflow(step)
         return Timestamp(microseconds: overflow ? (step < 0 ? .min : .max) : sum)
     }
 
-    /// The moment a duration earlier, its part below a microsecond dropped.
+    /// The moment a duration earlier, truncated to microseconds.
     public static func - (moment: Timestamp, duration: Duration) -> Timestamp {
         let step = duration.wholeMicroseconds
         let (difference, overflow) = moment.microseconds.subtractingReportingOverflow(step)
@@ -66,7 +66,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 }
 
 extension Duration {
-    /// The duration in whole microseconds, rounded towards zero, and held within `Int64`.
+    /// The duration in whole microseconds, rounded towards zero and clamped to `Int64`.
     public var wholeMicroseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)

@@ -1,4 +1,4 @@
-/// A day of the week, numbered as cron numbers it: Sunday is 0.
+/// A day of the week, numbered as in cron: Sunday is 0.
 public enum Weekday: Int, Sendable, Hashable, CaseIterable {
     case sunday, monday, tuesday, wednesday, thursday, friday, saturday
 

@@ -79,7 +79,7 @@ import Testing
     @Test func `nobody listens: nothing was sent, and the message says where`() async throws {
         let error = try await error { _ in HTTPRequest("POST", .unused, body: [1]) }
         #expect(
-            error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: nobody listens there."))
+            error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: connection refused."))
         #expect(error?.failure(changesSomething: true).remedy == .retry(after: nil))
     }
 
@@ -87,7 +87,7 @@ import Testing
         let error = try await error { _ in HTTPRequest("POST", .nowhere, body: [1]) }
         #expect(error?.kind == .unreachable)
         #expect(error?.mayHaveArrived == false)
-        #expect(error?.message.contains("no host of the name nowhere.invalid") == true)
+        #expect(error?.message.contains("no host named nowhere.invalid") == true)
     }
 
     @Test(arguments: [Fault.resetBefore, .resetAfter, .cutBody])
@@ -138,7 +138,7 @@ import Testing
         let elsewhere = try HTTPAddress("http://intranet.example/x?token=secret")
         #expect(
             connection.refusal(of: elsewhere)
-                == "Plain http:// to intranet.example:80 would be readable on the way: use https://, or set plain_http: true.")
+                == "Plain http:// to intranet.example:80 could be read by others: use https://, or set plain_http: true.")
         await #expect(throws: TransportError.self) { try await connection.send(HTTPRequest(elsewhere)) }
         try await connection.shutdown()
         let open = try HTTPConnection(.init(name: "test", plainHTTP: true), clock: clock)

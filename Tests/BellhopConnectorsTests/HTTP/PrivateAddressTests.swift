@@ -58,7 +58,7 @@ import Testing
                 let problem = try await Self.send(to: "http://\(host):\(port)/webhook/x", connection)
                 #expect(problem?.kind == .badRequest, "\(host)")
                 #expect(problem?.mayHaveArrived == false)
-                #expect(problem?.message.contains("is private") == true, "\(problem?.message ?? "")")
+                #expect(problem?.message.contains("the private address") == true, "\(problem?.message ?? "")")
                 #expect(problem?.failure(changesSomething: true).remedy == .giveUp)
             }
             #expect(simulation.requests.total == 0)
@@ -72,7 +72,7 @@ import Testing
             let connection = try HTTPConnection(Self.guarded, clock: TestClock()) { _, _ in }
             let problem = try await Self.send(to: address + "/webhook/x", connection)
             #expect(problem?.kind == .badRequest, "\(problem?.message ?? "")")
-            #expect(problem?.message.contains("127.0.0.1, which is private") == true, "\(problem?.message ?? "")")
+            #expect(problem?.message.contains("the private address 127.0.0.1") == true, "\(problem?.message ?? "")")
             #expect(simulation.requests.total == 0)
         }
     }

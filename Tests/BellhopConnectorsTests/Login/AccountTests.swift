@@ -84,7 +84,7 @@ import Testing
             chest.login.withLock { $0?.username = "eve@example.com" }
             let met = await failure { try await list(connection) }
             #expect(met?.remedy == .pauseConnection)
-            #expect(met?.message.contains("is of another user now (eve@example.com, it was ada@example.com)") == true)
+            #expect(met?.message.contains("is another user's now (eve@example.com, it was ada@example.com)") == true)
             #expect(practice.simulation.requests.count() == 0)
         }
     }
@@ -93,7 +93,7 @@ import Testing
         try await open { connection in
             chest.login.withLock { $0 = nil }
             let gone = await failure { try await list(connection) }
-            #expect(gone?.message == "The keychain holds no login for eto any more: run `bellhop login eto`.")
+            #expect(gone?.message == "The keychain no longer holds a login for eto: run `bellhop login eto`.")
             await practice.clock.advance(by: .seconds(900))
             chest.isBroken.withLock { $0 = true }
             let broken = await failure { try await list(connection) }

@@ -32,8 +32,8 @@ import Testing
             lines.dropFirst() == [
                 "ok token: bellhop has one for RegisteredClient", "ok clock: the same here and there",
                 "ok read orders: 2 items, with the scope RegisteredClient, orders",
-                "unknown read sent: it is not asked by GET, so asking is not tried",
-                "unknown call orders: rule r: whether it answers, and with which scope, shows only when it is called",
+                "unknown read sent: its method is not GET, so it was not tried",
+                "unknown call orders: rule r: whether it answers, and with which scope, is only known once it is called",
             ])
         let asked = practice.simulation.requests.all.filter { !$0.path.hasSuffix("/az/v1/token") }
         #expect(asked.allSatisfy { $0.method == "GET" })

@@ -69,9 +69,9 @@ import Testing
         }
         #expect(try request.code(in: "a/b==") == "a/b==")
         let bad: [(String, String)] = [
-            ("", "Nothing came back."),
-            ("http://127.0.0.1:8912/callback?code=x", "its state is not ours"),
-            ("code=x&state=other", "its state is not ours"),
+            ("", "The response is empty."),
+            ("http://127.0.0.1:8912/callback?code=x", "its state does not match"),
+            ("code=x&state=other", "its state does not match"),
             ("state=\(request.state)", "has no code"),
             ("code=x&code=y&state=\(request.state)", "twice"),
             ("error=access_denied&error_description=No+thanks&state=\(request.state)", "access_denied: No thanks"),

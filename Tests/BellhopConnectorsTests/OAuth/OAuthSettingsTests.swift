@@ -37,11 +37,12 @@ import Testing
                 "`authorize_url` belongs to the grant authorization_code, not to password."
             ),
             (
-                ["grant": "authorization_code", "client_auth": "header"], "client_auth", "A header needs a `client_secret`."
+                ["grant": "authorization_code", "client_auth": "header"], "client_auth",
+                "`client_auth: header` needs a `client_secret`."
             ),
             (
                 ["grant": "authorization_code", "token_url": "https://x/t?client_secret=canary"], "token_url",
-                "A token endpoint has no query and no password; further fields go into `parameters`."
+                "A token endpoint has no query or password; further fields go into `parameters`."
             ),
         ] as [(JSON.Object, String, String)])
     func `what a grant lacks or does not take is refused by name`(_ settings: JSON.Object, _ setting: String, _ message: String) {

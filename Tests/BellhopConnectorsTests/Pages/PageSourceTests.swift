@@ -62,7 +62,7 @@ import Testing
             } else {
                 let unread = await failure { _ = try await text(settings) }
                 #expect(unread?.reason == .badAnswer)
-                #expect(unread?.message.contains("`select` asks for lies within more than 250 elements") == true)
+                #expect(unread?.message.contains("`select` matches is nested more than 250 elements deep") == true)
             }
         }
         // An attribute stands in the element itself; the words of the whole page are there, wherever they stand.

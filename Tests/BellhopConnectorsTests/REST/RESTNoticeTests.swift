@@ -20,7 +20,7 @@ import Testing
 
     @Test func `a full page without what leads to the next is told, for the list may be cut`() async throws {
         let expected =
-            "The answers to source issues have nothing at `data.next` (`paging.next`): the list may go on after these 4 items, and what follows is not read."
+            "The answers to source issues have nothing at `data.next` (`paging.next`): the list may continue after these 4 items, and the rest is not read."
         #expect(try await notices(Self.cursor("data.next")) == [expected])
         // Without a size the server's own is a round number.
         #expect(try await notices(Self.cursor("data.next", size: nil), items: 30).first?.contains("these 25 items") == true)
@@ -39,7 +39,7 @@ import Testing
         ]
         #expect(
             try await notices(settings) == [
-                "The answers to source issues have nothing at `totl` (`paging.total`): whether the list is whole is not known from it."
+                "The answers to source issues have nothing at `totl` (`paging.total`): whether the list is complete is unknown."
             ])
     }
 
@@ -68,7 +68,7 @@ import Testing
         }
         #expect(
             try await notices(settings("nope")) == [
-                "No item of source issues has a time at `nope` (`since.field`), so every poll asks for everything, and `updated_since` is never sent."
+                "No item of source issues has a time at `nope` (`since.field`), so every poll lists everything, and `updated_since` is never sent."
             ])
         #expect(try await notices(settings("updated_at")) == [])
     }

@@ -255,7 +255,7 @@ struct ReceiverTests {
         let failure = try await failure(of: SampleDelivery.notify(SampleMessage.full), connectors)
         await connectors.shutdown()
         #expect(failure.reason == .unreachable)
-        #expect(failure.message == "ops: No connection to 127.0.0.1:1: nobody listens there.")
+        #expect(failure.message == "ops: No connection to 127.0.0.1:1: connection refused.")
     }
 
     @Test func `the connection's header fields go along, the step's win`() async throws {

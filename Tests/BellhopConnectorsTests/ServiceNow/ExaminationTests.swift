@@ -192,7 +192,7 @@ import Testing
             pages.map { "\($0.verdict.rawValue) \($0.subject)" } == ["ok read board", "missing read other", "missing read gone"])
         #expect(pages.first?.text == "a page with 3 characters of text")
         #expect(pages.dropFirst().allSatisfy { $0.remedy?.contains("see that `path` is right") == true })
-        #expect(pages.dropFirst().first?.text.contains("has nothing that `select` asks for") == true)
+        #expect(pages.dropFirst().first?.text.contains("has no element that matches `select`") == true)
         #expect(practice.simulation.requests.all.allSatisfy { $0.method == "GET" })
     }
 
@@ -242,7 +242,7 @@ import Testing
             defer { try? FileManager.default.removeItem(atPath: ca) }
             let good = try await look("https://localhost:\(server.port)/", ca: ca)
             #expect(good.map(\.verdict) == [.ok, .ok, .ok])
-            #expect(good.last?.text == "trusted; the certificate is good until 2126-10-28")
+            #expect(good.last?.text == "trusted; the certificate is valid until 2126-10-28")
             let unknown = try await look("https://localhost:\(server.port)/")
             #expect(unknown.last?.text.contains("an authority that this machine does not trust") == true)
             #expect(unknown.last?.reason == .tls)

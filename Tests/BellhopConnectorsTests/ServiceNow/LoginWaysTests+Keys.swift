@@ -138,7 +138,7 @@ extension LoginWaysTests {
                     ]
                 ],
                 "auth.oauth.token_url",
-                "Plain http:// to idp.example.com:80 would be readable on the way: use https://, or set plain_http: true."
+                "Plain http:// to idp.example.com:80 could be read by others: use https://, or set plain_http: true."
             ),
         ] as [(JSON.Object, String, String)])
     func `ways that do not go together are refused`(_ auth: JSON.Object, _ setting: String, _ message: String) {

@@ -33,17 +33,17 @@ import Testing
             actions: [.init(rule: "r", action: "rest", constants: ["method": "PUT"])])
         #expect(
             lines.dropFirst() == [
-                "ok login: taken: without it the address of source issues is refused", "ok clock: the same here and there",
-                "ok read issues: 1 item", "unknown read found: it is not asked by GET, so asking is not tried",
-                "unknown send PUT: rule r: whether it is taken shows only when it is sent",
+                "ok login: accepted: without it the address of source issues is refused", "ok clock: the same here and there",
+                "ok read issues: 1 item", "unknown read found: its method is not GET, so it was not tried",
+                "unknown send PUT: rule r: whether it is accepted is only known once it is sent",
             ])
         #expect(practice.simulation.requests.all.map(\.method) == ["GET", "GET"])
         #expect(practice.api.writes == 0)
     }
 
     @Test func `an address that is open to everybody proves nothing`() async throws {
-        #expect(try await look().contains { $0.hasPrefix("unknown login: the address of source issues is open to everybody") })
-        #expect(try await look([], [:]).contains("ok login: none: bellhop.yaml says no `auth`"))
+        #expect(try await look().contains { $0.hasPrefix("unknown login: the address of source issues is public") })
+        #expect(try await look([], [:]).contains("ok login: none: no `auth` in bellhop.yaml"))
     }
 
     @Test func `a login that is refused is one line, tried once however many sources there are`() async throws {
@@ -82,7 +82,7 @@ import Testing
             try await practice.open(Self.auth) { try await $0.verifyLogin(needs) }
         }
         let needs = ConnectionNeeds(sources: [Self.list])
-        #expect(try await trial(needs).doubt?.contains("answers the same to somebody who shows nothing") == true)
+        #expect(try await trial(needs).doubt?.contains("answers the same without credentials") == true)
         #expect(try await trial().doubt?.contains("404") == true)
         practice.api.door = .field("Authorization", "Bearer t0ken")
         #expect(try await trial(needs) == LoginTrial(user: nil))

@@ -35,12 +35,12 @@ struct `Hours of the day` {
 
     @Test(arguments: [
         ("22:00", "hours have a beginning and an end: for example 22:00-07:00", 0),
-        ("22-7", "'22' is no time of day: 00:00 to 23:59", 0),
-        ("22:00-7", "'7' is no time of day: 00:00 to 24:00", 6),
-        ("24:00-07:00", "'24:00' is no time of day: 00:00 to 23:59", 0),
-        ("22:00-24:01", "'24:01' is no time of day: 00:00 to 24:00", 6),
-        ("22:60-07:00", "'22:60' is no time of day: 00:00 to 23:59", 0),
-        ("07:00-07:00", "hours that end as they begin: 00:00-24:00 for the whole day", 0),
+        ("22-7", "'22' is not a time of day: 00:00 to 23:59", 0),
+        ("22:00-7", "'7' is not a time of day: 00:00 to 24:00", 6),
+        ("24:00-07:00", "'24:00' is not a time of day: 00:00 to 23:59", 0),
+        ("22:00-24:01", "'24:01' is not a time of day: 00:00 to 24:00", 6),
+        ("22:60-07:00", "'22:60' is not a time of day: 00:00 to 23:59", 0),
+        ("07:00-07:00", "the hours end as they begin: 00:00-24:00 for the whole day", 0),
     ])
     func `that are wrong say what and where`(_ text: String, _ said: String, _ offset: Int) {
         let error = #expect(throws: TimeTextError.self) { try HoursWindow(text) }
