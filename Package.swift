@@ -73,7 +73,7 @@ let package = Package(
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2"), .linkedLibrary("stdc++")]),
 
         // The ground floor: rooms that know nothing of each other.
-        .target(name: "BellhopCore", swiftSettings: house),
+        .target(name: "BellhopCore", dependencies: [crypto], swiftSettings: house),
         .target(name: "CEL", dependencies: ["CRE2"], swiftSettings: house),
         .target(name: "YAML", dependencies: ["CLibYAML"], swiftSettings: house),
 

@@ -15,7 +15,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         }
 
         /// The short name by which people and receivers know it (32 hexadecimal digits).
-        public var text: String { Fingerprint.of("delivery", occasion.text, rule, step.text, receiver).hex }
+        public var text: String { Identity.of(["delivery", occasion.text, rule, step.text, receiver]) }
     }
 
     public var id: ID

@@ -1,7 +1,7 @@
 /// 128 bits that stand for a content or for a list of facts: equal ones are, for every practical purpose, the same.
 ///
 /// The seeds are fixed and the result is the same on every machine, so that fingerprints may be stored. It is fast, not
-/// cryptographic: it tells accident apart, not someone who searches for two contents with one fingerprint.
+/// cryptographic: it finds what changed, where a second look follows. What must not collide on purpose has an ``Identity``.
 public struct Fingerprint: Sendable, Hashable {
     public var high: UInt64
     public var low: UInt64
