@@ -1,4 +1,4 @@
-import GRDB
+import CSQLite
 import Synchronization
 
 /// Makes the n-th statement from now fail, once. A class over a lock because the test sets it while the connection's queue counts.
@@ -8,7 +8,7 @@ final class StatementFaults: Sendable {
     private struct State {
         var remaining: Int?
         var ran = 0
-        var code = ResultCode.SQLITE_IOERR
+        var code = SQLITE_IOERR
         var ofReadings = false
     }
 
@@ -17,7 +17,7 @@ final class StatementFaults: Sendable {
     /// Lets `count - 1` statements pass and fails the one after them.
     ///
     /// - Parameter ofReadings: whether the statements of readings count too; else only those that write do.
-    func fail(statement count: Int, with code: ResultCode = .SQLITE_IOERR, ofReadings: Bool = false) {
+    func fail(statement count: Int, with code: Int32 = SQLITE_IOERR, ofReadings: Bool = false) {
         state.withLock { $0 = State(remaining: count, code: code, ofReadings: ofReadings) }
     }
 
@@ -37,7 +37,7 @@ final class StatementFaults: Sendable {
             state.ran += 1
             guard let remaining = state.remaining, remaining > 0 else { return }
             state.remaining = remaining - 1
-            if remaining == 1 { throw DatabaseError(resultCode: state.code, message: "a test made it fail") }
+            if remaining == 1 { throw SQLiteError(code: state.code, message: "a test made it fail") }
         }
     }
 }

@@ -1,5 +1,4 @@
 import BellhopCore
-import GRDB
 
 extension Session {
     /// Adds deliveries; those whose identity is there already are left out.
