@@ -33,13 +33,13 @@ build: packages
 
 # Every figure beside its yardstick; fails where a floor is missed. `make bench ARGS="--quick poll"` runs a part.
 bench: build
-	$(SWIFT) build --package-path Tests/Benchmarks -c release --product bench
-	@Tests/Benchmarks/.build/release/bench --program .build/release/bellhop $(ARGS)
+	BELLHOP_BENCHMARKS=1 $(SWIFT) build -c release --static-swift-stdlib --product bench
+	@.build/release/bench --program .build/release/bellhop $(ARGS)
 
 # The benchmarks in small, in the build of the tests: shows that each works and that nothing is slower by orders of magnitude.
 smoke: packages
-	BELLHOP_SMOKE=1 $(SWIFT) build --product bench
-	@BELLHOP_SMOKE=1 $(SWIFT) build --product bellhop
+	BELLHOP_BENCHMARKS=1 $(SWIFT) build --product bench
+	@BELLHOP_BENCHMARKS=1 $(SWIFT) build --product bellhop
 	@.build/debug/bench --smoke --program .build/debug/bellhop $(ARGS)
 
 # The expression language's own conformance suite (cel-spec's tests/simple/testdata): make cel-conformance CEL_SPEC=FOLDER
@@ -72,7 +72,7 @@ install: build
 	install -D -s -m 0755 .build/release/bellhop $(DESTDIR)$(PREFIX)/bin/bellhop
 
 clean:
-	rm -rf .build Tests/Benchmarks/.build
+	rm -rf .build
 
 # Installs Debian's packages when a header is missing; says in one sentence what is needed where it cannot.
 packages:

@@ -16,8 +16,6 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
@@ -45,12 +43,6 @@ let package = Package(
     products: [
         .executable(name: "bellhop", targets: ["bellhop"]),
         .library(name: "CEL", targets: ["CEL"]),
-        // For the benchmarks, which are a package of their own.
-        .library(
-            name: "BellhopKit",
-            targets: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "YAML",
-            ]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -61,7 +53,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
@@ -70,10 +61,11 @@ let package = Package(
     targets: [
         // The cellar: system libraries.
         .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2"), .linkedLibrary("stdc++")]),
 
         // The ground floor: rooms that know nothing of each other.
-        .target(name: "BellhopCore", swiftSettings: house),
+        .target(name: "BellhopCore", dependencies: [crypto], swiftSettings: house),
         .target(name: "CEL", dependencies: ["CRE2"], swiftSettings: house),
         .target(name: "YAML", dependencies: ["CLibYAML"], swiftSettings: house),
 
@@ -86,7 +78,7 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),
-        .target(name: "BellhopStore", dependencies: ["BellhopCore", grdb, grdbSQLite], swiftSettings: house),
+        .target(name: "BellhopStore", dependencies: ["BellhopCore", "CSQLite"], swiftSettings: house),
 
         // The second floor: sees no concrete store, connector or clock.
         .target(
@@ -149,7 +141,7 @@ let package = Package(
             name: "BellhopRulesTests", dependencies: ["BellhopCore", "BellhopRules", "BellhopTesting", "CEL", "YAML"],
             exclude: ["Golden"], swiftSettings: house),
         .testTarget(
-            name: "BellhopStoreTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", grdb, grdbSQLite],
+            name: "BellhopStoreTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", "CSQLite"],
             swiftSettings: house),
         .testTarget(
             name: "BellhopSystemTests", dependencies: ["BellhopCore", "BellhopTesting", "Simulator"], swiftSettings: house),
@@ -161,8 +153,8 @@ let package = Package(
     ]
 )
 
-// The benchmarks are a package of their own, built for release. A smoke of them is built beside the tests, from the same objects.
-if Context.environment["BELLHOP_SMOKE"] != nil {
+// The benchmarks, built only when they are asked for, from the same objects as the program or the tests.
+if Context.environment["BELLHOP_BENCHMARKS"] != nil {
     let folder = "Tests/Benchmarks/Sources/"
     package.targets += [
         .systemLibrary(name: "CMalloc", path: folder + "CMalloc"),
@@ -171,8 +163,7 @@ if Context.environment["BELLHOP_SMOKE"] != nil {
             name: "bench",
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore",
-                "CAllocations",
-                "CEL", "CMalloc", "YAML", asyncHTTPClient, grdbSQLite, logging, nioCore, nioHTTP1, nioPosix,
+                "CAllocations", "CEL", "CMalloc", "CSQLite", "YAML", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix,
             ],
             path: folder + "bench", swiftSettings: house),
     ]

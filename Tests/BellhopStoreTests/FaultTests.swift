@@ -148,7 +148,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         for kind in StoreUnderTest.allCases {
             let bench = try kind.make()
             try await operation.prepare(bench)
-            let before = try bench.dump()
+            let before = try await bench.dump()
             var failures = 0
             for count in 1... {
                 bench.faults.fail(statement: count)
@@ -160,11 +160,11 @@ struct Operation: Sendable, CustomTestStringConvertible {
                     failures += 1
                     bench.faults.stop()
                     #expect((error as? StoreError)?.kind == .full)
-                    #expect(try bench.dump() == before, "statement \(count) left something behind")
+                    #expect(try await bench.dump() == before, "statement \(count) left something behind")
                 }
             }
             #expect(failures >= 3)  // BEGIN, the statement and COMMIT at least
-            #expect(try bench.dump() == expected)
+            #expect(try await bench.dump() == expected)
         }
     }
 
@@ -206,7 +206,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         let bench = try StoreUnderTest.inMemory.make()
         try await operation.prepare(bench)
         try await operation.run(bench)
-        return try bench.dump()
+        return try await bench.dump()
     }
 
     @Test(arguments: StoreUnderTest.allCases)

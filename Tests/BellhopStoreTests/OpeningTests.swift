@@ -1,6 +1,5 @@
 import BellhopCore
 import Foundation
-import GRDB
 import Glibc
 import Testing
 
@@ -33,15 +32,18 @@ import Testing
     }
 
     private func execute(_ sql: String) throws {
-        let queue = try DatabaseQueue(path: path)
-        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-        try queue.close()
+        try Database(path: path, .writing).execute(sql)
+    }
+
+    private func text(_ sql: String, _ session: Session) throws -> String {
+        var statement = try session.prepare(sql)
+        return try statement.next() ? statement.text(0) : ""
     }
 
     @Test func `commits wait for the disk`() async throws {
         let store = try SQLiteStore.open(path: path)
         let (synchronous, journal) = try await store.write { session in
-            (try session.int("PRAGMA synchronous"), try String.fetchOne(session.database, sql: "PRAGMA journal_mode"))
+            (try session.int("PRAGMA synchronous"), try text("PRAGMA journal_mode", session))
         }
         #expect(synchronous == 2)  // FULL
         #expect(journal == "wal")
@@ -133,8 +135,7 @@ import Testing
         try execute("CREATE TABLE song (id INTEGER PRIMARY KEY)")
         let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
         #expect(error.kind == .damaged)
-        let queue = try DatabaseQueue(path: path)
-        #expect(try queue.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "delete")
+        #expect(try text("PRAGMA journal_mode", Session(Database(path: path, .reading))) == "delete")
     }
 
     @Test func `a file that is no database is refused`() throws {
@@ -194,13 +195,13 @@ import Testing
         try await store.write { session in
             for (number, action) in ["comment", "create", "webhook"].enumerated() {
                 try session.database.execute(
-                    sql: """
-                        INSERT INTO delivery
-                            (name, occasion, rule, step, receiver, action, subject, lane, body, hop, created, state, head, run_at,
-                             finished, reference)
-                        VALUES (?, 'o', 'r', '0', 'x', ?, ?, ?, '{}', 1, 0, 'done', 0, 0, 5, ?)
-                        """,
-                    arguments: [Data("name \(number)".utf8), action, "about \(number)", "lane \(number)", "made \(number)"])
+                    """
+                    INSERT INTO delivery
+                        (name, occasion, rule, step, receiver, action, subject, lane, body, hop, created, state, head, run_at,
+                         finished, reference)
+                    VALUES (CAST('name \(number)' AS BLOB), 'o', 'r', '0', 'x', '\(action)', 'about \(number)', 'lane \(number)', '{}', 1, 0,
+                            'done', 0, 0, 5, 'made \(number)')
+                    """)
             }
             try session.setNote("unproved-comment/abc", to: 1)
             try session.setNote("refused/x", to: 2)
@@ -229,27 +230,25 @@ import Testing
         try await store.append([Sample.event(1)])
         try await store.write { session in
             let pages = try session.int("PRAGMA page_count")
-            try session.database.execute(sql: "PRAGMA max_page_count = \(pages + 5)")
+            try session.database.execute("PRAGMA max_page_count = \(pages + 5)")
         }
         let error = await #expect(throws: StoreError.self) { try await store.append((2...500).map { Sample.event($0) }) }
         #expect(error?.kind == .full)
         #expect(error?.message.contains("full") == true)
         #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
         #expect(try await store.append([Sample.event(2)]) == 1)
-        try await store.write { try $0.database.execute(sql: "PRAGMA max_page_count = 1000000") }
+        try await store.write { try $0.database.execute("PRAGMA max_page_count = 1000000") }
         #expect(try await store.append((2...500).map { Sample.event($0) }) == 498)
     }
 
     @Test func `another program that holds the file is waited for, then told`() async throws {
         let store = try SQLiteStore.open(path: path)
-        try await store.write { try $0.database.execute(sql: "PRAGMA busy_timeout = 10") }
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let other = try DatabaseQueue(path: path, configuration: configuration)
-        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        try await store.write { try $0.database.execute("PRAGMA busy_timeout = 10") }
+        let other = try Database(path: path, .writing)
+        try other.execute("BEGIN IMMEDIATE")
         let error = await #expect(throws: StoreError.self) { try await store.append([Sample.event(1)]) }
         #expect(error?.kind == .busy)
-        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try other.execute("ROLLBACK")
         #expect(try await store.append([Sample.event(1)]) == 1)
     }
 

@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 
 @testable import BellhopStore
@@ -14,11 +13,12 @@ import Testing
     ]
 
     @Test(arguments: statements)
-    func `nothing that every delivery meets reads a table through`(_ statement: (name: String, sql: String, index: String)) throws
+    func `nothing that every delivery meets reads a table through`(_ statement: (name: String, sql: String, index: String))
+        async throws
     {
         let bench = try StoreUnderTest.inMemory.make()
-        let plan = try bench.store.database.read { database in
-            var explained = try Session(database).prepare("EXPLAIN QUERY PLAN " + statement.sql)
+        let plan = try await bench.store.read { session in
+            var explained = try session.prepare("EXPLAIN QUERY PLAN " + statement.sql)
             var steps: [String] = []
             while try explained.next() { steps.append(explained.text(3)) }
             return steps

@@ -8,7 +8,7 @@ extension ETOConnection {
         settings: [
             Setting(
                 "address", .address, default: address,
-                "The services' address; other regions have etosoftware.ca, etosoftware.us or etosoftwareau.com."),
+                "The services' address; other regions use etosoftware.ca, etosoftware.us or etosoftwareau.com."),
             Setting(
                 "auth",
                 .record([
@@ -18,17 +18,17 @@ extension ETOConnection {
                             Setting("username", .text, required: true, "The account's e-mail address."),
                             Setting("password", .secret, required: true, "Its password."),
                         ]), "Log in with an e-mail address and a password."),
-                    Setting("keychain", .boolean, "Log in with what `bellhop login` stored."),
+                    Setting("keychain", .boolean, "Log in with the login stored by `bellhop login`."),
                 ]),
-                "How to log in; by default with what `bellhop login` stored. The account should be Bellhop's own: whoever logs in to the "
-                    + "web pages with it ends Bellhop's session."),
-            Setting("enterprise", .text, "The enterprise, by name or GUID; needed where the account has several."),
-            Setting("site", .text, "The site, by name or number; needed where the enterprise has several."),
+                "How to log in; by default with the login stored by `bellhop login`. Use a separate account: logging in to ETO's web "
+                    + "pages with it ends Bellhop's session."),
+            Setting("enterprise", .text, "The enterprise, by name or GUID; required if the account has several."),
+            Setting("site", .text, "The site, by name or number; required if the enterprise has several."),
             Setting(
-                "program", .text, "The program to work in, by name or number, where a source or action does not name another."),
+                "program", .text, "The default program for sources and actions, by name or number."),
             Setting(
                 "time_zone_offset", .integer(-86_400...86_400), default: "0",
-                "What the login to a site says of our time zone. Its unit is not documented; 0 is what most clients send."),
+                "The time zone offset sent with the login to a site. Its unit is not documented; most clients send 0."),
         ]
             + HTTPConnection.Configuration.settings.map { setting in
                 setting.name == "max_body"

@@ -219,9 +219,8 @@ extension TouchPointsSource {
             Setting("touchpoint", .text, required: true, "The TouchPoint, by its number."),
             Setting(
                 "subject", .list(.text), required: true,
-                "The subjects whose responses are watched, by their numbers; one request each. `all` asks without a subject, where the "
-                    + "services take that."),
-            Setting("program", .text, "The program to ask in, by name or number; by default the connection's."),
+                "The subjects to watch, by number, with one request each; `all` asks without a subject, if the services allow that."),
+            Setting("program", .text, "The program, by name or number; by default the connection's."),
             Setting(
                 "fields",
                 .map(
@@ -229,19 +228,19 @@ extension TouchPointsSource {
                         .integer(1...Int(Int32.max)),
                         .record([
                             Setting("element", .integer(1...Int(Int32.max)), required: true, "The element's number."),
-                            Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "What it holds."),
+                            Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
                         ]),
                     ])),
-                "Fields, each with the number of the element it holds: `name: 1006`, or `name: {element, type}`."),
-            Setting("title", .text, "The number of the element that a response is called by."),
+                "Fields, each with its element number: `name: 1006`, or `name: {element, type}`."),
+            Setting("title", .text, "The number of the element that serves as the title."),
             Setting(
                 "url", .text,
-                "The page where a person opens a response; `{id}`, `{SubjectID}` and other names of its record stand for their values."
+                "The address where a person opens a response; `{id}`, `{SubjectID}` and other names of its record are replaced by their values."
             ),
             Setting(
                 "initial", .oneOf(["baseline", "emit"]), default: "baseline",
-                "Whether the first poll is only remembered, or emits a task_created for each response."),
+                "Whether the first poll only sets the baseline, or emits a task_created for each response."),
             Setting(
-                "timeout", .duration, least: "1ms", "How long a request of this source may take; by default the connection's."),
+                "timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's."),
         ])
 }

@@ -5,11 +5,11 @@ struct ExpectedAnswer: Sendable {
     static let settings: [Setting] = [
         Setting(
             "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
-            "The statuses that are success, such as 204 or 2xx; by default 2xx."),
-        Setting("check", .map(.json), "Paths in the JSON of the answer, each with the value that it must have there."),
+            "The statuses that mean success, such as 204 or 2xx; by default 2xx."),
+        Setting("check", .map(.json), "Paths in the JSON answer, each with its required value."),
         Setting(
             "receipt", .text,
-            "The path to what is kept of the answer, the number of what was made, say; of an answer that is no JSON its text is kept."
+            "The path to the part of the answer to keep, such as the number of the new record; an answer that is not JSON is kept as text."
         ),
     ]
 

@@ -99,15 +99,15 @@ extension HTTPConnection {
 
         /// The settings that every kind of connection has, for its manifest.
         public static let settings: [Setting] = [
-            Setting("ca", .path, "A PEM file with authorities that are trusted besides the system's."),
-            Setting("timeout", .duration, default: "30s", least: "1ms", "How long a request may take, its answer included."),
-            Setting("proxy", .secret, "The http:// address of a proxy to go through."),
-            Setting("rate", .rate, "How many requests may go in how long, such as 60/m."),
-            Setting("headers", .map(.secret), "Header fields that every request carries."),
+            Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
+            Setting("timeout", .duration, default: "30s", least: "1ms", "The time limit of a request, including the answer."),
+            Setting("proxy", .secret, "The http:// address of a proxy."),
+            Setting("rate", .rate, "The largest number of requests per time, such as 60/m."),
+            Setting("headers", .map(.secret), "Header fields for every request."),
             Setting(
                 "plain_http", .boolean, default: "false",
-                "Allow http:// to other machines, or through a `proxy`; anybody on the way can read along."),
-            Setting("max_body", .size, default: "64MB", least: "1KB", "The largest answer that is read."),
+                "Allow http:// to other machines, or through a `proxy`; anyone on the way can read along."),
+            Setting("max_body", .size, default: "64MB", least: "1KB", "The largest answer to read."),
         ]
     }
 }

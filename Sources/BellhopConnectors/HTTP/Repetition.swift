@@ -6,7 +6,7 @@ import BellhopCore
 struct Repetition: Sendable, Hashable {
     static let setting = Setting(
         "repeatable", .boolean,
-        "Whether sending it twice is the same as sending it once; by default so for GET, HEAD, PUT and DELETE. What is not, and got no answer, is held for a person."
+        "Whether sending it twice is harmless; by default true for GET, HEAD, PUT and DELETE. Otherwise a request without an answer is held for a person."
     )
 
     var isAllowed: Bool

@@ -62,15 +62,15 @@ struct RequestArguments: Sendable, Hashable {
     /// - Parameter headers: the type of the values of header fields.
     static func settings(headers: SettingType) -> [Setting] {
         [
-            Setting("headers", .map(headers), "Header fields, besides those of the connection."),
-            Setting("query", .map(.json), "Parameters of the address; a list gives one each."),
-            Setting("form", .map(.json), "A body as HTML forms send it."),
-            Setting("json", .json, "A body in JSON; templates in it keep their types."),
-            Setting("text", .text, "A body of plain text."),
-            Setting("data", .text, "A body of any bytes, in Base64."),
+            Setting("headers", .map(headers), "Header fields, in addition to the connection's."),
+            Setting("query", .map(.json), "Query parameters; a list gives one parameter per element."),
+            Setting("form", .map(.json), "A form body (URL-encoded)."),
+            Setting("json", .json, "A JSON body; templates keep their types."),
+            Setting("text", .text, "A plain text body."),
+            Setting("data", .text, "A binary body, in Base64."),
             Setting(
                 "timeout", .duration, least: "1ms",
-                "How long it may take, its answer included; by default as long as the connection says."),
+                "The time limit, including the answer; by default the connection's."),
         ]
     }
 

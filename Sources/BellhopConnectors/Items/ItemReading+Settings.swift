@@ -5,14 +5,14 @@ extension ItemReading {
     public static let settings: [Setting] = [
         Setting(
             "items", .text,
-            "Where the items stand in the answer, such as `result.orders`; by default the answer itself is the list."),
-        Setting("id", .text, required: true, "What tells an item from the others: the way from the item to it, such as `id`."),
-        Setting("number", .text, "The way to what people call an item by; by default its id."),
-        Setting("title", .text, "The way to an item's title."),
-        Setting("type", .text, "The way to the kind of item as people read it."),
+            "The path to the items in the answer, such as `result.orders`; by default the answer is the list."),
+        Setting("id", .text, required: true, "The path to an item's unique id, such as `id`."),
+        Setting("number", .text, "The path to an item's number for people; by default its id."),
+        Setting("title", .text, "The path to an item's title."),
+        Setting("type", .text, "The path to an item's type, as people read it."),
         Setting(
             "url", .text,
-            "The page where a person opens an item; `{id}`, or a way in braces, stands for its value: `https://shop.example.com/{id}`."
+            "The address where a person opens an item; `{id}`, or a path in braces, is replaced by its value: `https://shop.example.com/{id}`."
         ),
         Setting(
             "fields",
@@ -23,15 +23,15 @@ extension ItemReading {
                         .either([
                             .text,
                             .record([
-                                Setting("path", .text, "The way to it; by default its name."),
-                                Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "What it holds."),
+                                Setting("path", .text, "The path to its value; by default its name."),
+                                Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
                             ]),
                         ])),
                 ])),
             "The fields of an item: a name, `name: path`, or `name: {path, type}`."),
         Setting(
             "initial", .oneOf(["baseline", "emit"]), default: "baseline",
-            "Whether the first poll is only remembered, or emits a task_created for each item."),
+            "Whether the first poll only sets the baseline, or emits a task_created for each item."),
     ]
 
     /// Reads checked settings.

@@ -9,12 +9,12 @@ public struct LogAction: Action {
     public static let manifest = ActionManifest(
         kind: "log", summary: "Writes a line to standard output or to a file.", receiver: .local("file"), shorthand: "text",
         arguments: [
-            Setting("text", .text, required: true, "What it says."),
-            Setting("level", .oneOf(LogEntry.Level.allCases.map(\.rawValue)), default: "info", "How important it is."),
-            Setting("file", .path, "The file it is appended to, made where it is not there; by default standard output."),
+            Setting("text", .text, required: true, "The text of the line."),
+            Setting("level", .oneOf(LogEntry.Level.allCases.map(\.rawValue)), default: "info", "The level of the line."),
+            Setting("file", .path, "The file to append to, created if missing; by default standard output."),
             Setting(
                 "format", .oneOf(LogEntry.Format.allCases.map(\.rawValue)), default: "text",
-                "Whether it is a line of text or of JSON."),
+                "Whether to write a line of text or of JSON."),
             Setting("fields", .map(.json), "Further facts, by name."),
         ])
 

@@ -8,7 +8,7 @@ public struct AdapterAction: Action {
     /// The arguments of a step of kind `adapter`.
     public static let manifest = ActionManifest(
         kind: "adapter", summary: "Calls an adapter of Mobile Foundation.", receiver: .named,
-        arguments: [Setting("to", .list(.name), required: true, "The connections of kind mobilefirst that get it.")]
+        arguments: [Setting("to", .list(.name), required: true, "The `mobilefirst` connections that receive it.")]
             + AdapterRequest.settings + [
                 Setting("method", .oneOf(AdapterRequest.methods), default: "POST", "The request's method.")
             ] + ExpectedAnswer.settings + [Repetition.setting], exclusive: [RequestArguments.bodies])

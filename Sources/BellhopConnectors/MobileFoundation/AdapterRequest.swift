@@ -121,15 +121,15 @@ struct AdapterRequest: Sendable, Hashable {
             Setting("adapter", .name, "The adapter's name."),
             Setting(
                 "path", .either([.target, .list(.text)]),
-                "The path below a Java adapter or a service; each part of a list is one step."
+                "The path below a Java adapter or a service; each element of a list is one path segment."
             ),
             Setting("procedure", .name, "The procedure of a JavaScript adapter."),
-            Setting("params", .json, "The procedure's arguments, a list in their order."),
+            Setting("params", .json, "The procedure's arguments, as a list in order."),
             Setting("service", .name, "A back-end service of the API connector, instead of an adapter."),
             Setting(
                 "address", .text,
-                "The whole address of a resource outside, of a server that the connection lists under `external`."),
+                "The full address of an outside resource, on a server that the connection lists in `external`."),
         ] + RequestArguments.settings(headers: .text) + [
-            Setting("scope", .list(.text), "The scopes that its token needs; by default those that the server asks for.")
+            Setting("scope", .list(.text), "The scopes that the token needs; by default those the server asks for.")
         ]
 }

@@ -79,6 +79,6 @@ extension AdapterSource {
         settings: AdapterRequest.settings + [
             Setting(
                 "method", .oneOf(AdapterRequest.methods), default: "GET",
-                "The request's method. A source only reads: name another for adapters that read by it.")
+                "The request's method. It must change nothing there.")
         ] + ItemReading.settings)
 }

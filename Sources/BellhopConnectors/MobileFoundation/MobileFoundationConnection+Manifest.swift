@@ -11,14 +11,14 @@ extension MobileFoundationConnection {
             Setting("client_secret", .secret, required: true, "Its secret."),
             Setting(
                 "scope", .list(.text), default: "RegisteredClient",
-                "The scopes of the first token of a resource; others are learnt from what the server asks for."),
+                "The scopes of a resource's first token; Bellhop learns others from the server."),
             Setting(
                 "external", .list(.address),
-                "Servers outside that may be asked by their whole address. One that asks for a token of Mobile Foundation gets it."
+                "Outside servers that may be called by their full address. A server that asks for a Mobile Foundation token gets one."
             ),
             Setting(
                 "service_prefix", .text, default: "services",
-                "Where the back-end services of the API connector are, below /RUNTIME/api/. Nobody documents it: ask who runs the server."
+                "The path of the API connector's back-end services below /RUNTIME/api/. It is not documented: ask the server's operator."
             ),
         ] + HTTPConnection.Configuration.settings)
 

@@ -5,32 +5,32 @@ extension OAuthSettings {
     public static let manifest: [Setting] = [
         Setting(
             "grant", .oneOf(GrantName.allCases.map(\.rawValue)), required: true,
-            "How tokens are asked for; `authorization_code` asks a person once, by `bellhop login`."),
-        Setting("client_id", .text, required: true, "What the server calls Bellhop."),
-        Setting("client_secret", .secret, "The client's secret."),
+            "The OAuth grant; `authorization_code` asks a person once, through `bellhop login`."),
+        Setting("client_id", .text, required: true, "The OAuth client ID."),
+        Setting("client_secret", .secret, "The OAuth client secret."),
         Setting(
             "client_auth", .oneOf(["body", "header"]), default: "body",
-            "Whether the client's secret goes into the form or, as Basic authentication, into the header."),
+            "Whether to send the client secret in the form or in the header (Basic authentication)."),
         Setting("username", .text, "The user, for the grant `password`."),
         Setting("password", .secret, "The user's password, for the grant `password`."),
         Setting(
             "refresh_token", .secret,
-            "The first refresh token, for the grant `refresh_token`; those that follow are kept in the keychain."),
-        Setting("scope", .text, "What the token is to be good for, as the server writes it."),
+            "The first refresh token, for the grant `refresh_token`; later ones are stored in the keychain."),
+        Setting("scope", .text, "The token's scope, as the server writes it."),
         Setting("parameters", .map(.secret), "Further fields of the token request, such as `audience`."),
-        Setting("token_url", .address, "The token endpoint; for a ServiceNow instance its own."),
-        Setting("authorize_url", .address, "The page on which a person agrees; for a ServiceNow instance its own."),
+        Setting("token_url", .address, "The token endpoint; by default the ServiceNow instance's."),
+        Setting("authorize_url", .address, "The page where a person agrees; by default the ServiceNow instance's."),
         Setting(
             "redirect_url", .address, default: defaultRedirect,
-            "Where that page leads back to, as the server has it registered. `bellhop login` listens there where it is this machine."
+            "The redirect address registered with the server. `bellhop login` listens there if it is this machine."
         ),
         Setting("key", .path, "The private key that signs assertions, for the grant `jwt`: a PEM file without a password."),
         Setting(
-            "algorithm", .oneOf(SigningKey.Algorithm.allCases.map(\.rawValue)), default: "RS256", "How they are signed."),
-        Setting("key_id", .text, "The key's name at the server: the assertion's `kid`."),
-        Setting("subject", .text, "Whom an assertion is about: the user, as the server's registration wants it."),
-        Setting("issuer", .text, "The assertion's `iss`; by default the client's id."),
-        Setting("audience", .text, "The assertion's `aud`; by default the client's id."),
+            "algorithm", .oneOf(SigningKey.Algorithm.allCases.map(\.rawValue)), default: "RS256", "The signature algorithm."),
+        Setting("key_id", .text, "The key's ID at the server (`kid`)."),
+        Setting("subject", .text, "The user, as the server's registration expects it (`sub`)."),
+        Setting("issuer", .text, "The issuer (`iss`); by default the client ID."),
+        Setting("audience", .text, "The audience (`aud`); by default the client ID."),
     ]
 
     /// Whether the settings under `auth` need a person's authorization in a browser.

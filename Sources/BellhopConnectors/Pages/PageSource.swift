@@ -195,12 +195,12 @@ public struct PageSource: ProbedSource {
         settings: [
             Setting(
                 "path", .text, required: true,
-                "The page: a path below the connection's address, or a whole address of the same host."),
+                "The page: a path below the connection's address, or a full address on the same host."),
             Setting(
-                "preload", .list(.text), "Pages that are asked for once before the first poll, so that the server has them ready."
+                "preload", .list(.text), "Pages to request once before the first poll, so that the server has them ready."
             ),
         ] + PageWatch.settings + [
-            Setting("timeout", .duration, least: "1ms", "How long a request may take; by default the connection's.")
+            Setting("timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's.")
         ])
 }
 

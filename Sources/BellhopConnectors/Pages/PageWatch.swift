@@ -42,17 +42,17 @@ struct PageWatch: Sendable {
     static let settings: [Setting] = [
         Setting(
             "select", .text,
-            "The elements that are watched, in the words of CSS: main #list > li.open, h1:first; by default the whole page."),
+            "The elements to watch, as a CSS selector: main #list > li.open, h1:first; by default the whole page."),
         Setting(
             "extract",
             .either([
                 .oneOf(["text", "html"]),
-                .record([Setting("attr", .text, required: true, "The attribute whose value is watched.")]),
-            ]), default: "text", "Whether their words are watched, their HTML, or an attribute: {attr: href}."),
+                .record([Setting("attr", .text, required: true, "The attribute to watch.")]),
+            ]), default: "text", "Whether to watch their text, their HTML, or an attribute: {attr: href}."),
         Setting(
             "ignore",
-            .list(.either([.text, .record([Setting("select", .text, required: true, "The elements, in the words of CSS.")])])),
-            "What changes by itself: regular expressions for words, or {select: …} for elements."),
+            .list(.either([.text, .record([Setting("select", .text, required: true, "The elements, as a CSS selector.")])])),
+            "What to ignore because it changes by itself: regular expressions, or {select: …} for elements."),
     ]
 
     init(_ settings: Settings, source: String) throws(ConnectorError) {

@@ -38,32 +38,32 @@ struct Paging: Sendable, Hashable {
     static let settings: [Setting] = [
         Setting(
             "by", .oneOf(Way.allCases.map(\.rawValue)), required: true,
-            "Whether the next page is named by a link, a page's number, the offset of its first item, or a cursor."),
+            "Whether a link, a page number, an offset or a cursor names the next page."),
         Setting("parameter", .text, "The parameter that names the page; by default `page`, `offset` or `cursor`."),
-        Setting("size", .integer(1...100_000), "How many items a page is to have; the server may have a limit of its own."),
-        Setting("size_parameter", .text, "The parameter that asks for pages of this size, such as per_page."),
+        Setting("size", .integer(1...100_000), "The number of items per page; the server may have its own limit."),
+        Setting("size_parameter", .text, "The parameter for the page size, such as per_page."),
         Setting("start", .integer(0...1), "The number of the first page; by default 1."),
         Setting(
             "next", .text,
-            "The path to the next page's cursor, or, for `by: link`, to its address where the body rather than a Link field has it."
+            "The path to the next page's cursor, or, for `by: link`, to its address in the body instead of the Link header."
         ),
         Setting(
             "more", .text,
-            "The path to a boolean that says whether there are more pages. Where neither it nor `total` is there, pages by number or offset are read until one brings nothing."
+            "The path to a boolean that says whether there are more pages. Without it and `total`, pages by number or offset are read until one is empty."
         ),
         Setting(
             "total", .text,
-            "The path to the number of all items; when the pages have another number of them, or it changes between two, the answer is refused."
+            "The path to the number of all items; if the pages have a different number of items, or it changes between pages, the poll fails."
         ),
-        Setting("in", .oneOf(["query", "body"]), default: "query", "Where the parameters go: the query, or the JSON body."),
+        Setting("in", .oneOf(["query", "body"]), default: "query", "Whether the parameters go into the query or the JSON body."),
         Setting(
             "end", .oneOf(["empty", "not_found"]), default: "empty",
-            "What is beyond the last page: one without items, or none (404). After a 404 the page before is read again; only where it says the same, the list is at its end."
+            "What follows the last page: an empty page, or 404. After a 404 the page before is read again; if it is unchanged, the list has ended."
         ),
-        Setting("max_pages", .integer(1...10_000), default: "100", "An answer with more pages is refused."),
+        Setting("max_pages", .integer(1...10_000), default: "100", "The largest number of pages; with more, the poll fails."),
         Setting(
             "max_total", .size, default: "128MB", least: "1KB",
-            "How large all pages may be together; a poll takes about twice that much memory. More is refused."),
+            "The largest size of all pages together; with more, the poll fails. A poll uses about twice that much memory."),
     ]
 
     /// Reads the checked record; nil if there is none.

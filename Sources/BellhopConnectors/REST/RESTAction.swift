@@ -9,11 +9,11 @@ public struct RESTAction: Action {
     public static let manifest = ActionManifest(
         kind: "rest", summary: "Sends a request to an HTTP API: one delivery for each connection in `to`.", receiver: .named,
         arguments: [
-            Setting("to", .list(.name), required: true, "The connections of kind http that get it."),
+            Setting("to", .list(.name), required: true, "The `http` connections that receive it."),
             Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
             Setting(
                 "path", .either([.target, .list(.text)]), required: true,
-                "Where it goes, below the connection's address; of a list each element is one part, whatever is in it."),
+                "The path below the connection's address; each element of a list is one path segment."),
         ] + RequestArguments.settings(headers: .text) + ExpectedAnswer.settings + [Repetition.setting],
         exclusive: [RequestArguments.bodies])
 

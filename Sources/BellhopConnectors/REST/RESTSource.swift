@@ -179,18 +179,18 @@ public struct RESTSource: ProbedSource {
     public static let manifest = SourceManifest(
         kind: "rest", summary: "The items of any JSON API.", connections: ["http"],
         settings: [
-            Setting("path", .text, required: true, "Where the items are, below the connection's address."),
+            Setting("path", .text, required: true, "The path of the items, below the connection's address."),
             Setting("method", .oneOf(["GET", "POST"]), default: "GET", "The request's method; it must change nothing there."),
         ] + RequestArguments.settings(headers: .secret) + [
             Setting(
                 "check", .map(.json),
-                "Paths in the answer, each with the value that it must have there, such as {success: true}; otherwise nothing of it counts."
+                "Paths in the answer, each with its required value, such as {success: true}; otherwise the poll fails."
             ),
-            Setting("class", .text, default: "item", "What `task.class` is of each item."),
-            Setting("paging", .record(Paging.settings), "How the pages of the list follow one another."),
-            Setting("since", .record(Since.settings), "How to ask only for what changed since the last poll."),
+            Setting("class", .text, default: "item", "The `task.class` of each item."),
+            Setting("paging", .record(Paging.settings), "How to read further pages of the list."),
+            Setting("since", .record(Since.settings), "How to ask only for changes since the last poll."),
             Setting(
                 "reconcile", .duration,
-                "With `since`: how often everything is listed, which alone shows what left; by default 1h."),
+                "With `since`: how often to list everything, which finds items that left; by default 1h."),
         ] + ItemReading.settings)
 }

@@ -16,11 +16,11 @@ struct Since: Sendable, Hashable {
     var reconcile: Duration
 
     static let settings: [Setting] = [
-        Setting("parameter", .text, required: true, "The parameter that takes the moment, such as updated_since."),
-        Setting("field", .text, required: true, "The path in an item to the moment of its last change."),
-        Setting("overlap", .duration, default: "2m", "By how much each poll reaches back, for changes that show late."),
+        Setting("parameter", .text, required: true, "The parameter for the time, such as updated_since."),
+        Setting("field", .text, required: true, "The path to the time of an item's last change."),
+        Setting("overlap", .duration, default: "2m", "How far each poll reaches back, to find changes that appear late."),
         Setting(
-            "format", .oneOf(Format.allCases.map(\.rawValue)), default: Format.rfc3339.rawValue, "How the parameter is written."),
+            "format", .oneOf(Format.allCases.map(\.rawValue)), default: Format.rfc3339.rawValue, "The format of the parameter."),
     ]
 
     init?(_ settings: Settings, source: String) throws(ConnectorError) {

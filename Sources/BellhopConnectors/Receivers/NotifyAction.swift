@@ -6,29 +6,29 @@ public struct NotifyAction: Action {
     public static let manifest = ActionManifest(
         kind: "notify", summary: "Sends a message to people: one delivery for each receiver.", receiver: .named,
         arguments: [
-            Setting("to", .list(.name), required: true, "The connections that get it."),
+            Setting("to", .list(.name), required: true, "The connections that receive it."),
             Setting("title", .text, "One line of plain text."),
-            Setting("text", .markdown, "What it says, in the small Markdown of messages."),
+            Setting("text", .markdown, "The text, in the small Markdown of messages."),
             Setting(
                 "list",
                 .record([
-                    Setting("of", .expression, required: true, "The elements: one line each."),
-                    Setting("as", .name, required: true, "What an element is called in `item`."),
+                    Setting("of", .expression, required: true, "The elements, one line each."),
+                    Setting("as", .name, required: true, "The element's name in `item`."),
                     Setting("item", .markdown, required: true, "An element's line."),
                     Setting(
-                        "max", .integer(1...100), default: "20", "How many lines at most; one more says how many are left out."),
-                    Setting("empty", .markdown, "What is said when there is no element."),
-                ]), "A list, rendered as the receiver renders lists."),
+                        "max", .integer(1...100), default: "20", "The largest number of lines; one more line counts the rest."),
+                    Setting("empty", .markdown, "The text for an empty list."),
+                ]), "A list, rendered in the receiver's own way."),
             Setting(
                 "severity", .oneOf(Message.Severity.allCases.map(\.rawValue)), default: Message.Severity.info.rawValue,
-                "How bad it is."),
+                "The severity."),
             Setting(
                 "link",
                 .either([
                     .text,
                     .record([
                         Setting("address", .text, required: true, "The http or https address."),
-                        Setting("label", .text, "What it is called; by default Open."),
+                        Setting("label", .text, "The text of the link; by default Open."),
                     ]),
                 ]), "An address to open, or `{label, address}`."),
             Setting("fields", .map(.text), "Names and values, shown side by side."),

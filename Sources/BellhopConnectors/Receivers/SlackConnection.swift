@@ -9,7 +9,7 @@ public struct SlackConnection: MessageReceiver, Connection {
         actions: [NotifyAction.manifest.kind],
         settings: [
             Setting(
-                "url", .secret, required: true, "The address of the incoming webhook; whoever has it can post, so keep it secret."
+                "url", .secret, required: true, "The address of the incoming webhook; anyone who has it can post."
             )
         ] + HTTPConnection.Configuration.settings)
 

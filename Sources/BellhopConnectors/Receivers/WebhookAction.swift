@@ -9,17 +9,17 @@ public struct WebhookAction: Action {
     public static let manifest = ActionManifest(
         kind: "webhook", summary: "Sends an HTTP request.", receiver: .namedOrAddress,
         arguments: [
-            Setting("url", .address, "Where it goes; or else `to`."),
-            Setting("to", .list(.name), "The connections of kind webhook that get it."),
+            Setting("url", .address, "The address, instead of `to`."),
+            Setting("to", .list(.name), "The `webhook` connections that receive it."),
             Setting(
                 "allow_private", .boolean,
-                "Whether a `url` whose host is computed may lead to this machine and to private networks."),
+                "Whether a computed host in `url` may be this machine or in a private network."),
             Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
         ] + RequestArguments.settings(headers: .text) + [
-            Setting("sign", .boolean, "Whether it is signed with the connection's `secret`; by default where there is one."),
+            Setting("sign", .boolean, "Whether to sign it with the connection's `secret`; by default if there is one."),
             Setting(
                 "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
-                "The statuses that are success, such as 204 or 2xx; by default 2xx."),
+                "The statuses that mean success, such as 204 or 2xx; by default 2xx."),
         ], exclusive: [RequestArguments.bodies, ["url", "to"]])
 
     /// Where requests go.

@@ -10,10 +10,10 @@ public struct WebhookConnection: MessageReceiver, Connection {
         kind: "webhook", role: .receiver, summary: "Your own HTTP endpoint.",
         actions: [NotifyAction.manifest.kind, WebhookAction.manifest.kind],
         settings: [
-            Setting("url", .secret, required: true, "The address that requests go to."),
+            Setting("url", .secret, required: true, "The address of the endpoint."),
             Setting(
                 "secret", .secret,
-                "Signs each request as Standard Webhooks has it: whsec_ and the Base64 of 24 to 64 random bytes."),
+                "Signs each request according to Standard Webhooks: whsec_ and the Base64 of 24 to 64 random bytes."),
         ] + HTTPConnection.Configuration.settings)
 
     static let kind = ConnectionKind(

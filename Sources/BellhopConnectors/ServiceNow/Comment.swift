@@ -82,9 +82,9 @@ extension CommentAction {
         receiver: .taskConnection,
         shorthand: "text",
         arguments: [
-            Setting("text", .text, required: true, "What it says, as plain text."),
+            Setting("text", .text, required: true, "The comment, as plain text."),
             Setting(
                 "visibility", .oneOf(["internal", "customer"]), default: "internal",
-                "Who reads it: those who work on the task, or also the customer."),
+                "Who can read it: only those who work on the task, or also the customer."),
         ], effect: .writes)
 }

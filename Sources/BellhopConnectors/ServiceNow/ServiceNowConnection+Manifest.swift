@@ -6,7 +6,7 @@ extension ServiceNowConnection {
         kind: "servicenow", role: .system, summary: "A ServiceNow instance.",
         actions: [CommentAction.manifest, UpdateAction.manifest, CreateAction.manifest, AttachAction.manifest].map(\.kind),
         settings: [
-            Setting("instance", .text, required: true, "The instance's name (acme) or its whole address."),
+            Setting("instance", .text, required: true, "The instance's name (acme) or its full address."),
             Setting(
                 "auth",
                 .record([
@@ -16,27 +16,27 @@ extension ServiceNowConnection {
                             Setting("username", .text, required: true, "The account's user name."),
                             Setting("password", .secret, required: true, "Its password."),
                         ]), "Log in with a name and a password."),
-                    Setting("keychain", .boolean, "Log in with what `bellhop login` stored."),
-                    Setting("oauth", .record(OAuthSettings.manifest), "Log in with tokens, which Bellhop gets and renews."),
-                    Setting("bearer", .secret, "Log in with a token that somebody else gets and renews."),
+                    Setting("keychain", .boolean, "Log in with the login stored by `bellhop login`."),
+                    Setting("oauth", .record(OAuthSettings.manifest), "Log in with tokens that Bellhop obtains and renews."),
+                    Setting("bearer", .secret, "Log in with a token that somebody else obtains and renews."),
                     Setting("api_key", .secret, "Log in with an API key (`x-sn-apikey`)."),
                     Setting(
                         "certificate",
                         .record([
-                            Setting("cert", .path, required: true, "The certificate with those that vouch for it: a PEM file."),
+                            Setting("cert", .path, required: true, "The certificate with its chain: a PEM file."),
                             Setting("key", .path, required: true, "Its private key: a PEM file without a password."),
                         ]), "Log in with a certificate (mutual TLS)."),
                     Setting(
                         "username", .text,
-                        "The account's user name, where the way to log in does not say it; a login of anybody else is refused."),
-                ]), required: true, "How to log in: one of the ways.", example: "auth: {keychain: true}"),
+                        "The account's user name, if the login does not contain it; a login of another user is refused."),
+                ]), required: true, "How to log in.", example: "auth: {keychain: true}"),
             Setting(
                 "sessions", .integer(1...8), default: "1",
-                "How many comments and other writes may be under way at once, each in a session of its own: an instance does one request of a session at a time, and few at once for all who use its interfaces."
+                "The number of sessions for comments and other writes: an instance handles one request per session at a time, and only a few API requests at once for all its users."
             ),
             Setting(
                 "marker", .boolean, default: "false",
-                "Whether each comment ends with a short reference to its delivery (`ref 3f2a9c`), by which it is found again for certain."
+                "Whether each comment ends with a short reference to its delivery (`ref 3f2a9c`), which proves that it was written."
             ),
         ] + HTTPConnection.Configuration.settings)
 

@@ -6,16 +6,16 @@ enum TaskFields {
     static let settings = [
         Setting(
             "fields", .list(.either([.text, .map(.text)])),
-            "The fields of each task; a field of another record with a name of its own: {caller_name: caller_id.name}."),
+            "The fields of each task. A field of another record needs its own name: {caller_name: caller_id.name}."),
         Setting(
             "display", .oneOf(["values", "labels", "both"]), default: "values",
-            "Whether fields come as the database has them, as people read them, or both."),
+            "Whether to read database values, display values (labels), or both."),
         Setting(
             "journal", .list(.oneOf(["comments", "work_notes"])),
-            "The journals whose entries are told as `task_commented`."),
+            "The journals whose entries become `task_commented` events."),
         Setting(
             "initial", .oneOf(["baseline", "emit"]), default: "baseline",
-            "Whether the first poll is only remembered, or emits a task_created for each task."),
+            "Whether the first poll only sets the baseline, or emits a task_created for each task."),
     ]
 
     /// What a source declares unless it says otherwise.

@@ -152,8 +152,8 @@ extension TrackerSource {
         settings: TaskFields.settings + [
             Setting(
                 "refresh", .duration,
-                "How old what is known of a task may become before it is read again; by default each poll for up to 200 tasks."),
+                "How often to read each task again; by default at every poll for up to 200 tasks."),
             Setting(
-                "timeout", .duration, least: "1ms", "How long a request of this source may take; by default the connection's."),
+                "timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's."),
         ])
 }

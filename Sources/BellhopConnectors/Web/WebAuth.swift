@@ -15,15 +15,15 @@ enum WebAuth: Sendable {
             .record([
                 Setting("username", .text, required: true, "The account's user name."),
                 Setting("password", .secret, required: true, "Its password."),
-            ]), "A name and a password with every request."),
-        Setting("bearer", .secret, "A token with every request, as `Authorization: Bearer …`."),
+            ]), "Send a name and a password with every request."),
+        Setting("bearer", .secret, "Send a token with every request (`Authorization: Bearer …`)."),
         Setting(
             "api_key",
             .record([
-                Setting("header", .text, default: "X-API-Key", "The header field that carries it."),
+                Setting("header", .text, default: "X-API-Key", "The header field for the key."),
                 Setting("key", .secret, required: true, "The key."),
-            ]), "A key with every request, in a header field of its own."),
-        Setting("oauth", .record(OAuthSettings.manifest), "A token that is asked for and renewed."),
+            ]), "Send a key with every request, in its own header field."),
+        Setting("oauth", .record(OAuthSettings.manifest), "Send a token that Bellhop obtains and renews."),
     ]
 
     /// Reads the settings that do not change between requests; nil for `oauth`.

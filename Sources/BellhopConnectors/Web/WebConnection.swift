@@ -8,8 +8,8 @@ public struct WebConnection: Connection {
         settings: [
             Setting(
                 "url", .address, required: true,
-                "Its base address, such as https://api.example.com/v2; paths of sources and actions begin there."),
-            Setting("auth", .record(WebAuth.settings), "How to be known there; without it nobody is."),
+                "The base address, such as https://api.example.com/v2; the paths of sources and actions start there."),
+            Setting("auth", .record(WebAuth.settings), "How to log in; by default without a login."),
         ] + HTTPConnection.Configuration.settings)
 
     static let kind = ConnectionKind(

@@ -14,8 +14,8 @@ public struct Delivery: Sendable, Hashable, Identifiable {
             self.receiver = receiver
         }
 
-        /// The short name for people and receivers (32 hexadecimal digits).
-        public var text: String { Fingerprint.of("delivery", occasion.text, rule, step.text, receiver).hex }
+        /// The short name by which people and receivers know it (32 hexadecimal digits).
+        public var text: String { Identity.of(["delivery", occasion.text, rule, step.text, receiver]) }
     }
 
     public var id: ID

@@ -6,10 +6,7 @@ public struct Event: Sendable, Hashable, Identifiable {
 
         /// The identity of a fact: its kind, and what it is about.
         public init(type: EventType, facts: String...) {
-            var builder = FingerprintBuilder()
-            builder.add(type.name)
-            for fact in facts { builder.add(fact) }
-            text = builder.fingerprint.hex
+            text = Identity.of([type.name] + facts)
         }
     }
 

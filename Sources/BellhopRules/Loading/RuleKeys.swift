@@ -8,57 +8,57 @@ enum RuleKeys {
         Setting(
             "on", .json, required: true,
             "What the rule waits for: a type of event, a list of types, a change of fields, or a schedule."),
-        Setting("from", .list(.name), "The sources (for logins the connections) whose events count; all, unless it is said."),
-        Setting("when", .expression, "A condition: the rule runs where it is true."),
-        Setting("once", .expression, "A key: the rule runs at most once for it, ever."),
-        Setting("throttle", .record(throttle), "The first run passes, others within the time do not."),
-        Setting("let", .map(.expression), "Values with names, for the rest of the rule."),
+        Setting("from", .list(.name), "The sources (for logins, the connections) whose events count; by default all."),
+        Setting("when", .expression, "A condition: the rule runs if it is true."),
+        Setting("once", .expression, "A key: the rule runs at most once per key, ever."),
+        Setting("throttle", .record(throttle), "Runs once, then ignores repeats for this time."),
+        Setting("let", .map(.expression), "Named values for the rest of the rule."),
         Setting("limit", .rate, "A budget for the rule's writes to a task, such as `20/h`."),
         Setting(
-            "mode", .oneOf(["live", "shadow"]), default: "live", "`shadow` records what the rule would do and does nothing."),
-        Setting("enabled", .boolean, default: "true", "`false` turns the rule off: it is checked, and does nothing."),
+            "mode", .oneOf(["live", "shadow"]), default: "live", "`shadow` records deliveries without making them."),
+        Setting("enabled", .boolean, default: "true", "`false` turns the rule off; it is still checked."),
         Setting("do", .json, required: true, "The actions, in order."),
     ]
 
     static let throttle: [Setting] = [
-        Setting("every", .duration, required: true, least: "1ms", "How long the others do not pass."),
-        Setting("by", .expression, "What is throttled on its own, such as `task.id`; all together, unless it is said."),
+        Setting("every", .duration, required: true, least: "1ms", "How long repeats are ignored."),
+        Setting("by", .expression, "A key with its own throttle, such as `task.id`; by default one throttle for the whole rule."),
     ]
 
     static let step: [Setting] = [
-        Setting("if", .expression, "A condition: the step is left out where it is not true."),
-        Setting("name", .name, "A name for the step, in lists of deliveries and in logs; each step of a rule its own."),
+        Setting("if", .expression, "A condition: the step is skipped if it is not true."),
+        Setting("name", .name, "The step's name in lists of deliveries and logs, unique within the rule."),
         Setting(
             "retry", .either([.integer(1...1000), .record(retry)]),
-            "How often it is tried in all, or `{attempts, wait, max_wait}`."),
-        Setting("expires", .duration, least: "1s", "How long after it was made it is still done."),
+            "The number of attempts, or `{attempts, wait, max_wait}`."),
+        Setting("expires", .duration, least: "1s", "How long after its creation the delivery may still be done."),
         Setting(
-            "on_error", .oneOf(["continue", "stop"]), default: "continue", "`stop` leaves out the steps after one that fails."),
+            "on_error", .oneOf(["continue", "stop"]), default: "continue", "`stop` skips the later steps if this one fails."),
     ]
 
     static let retry: [Setting] = [
-        Setting("attempts", .integer(1...1000), "Attempts in all, the first included."),
+        Setting("attempts", .integer(1...1000), "The number of attempts, including the first."),
         Setting(
             "wait", .duration,
-            "The longest wait before the second attempt, doubled for each further one; half of it is certain, the rest is chance."
+            "The longest wait before the second attempt, doubled for each further one; half of it is fixed, the rest is random."
         ),
-        Setting("max_wait", .duration, "No wait is longer."),
+        Setting("max_wait", .duration, "The longest wait between attempts."),
     ]
 
     static let schedule: [Setting] = [
-        Setting("schedule", .text, required: true, "Five fields of cron, such as `30 8 * * MON-FRI`."),
-        Setting("timezone", .name, "The zone whose clocks count, such as `Europe/Berlin`."),
+        Setting("schedule", .text, required: true, "A cron expression with five fields, such as `30 8 * * MON-FRI`."),
+        Setting("timezone", .name, "The time zone, such as `Europe/Berlin`."),
         missed,
     ]
 
     static let every: [Setting] = [
-        Setting("every", .duration, required: true, "How long from one time to the next."),
+        Setting("every", .duration, required: true, "The time between runs."),
         missed,
     ]
 
     private static let missed = Setting(
         "missed", .oneOf(RuleSchedule.Missed.allCases.map(\.rawValue)), default: "once",
-        "What becomes of times that passed while the agent was not running.")
+        "What to do about missed runs.")
 
     static let change: [Setting] = [
         Setting("from", .list(.text), "The value, or one of the values, that it changed from; raw or label."),
@@ -68,7 +68,7 @@ enum RuleKeys {
     /// The arguments of an action; one that writes to a task can always be told to which.
     static func arguments(of action: ActionManifest) -> [Setting] {
         guard action.effect == .writes, !action.arguments.contains(where: { $0.name == "task" }) else { return action.arguments }
-        return action.arguments + [Setting("task", .text, "The id of another task than the event's.")]
+        return action.arguments + [Setting("task", .text, "The id of a task other than the event's.")]
     }
 
     /// What other programs call the keys of a rule.

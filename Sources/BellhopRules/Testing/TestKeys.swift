@@ -10,10 +10,10 @@ enum TestKeys {
     ]
 
     static let test: [Setting] = [
-        Setting("name", .text, required: true, "What is promised, as a sentence."),
+        Setting("name", .text, required: true, "What the test shows, as a sentence."),
         Setting("at", .text, default: "2026-01-05T09:00:00Z", "When the test begins."),
         Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`."),
-        Setting("expect", .json, required: true, "What the rules do, all of it and in order; `[]` for nothing."),
+        Setting("expect", .json, required: true, "What the rules do, complete and in order; `[]` for nothing."),
     ]
 
     static let wait = Setting("wait", .duration, "So much time passes.")
@@ -23,7 +23,7 @@ enum TestKeys {
 
     /// The `comment` of a given `task_commented`.
     static let comment: [Setting] = [
-        Setting("text", .text, required: true, "What it says."),
+        Setting("text", .text, required: true, "The text of the line."),
         Setting("author", .text, "The author's user name."),
         Setting("kind", .oneOf(["comments", "work_notes"]), default: "comments", "The journal it is in."),
         Setting("time", .text, "When it was written."),

@@ -1,5 +1,4 @@
 import BellhopCore
-import GRDB
 import Synchronization
 
 /// Lets concurrent writers share one transaction, and so one wait for the disk.
@@ -22,14 +21,14 @@ final class GroupCommit: Sendable {
         var commits = 0
     }
 
-    private let database: any DatabaseWriter
-    /// Nil for a database without one.
+    private let connections: Connections
+    /// Nil for a database that has none.
     private let log: WriteAheadLog?
     private let faults: StatementFaults?
     private let state = Mutex(State())
 
-    init(_ database: any DatabaseWriter, log: WriteAheadLog?, faults: StatementFaults?) {
-        self.database = database
+    init(_ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?) {
+        self.connections = connections
         self.log = log
         self.faults = faults
     }
@@ -51,7 +50,7 @@ final class GroupCommit: Sendable {
                     return { continuation.resume(returning: .success(value)) }
                 },
                 fail: { continuation.resume(returning: .failure($0)) })
-            if !enqueue(job, closing: false) { job.fail(DatabaseError(resultCode: .SQLITE_MISUSE, message: "it is closed")) }
+            if !enqueue(job, closing: false) { job.fail(SQLiteError.closed) }
         }
     }
 
@@ -72,7 +71,12 @@ final class GroupCommit: Sendable {
             state.isClosed = closing
             return (true, !state.isDraining)
         }
-        if isFirst { database.asyncWriteWithoutTransaction { [self] in drain(Session($0, faults: faults)) } }
+        if isFirst {
+            connections.write { [self] access in
+                guard case .success(let database) = access else { preconditionFailure("the queue of writers ends before its connection") }
+                drain(Session(database, faults: faults))
+            }
+        }
         return isOpen
     }
 

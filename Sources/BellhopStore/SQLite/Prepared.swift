@@ -1,22 +1,21 @@
 import BellhopCore
-import GRDB
-import GRDBSQLite
+import CSQLite
 
 /// A prepared statement in use: parameters by name in, columns by position out, without boxing.
 ///
 /// Parameters must be bound in the same order in each run; only the first run looks their positions up. The statement is the
 /// connection's cached one, so there must be at most one `Prepared` per text at a time.
 struct Prepared: ~Copyable {
-    private let statement: Statement
-    private let handle: SQLiteStatement
+    private let sql: String
+    private let handle: OpaquePointer
     private let session: Session
     private var places: [Int32] = []
     private var bound = 0
     private var isRunning = false
 
     init(_ sql: String, in session: Session) throws {
-        statement = try session.database.cachedStatement(sql: sql)
-        handle = statement.sqliteStatement
+        self.sql = sql
+        handle = try session.database.statement(sql)
         self.session = session
     }
 
@@ -31,7 +30,7 @@ struct Prepared: ~Copyable {
     @discardableResult
     mutating func run() throws -> Int {
         while try next() {}
-        return Int(sqlite3_changes(session.database.sqliteConnection))
+        return Int(sqlite3_changes(session.database.handle))
     }
 
     /// Goes to the next row; false after the last one, and the statement is ready to run again.
@@ -45,7 +44,7 @@ struct Prepared: ~Copyable {
         isRunning = false
         bound = 0
         defer { sqlite3_reset(handle) }
-        guard code == SQLITE_DONE else { throw session.failure() }
+        guard code == SQLITE_DONE else { throw session.database.failure() }
         return false
     }
 
@@ -198,12 +197,12 @@ struct Prepared: ~Copyable {
         let place = name.withUTF8Buffer { buffer in
             buffer.withMemoryRebound(to: CChar.self) { sqlite3_bind_parameter_index(handle, $0.baseAddress) }
         }
-        precondition(place > 0, "the statement has no parameter \(name): \(statement.sql)")
+        precondition(place > 0, "the statement has no parameter \(name): \(sql)")
         places.append(place)
         return place
     }
 
     private func check(_ code: Int32) throws {
-        guard code == SQLITE_OK else { throw session.failure() }
+        guard code == SQLITE_OK else { throw session.database.failure() }
     }
 }

@@ -1,6 +1,4 @@
 import BellhopCore
-import GRDB
-import GRDBSQLite
 
 /// A connection during one access; runs the statements of a transaction.
 struct Session {
@@ -29,13 +27,5 @@ struct Session {
     }
 
     /// Whether a transaction is open. A full disk ends one by itself.
-    var isInTransaction: Bool { database.isInsideTransaction }
-
-    /// The connection's latest failure.
-    func failure() -> DatabaseError {
-        let connection = database.sqliteConnection
-        return DatabaseError(
-            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
-            message: String(cString: sqlite3_errmsg(connection)))
-    }
+    var isInTransaction: Bool { database.isInTransaction }
 }

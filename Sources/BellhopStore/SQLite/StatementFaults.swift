@@ -1,4 +1,4 @@
-import GRDB
+import CSQLite
 import Synchronization
 
 /// Makes the n-th statement from now fail, once. Only tests use it.
@@ -8,7 +8,7 @@ final class StatementFaults: Sendable {
     private struct State {
         var remaining: Int?
         var ran = 0
-        var code = ResultCode.SQLITE_IOERR
+        var code = SQLITE_IOERR
         var ofReadings = false
     }
 
@@ -16,8 +16,8 @@ final class StatementFaults: Sendable {
 
     /// Lets `count - 1` statements pass and fails the next one.
     ///
-    /// - Parameter ofReadings: whether statements of reads count too; otherwise only those of writes.
-    func fail(statement count: Int, with code: ResultCode = .SQLITE_IOERR, ofReadings: Bool = false) {
+    /// - Parameter ofReadings: whether the statements of readings count too; else only those that write do.
+    func fail(statement count: Int, with code: Int32 = SQLITE_IOERR, ofReadings: Bool = false) {
         state.withLock { $0 = State(remaining: count, code: code, ofReadings: ofReadings) }
     }
 
@@ -37,7 +37,7 @@ final class StatementFaults: Sendable {
             state.ran += 1
             guard let remaining = state.remaining, remaining > 0 else { return }
             state.remaining = remaining - 1
-            if remaining == 1 { throw DatabaseError(resultCode: state.code, message: "a test made it fail") }
+            if remaining == 1 { throw SQLiteError(code: state.code, message: "a test made it fail") }
         }
     }
 }

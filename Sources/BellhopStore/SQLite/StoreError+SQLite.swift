@@ -1,5 +1,5 @@
 import BellhopCore
-import GRDB
+import CSQLite
 
 extension StoreError {
     /// What a failure means to the user whose store is at `path`.
@@ -12,36 +12,36 @@ extension StoreError {
                 .damaged,
                 "The store \(path) is damaged (\(error.problem)): stop the agent and put back a copy, or move the file away to start anew."
             )
-        case let error as DatabaseError:
+        case let error as SQLiteError:
             self.init(error, path: path)
         default:
             self.init(.other, "The store \(path) failed: \(error).")
         }
     }
 
-    private init(_ error: DatabaseError, path: String) {
-        let said = error.message ?? error.resultCode.description
-        switch error.resultCode {
-        case .SQLITE_FULL:
+    private init(_ error: SQLiteError, path: String) {
+        let said = error.message
+        switch error.primaryCode {
+        case SQLITE_FULL:
             self.init(fullDiskWith: path)
-        case .SQLITE_IOERR where StoreFile.isOnFullDisk(path):
-            // SQLite does not notice why it could not extend a memory-mapped file.
+        case SQLITE_IOERR where StoreFile.isOnFullDisk(path):
+            // Files that SQLite maps into memory are made without its noticing why it fails.
             self.init(fullDiskWith: path)
-        case .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_PERM:
+        case SQLITE_IOERR, SQLITE_READONLY, SQLITE_PERM:
             self.init(
                 .full,
                 "The store \(path) cannot be written or read (\(said)): check the disk and the permissions of the file and its folder."
             )
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
+        case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "Another program holds the store \(path): close it, or try again later.")
-        case .SQLITE_CORRUPT:
+        case SQLITE_CORRUPT:
             self.init(
                 .damaged,
                 "The store \(path) is damaged (\(said)): stop the agent and put back a copy, or move the file away to start anew."
             )
-        case .SQLITE_NOTADB:
+        case SQLITE_NOTADB:
             self.init(.damaged, "The file \(path) is not a Bellhop store: name another file under `store` in bellhop.yaml.")
-        case .SQLITE_CANTOPEN, .SQLITE_AUTH:
+        case SQLITE_CANTOPEN, SQLITE_AUTH:
             self.init(
                 .cannotOpen, "The store \(path) cannot be opened (\(said)): check that its folder is there and can be written.")
         default:

@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Synchronization
 
 /// A store's write-ahead log, whose length SQLite reports after each commit; a long log is folded into the database.
@@ -14,7 +13,7 @@ final class WriteAheadLog: Sendable {
     /// Replaces SQLite's own folding on this connection, which must be closed before this object goes.
     func watch(_ database: Database) {
         sqlite3_wal_hook(
-            database.sqliteConnection,
+            database.handle,
             { log, _, _, pages in
                 guard let log else { return SQLITE_OK }
                 Unmanaged<WriteAheadLog>.fromOpaque(log).takeUnretainedValue().pages.withLock { $0 = pages }
@@ -25,6 +24,6 @@ final class WriteAheadLog: Sendable {
     /// Folds a long log into the database, as far as readers allow. If it cannot be done now, the next commit tries again.
     func fold(_ database: Database) {
         guard pages.withLock({ $0 >= Self.long }) else { return }
-        sqlite3_wal_checkpoint_v2(database.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        sqlite3_wal_checkpoint_v2(database.handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 }

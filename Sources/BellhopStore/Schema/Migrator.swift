@@ -1,5 +1,4 @@
 import BellhopCore
-import GRDB
 
 /// Upgrades a database to the program's schema, one version at a time, or says why it cannot.
 struct Migrator {
@@ -37,9 +36,9 @@ struct Migrator {
     func migrate(_ session: Session, from version: Int64) throws {
         try session.run(SQL.begin)
         do {
-            for migration in migrations[Int(version)...] { try session.database.execute(sql: migration) }
+            for migration in migrations[Int(version)...] { try session.database.execute(migration) }
             try session.database.execute(
-                sql: "PRAGMA application_id = \(Schema.application); PRAGMA user_version = \(migrations.count)")
+                "PRAGMA application_id = \(Schema.application); PRAGMA user_version = \(migrations.count)")
             try session.run(SQL.commit)
         } catch {
             if session.isInTransaction { try session.run(SQL.rollback) }
@@ -47,14 +46,12 @@ struct Migrator {
         }
     }
 
-    /// Copies the whole database, as it is now, to a file beside it that is named after its version. An earlier copy of that
-    /// version is replaced.
-    func copy(_ database: any DatabaseReader, at path: String, version: Int64) throws {
+    /// Copies the whole database, as it is now, to a file beside it that says its version. A copy of that version that is there
+    /// already is replaced.
+    func copy(_ database: Database, at path: String, version: Int64) throws {
         let target = "\(path).schema-\(version)"
         try StoreFile.prepare(target)
-        let copy = try DatabaseQueue(path: target)
-        try database.backup(to: copy)
-        try copy.close()
+        try database.copy(to: Database(path: target, .writing))
         try StoreFile.syncFolder(of: target)
     }
 }

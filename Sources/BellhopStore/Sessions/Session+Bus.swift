@@ -1,5 +1,4 @@
 import BellhopCore
-import GRDB
 
 extension Session {
     /// Adds events and marks the new ones as unrouted; returns how many were new.

@@ -1,5 +1,4 @@
 import BellhopCore
-import GRDB
 
 extension Session {
     /// Adds deliveries; ids that already exist are skipped.

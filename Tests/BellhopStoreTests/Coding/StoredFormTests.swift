@@ -1,5 +1,4 @@
 import BellhopCore
-import GRDB
 import Testing
 
 @testable import BellhopStore
@@ -61,7 +60,9 @@ import Testing
         let bench = try StoreUnderTest.inMemory.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a")]))
         try await bench.store.write {
-            try $0.database.execute(sql: "UPDATE delivery SET body = ? WHERE id = 1", arguments: [body])
+            var statement = try $0.prepare("UPDATE delivery SET body = :body WHERE id = 1")
+            try statement.bind(":body", body)
+            try statement.run()
         }
         #expect(try await bench.claim().isEmpty)
         let record = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))[0]

@@ -1,6 +1,6 @@
 import BellhopCore
 import BellhopTesting
-import GRDB
+import CSQLite
 import Testing
 
 @testable import BellhopStore
@@ -36,13 +36,23 @@ struct Bench {
     func after(_ seconds: Int) -> Timestamp { clock.now + .seconds(seconds) }
 
     /// All rows of all tables, as text.
-    func dump() throws -> String {
-        try store.database.read { database in
+    func dump() async throws -> String {
+        try await store.read { session in
+            var tables: [String] = []
+            var names = try session.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            while try names.next() { tables.append(names.text(0)) }
             var text = ""
-            let tables = try String.fetchAll(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
             for table in tables {
-                for row in try Row.fetchAll(database, sql: "SELECT * FROM \(table) ORDER BY 1") {
-                    text += "\(table): \(row.databaseValues.map(\.description).joined(separator: " | "))\n"
+                let rows = try session.database.statement("SELECT * FROM \(table) ORDER BY 1")
+                defer { sqlite3_reset(rows) }
+                while sqlite3_step(rows) == SQLITE_ROW {
+                    let values = (0..<sqlite3_column_count(rows)).map { column in
+                        let bytes = UnsafeRawBufferPointer(
+                            start: sqlite3_column_blob(rows, column), count: Int(sqlite3_column_bytes(rows, column)))
+                        return sqlite3_column_type(rows, column) == SQLITE_BLOB
+                            ? bytes.map { String($0, radix: 16) }.joined() : String(decoding: bytes, as: UTF8.self)
+                    }
+                    text += "\(table): \(values.joined(separator: " | "))\n"
                 }
             }
             return text

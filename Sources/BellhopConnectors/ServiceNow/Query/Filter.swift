@@ -16,14 +16,14 @@ struct Filter: Sendable, Hashable {
 
     /// What may stand in it beside conditions.
     static let settings: [Setting] = [
-        Setting("any", .list(.json), "Criteria one of which holds: each is a mapping of conditions that hold together."),
-        Setting("all", .list(.json), "Mappings of conditions all of which hold, where one mapping would need a key twice."),
-        Setting("keywords", .text, "Words that the table's text index is searched for."),
+        Setting("any", .list(.json), "A list of criteria, one of which must hold; each is a mapping of conditions that must all hold."),
+        Setting("all", .list(.json), "A list of mappings whose conditions must all hold, for when one mapping would need a key twice."),
+        Setting("keywords", .text, "Words to search for in the table's text index."),
         Setting(
             "sort", .list(.either([.map(.oneOf(["asc", "desc"])), .text])),
-            "Fields, each alone or as `{opened_at: desc}`: the order in which `bellhop query` shows rows."),
-        Setting("limit", .integer(1...maximalLimit), "How many rows `bellhop query` shows; a poll reads them all."),
-        Setting("query_category", .name, "The category of queries, which picks an index or a replica on the server."),
+            "Fields, each alone or as `{opened_at: desc}`: the order of rows in `bellhop query`."),
+        Setting("limit", .integer(1...maximalLimit), "The number of rows in `bellhop query`; a poll reads all rows."),
+        Setting("query_category", .name, "The query category, which selects an index or a replica on the server."),
     ]
 
     /// Reads a filter, or says all that is wrong with it.

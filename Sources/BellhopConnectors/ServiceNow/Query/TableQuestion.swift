@@ -15,9 +15,9 @@ struct TableQuestion: Sendable, Hashable {
     static let settings: [Setting] = [
         Setting(
             "query", .text,
-            "An encoded query, as `active=true^priorityIN1,2`; without it and `where`, all rows. A poll has an order of its own."),
-        Setting("where", .json, "The same as a structured filter, in which every value is escaped."),
-        Setting("query_category", .text, "The index or read replica that the server is to use (`sysparm_query_category`)."),
+            "An encoded query, such as `active=true^priorityIN1,2`; without it and `where`, all rows. Its order is ignored."),
+        Setting("where", .json, "A structured filter instead of `query`, with every value escaped."),
+        Setting("query_category", .text, "The index or read replica that the server should use (`sysparm_query_category`)."),
     ]
 
     /// Reads what bellhop.yaml says, or says all that is wrong with it, each with its path in the settings.

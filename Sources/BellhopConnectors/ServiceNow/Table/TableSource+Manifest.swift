@@ -10,19 +10,19 @@ extension TableSource {
         ] + TableQuestion.settings + TaskFields.settings + [
             Setting(
                 "reconcile", .duration, default: "15m",
-                "How often all rows are walked, which shows what left and what changed without a stamp; while all tasks fit on one page (`page`), and are no more than 1000, that is each poll."
+                "How often to walk all rows, which finds tasks that left and changes without a new timestamp; at every poll while all tasks fit on one page (`page`, at most 1000)."
             ),
             Setting(
                 "overlap", .duration, default: "2m",
-                "How far a poll reaches back before the last row it saw, for transactions that commit late."),
+                "How far a poll reaches back before the last row it saw, to find transactions that commit late."),
             Setting("lag", .duration, default: "5s", "How far a poll stays behind the server's clock."),
-            Setting("updated", .name, default: "sys_updated_on", "The field that holds when a row was last touched."),
-            Setting("page", .integer(10...10_000), default: "1000", "How many rows are asked for at once."),
+            Setting("updated", .name, default: "sys_updated_on", "The field with the time of a row's last update."),
+            Setting("page", .integer(10...10_000), default: "1000", "The number of rows per request."),
             Setting(
                 "longest_address", .integer(256...65_536), default: "2048",
-                "The longest address a request may have; a longer one is sent in the body of a batch."),
+                "The longest address of a request; a longer one is sent in the body of a batch."),
             Setting(
-                "timeout", .duration, least: "1ms", "How long a request of this source may take; by default the connection's."),
+                "timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's."),
         ])
 
     static let kind = SourceKind(manifest) { settings in

@@ -104,10 +104,10 @@ extension AttachAction {
         kind: "attach", summary: "Puts a file of at most 5 MiB at the task; the same file of the same name once.",
         receiver: .taskConnection,
         arguments: [
-            Setting("name", .text, required: true, "What the file is called."),
-            Setting("text", .text, "What is in it, as text."),
-            Setting("json", .json, "What is in it, as JSON; templates keep their types."),
-            Setting("base64", .text, "What is in it, as Base64 of any bytes."),
-            Setting("type", .text, "Its media type; by default that of the text, JSON or bytes."),
+            Setting("name", .text, required: true, "The file's name."),
+            Setting("text", .text, "Its content, as text."),
+            Setting("json", .json, "Its content, as JSON; templates keep their types."),
+            Setting("base64", .text, "Its content, in Base64."),
+            Setting("type", .text, "Its media type; by default the one for text, JSON or bytes."),
         ], effect: .writes)
 }

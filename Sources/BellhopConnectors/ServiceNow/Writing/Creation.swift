@@ -86,15 +86,15 @@ extension CreateAction {
     static let manifest = ActionManifest(
         kind: "create", summary: "Makes a record, once, on the connection that `to` names.", receiver: .named,
         arguments: [
-            Setting("to", .name, required: true, "The connection of kind servicenow where it is made."),
-            Setting("table", .text, required: true, "The table it is made in, such as incident."),
+            Setting("to", .name, required: true, "The `servicenow` connection that creates it."),
+            Setting("table", .text, required: true, "The table, such as incident."),
             Setting("fields", .map(.scalar), required: true, "Its fields, by their names in the table."),
             Setting(
                 "correlation", .text,
-                "What it is found by: where a record has it, no other is made. By default the delivery's own id."),
-            Setting("correlation_field", .text, default: "correlation_id", "The field that holds it."),
+                "The key that identifies the record: if a record has it, no other is created. By default the delivery's id."),
+            Setting("correlation_field", .text, default: "correlation_id", "The field that holds the key."),
             Setting(
                 "display", .boolean, default: "false",
-                "Whether the values are what people read (a choice's label, a person's name), rather than what the database has."),
+                "Whether the values are display values (a choice's label, a person's name) instead of database values."),
         ], effect: .makes, refusedFields: FieldWrite.refusedInNew)
 }

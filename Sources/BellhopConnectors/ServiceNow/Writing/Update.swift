@@ -71,15 +71,15 @@ extension UpdateAction {
         arguments: [
             Setting(
                 "fields", .map(.scalar), required: true,
-                "The fields to set, by their names in the table; an empty text clears one."),
+                "The fields to set, by their names in the table; an empty text clears a field."),
             Setting(
                 "expect", .map(.list(.scalar)),
-                "Values that fields must have, one or one of a list, raw or label; where they have others nothing is written."),
+                "Values that fields must have, raw or label, one or a list of alternatives; otherwise nothing is written."),
             Setting(
                 "unless_changed", .boolean, default: "false",
-                "Whether nothing is written where a field of the source has changed since the event."),
+                "Whether to write nothing if a field of the source has changed since the event."),
             Setting(
                 "display", .boolean, default: "false",
-                "Whether the values are what people read (a choice's label, a person's name), rather than what the database has."),
+                "Whether the values are display values (a choice's label, a person's name) instead of database values."),
         ], effect: .writes, refusedFields: FieldWrite.refused)
 }

@@ -14,13 +14,17 @@ struct RuleSet: Sendable {
 
     private func kind(_ number: Int) -> Kind { Kind.allCases[number % Kind.allCases.count] }
 
+    /// The ids of a group and a user: a name in their place would be a mistake that `bellhop check` warns about.
+    static func group(_ number: Int) -> String { "2\(100_000 + number)" }
+    static func owner(_ number: Int) -> String { "3\(100_000 + number)" }
+
     /// The text of one rule.
     func text(_ number: Int) -> String {
         let condition =
             switch kind(number) {
-            case .group: #"task.class == "incident" && task.assignment_group == "group-\#(number)" && task.priority <= 2"#
-            case .owner: #"task.assigned_to == "user-\#(number)" && task.priority == 1 && task.title.contains("printer")"#
-            case .both: #"task.assignment_group == "group-\#(number)" && task.assigned_to != "" && task.priority in [1, 2]"#
+            case .group: #"task.class == "incident" && task.assignment_group == "\#(Self.group(number))" && task.priority <= 2"#
+            case .owner: #"task.assigned_to == "\#(Self.owner(number))" && task.priority == 1 && task.title.contains("printer")"#
+            case .both: #"task.assignment_group == "\#(Self.group(number))" && task.assigned_to != "" && task.priority in [1, 2]"#
             }
         return """
             rule: team-\(number)
@@ -44,12 +48,12 @@ struct RuleSet: Sendable {
     /// Events of tasks: one in ten matches one rule, four in ten are a rule's but for their priority, five are nobody's.
     func events(_ total: Int, seed: UInt64, at time: Timestamp) -> [Event] {
         Tasks.keys(total, seed: seed).enumerated().map { number, key in
-            var (group, owner, priority) = ("group-x\(number % 50)", "user-x\(number % 50)", Int64(3))
+            var (group, owner, priority) = (Self.group(90_000 + number % 50), Self.owner(90_000 + number % 50), Int64(3))
             if number % 10 < 5 {
                 let rule = number / 10 % count
                 switch kind(rule) {
-                case .group, .both: group = "group-\(rule)"
-                case .owner: owner = "user-\(rule)"
+                case .group, .both: group = Self.group(rule)
+                case .owner: owner = Self.owner(rule)
                 }
                 if number % 10 == 0 { priority = 1 }
             }

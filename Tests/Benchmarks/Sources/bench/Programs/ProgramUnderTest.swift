@@ -5,14 +5,14 @@ struct ProgramUnderTest {
     let path: String
     let folder: String
 
-    /// Where `make build` puts it, seen from where the benchmarks are: Tests/Benchmarks/.build/TRIPLE/release/bench.
+    /// Where `make build` puts it: beside the benchmarks.
     static var standard: String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = buffer.withUnsafeMutableBufferPointer { buffer in
             buffer.withMemoryRebound(to: CChar.self) { readlink("/proc/self/exe", $0.baseAddress!, $0.count) }
         }
         let parts = String(decoding: buffer[..<max(count, 0)], as: UTF8.self).split(separator: "/")
-        return "/" + (parts.dropLast(6) + [".build", "release", "bellhop"]).joined(separator: "/")
+        return "/" + (parts.dropLast() + ["bellhop"]).joined(separator: "/")
     }
 
     /// Nil when it has not been built.

@@ -133,7 +133,7 @@ enum RoutingBenchmarks {
                 StoredEvent(sequence: Int64($0 + 1), event: $1)
             }
             batches = stride(from: 0, to: Self.size, by: batch).map { Array(events[$0..<min($0 + batch, Self.size)]) }
-            groups = Dictionary(uniqueKeysWithValues: (0..<rules).map { ("group-\($0)", $0) })
+            groups = Dictionary(uniqueKeysWithValues: (0..<rules).map { (RuleSet.group($0), $0) })
         }
 
         /// Seconds for all of them.

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// The yardstick of the store: SQLite itself, with the store's durability and nothing between.
 ///

@@ -1,0 +1,23 @@
+import Crypto
+
+/// The identity of something, derived from facts: the first 128 bits of their SHA-256 (FIPS 180-4) as 32 hexadecimal digits.
+///
+/// Cryptographic, because texts from tickets are among the facts: nobody can craft a second fact with the same identity. Each fact goes in
+/// with its length, so that `("ab", "c")` and `("a", "bc")` differ.
+enum Identity {
+    static func of(_ facts: some Sequence<String>) -> String {
+        var hash = SHA256()
+        for fact in facts {
+            var fact = fact
+            fact.withUTF8 { bytes in
+                withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { hash.update(bufferPointer: $0) }
+                hash.update(bufferPointer: UnsafeRawBufferPointer(bytes))
+            }
+        }
+        return hash.finalize().withUnsafeBytes { digest in
+            Hexadecimal.text(
+                UInt64(bigEndian: digest.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+}

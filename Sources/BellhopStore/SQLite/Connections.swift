@@ -1,0 +1,121 @@
+import Dispatch
+import Synchronization
+
+/// The connections to a database: one that writes, and a few that read beside it. A database in memory has one for both.
+///
+/// A class, because it owns them. Work runs on a thread of its connection's queue, where the cancellation of a task does not reach.
+final class Connections: Sendable {
+    typealias Access = Result<Database, any Error>
+
+    /// A connection and the queue on which alone it is used.
+    ///
+    /// Unchecked, because the compiler cannot see that only the queue touches the connection.
+    private final class Lane: @unchecked Sendable {
+        private var database: Database?
+        private let queue: DispatchQueue
+
+        init(_ database: Database, label: String) {
+            self.database = database
+            queue = DispatchQueue(label: label)
+        }
+
+        func run(_ work: @escaping @Sendable (Access) -> Void) {
+            queue.async { [self] in work(database.map { .success($0) } ?? .failure(SQLiteError.closed)) }
+        }
+
+        /// Closes the connection once its queue is empty.
+        func close() { queue.sync { database = nil } }
+    }
+
+    private typealias Reading = @Sendable (Access) -> Void
+
+    private struct Readers {
+        var free: [Lane] = []
+        var all: [Lane] = []
+        var waiting: [Reading] = []
+        var isClosed = false
+    }
+
+    /// When a reading takes place.
+    private enum Turn {
+        case now(Lane)
+        case onNewConnection
+        case later
+        case never
+    }
+
+    private static let mostReaders = 2
+
+    private let path: String
+    private let writer: Lane
+    private let hasReaders: Bool
+    private let readers = Mutex(Readers())
+
+    /// - Parameter hasReaders: whether further connections read beside the first; only a file in write-ahead mode can have them.
+    init(_ first: Database, path: String, hasReaders: Bool) {
+        self.path = path
+        self.hasReaders = hasReaders
+        writer = Lane(first, label: "bellhop.store.writer")
+    }
+
+    /// Runs work on the connection that writes, after the work before it.
+    func write(_ work: @escaping @Sendable (Access) -> Void) { writer.run(work) }
+
+    /// Runs work on a connection that reads; all of it sees the database as it is at one moment.
+    func read<Value: Sendable>(
+        _ work: @escaping @Sendable (Database) throws -> Value, then: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        let reading: Reading = { access in
+            then(Result { try access.get().reading(work) })
+        }
+        guard hasReaders else { return writer.run(reading) }
+        switch turn(of: reading) {
+        case .now(let lane): run(reading, on: lane)
+        case .later: break
+        case .never: reading(.failure(SQLiteError.closed))
+        case .onNewConnection:
+            do {
+                let lane = Lane(try Database(path: path, .reading), label: "bellhop.store.reader")
+                readers.withLock { $0.all.append(lane) }
+                run(reading, on: lane)
+            } catch {
+                reading(.failure(error))
+            }
+        }
+    }
+
+    private func turn(of reading: @escaping Reading) -> Turn {
+        readers.withLock { readers in
+            if readers.isClosed { return .never }
+            if let lane = readers.free.popLast() { return .now(lane) }
+            if readers.all.count < Self.mostReaders { return .onNewConnection }
+            readers.waiting.append(reading)
+            return .later
+        }
+    }
+
+    /// Runs a reading, then one that waits; or sets the connection free.
+    private func run(_ reading: @escaping Reading, on lane: Lane) {
+        lane.run { [self] access in
+            reading(access)
+            let next: Reading? = readers.withLock { readers in
+                guard readers.waiting.isEmpty else { return readers.waiting.removeFirst() }
+                readers.free.append(lane)
+                return nil
+            }
+            if let next { run(next, on: lane) }
+        }
+    }
+
+    /// Closes all connections, once what was asked of them is done. The writer is the last, and folds the write-ahead log into the file.
+    func close() {
+        let (lanes, waiting) = readers.withLock { readers in
+            defer { readers.waiting = [] }
+            readers.isClosed = true
+            return (readers.all, readers.waiting)
+        }
+        for lane in lanes { lane.close() }
+        for reading in waiting { reading(.failure(SQLiteError.closed)) }
+        writer.close()
+    }
+}
