@@ -9,7 +9,7 @@ public struct RuleSurroundings: Sendable {
         public var scope: Scope.ID
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
-        public var shows: Shown
+        public var shows: RecordKind
         /// Whether it tells what is added to the journals of its tasks.
         public var hasJournal: Bool
         /// Whether its tasks have labels beside their values.
@@ -17,7 +17,7 @@ public struct RuleSurroundings: Sendable {
 
         public init(
             name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
-            shows: Shown = .tasks, hasJournal: Bool = true, hasLabels: Bool = true
+            shows: RecordKind = .tasks, hasJournal: Bool = true, hasLabels: Bool = true
         ) {
             self.name = name
             self.kind = kind

@@ -9,7 +9,7 @@ public protocol Source: Sendable {
     /// True where a task can change without its listing showing it, so that details are read again when they are old.
     var hidesChanges: Bool { get }
     /// What its records are.
-    var shows: Shown { get }
+    var shows: RecordKind { get }
     /// How many tasks that are not listed any more can be asked for in one poll. The others count as there until a later one.
     var mostDepartures: Int { get }
 
@@ -29,12 +29,12 @@ public protocol Source: Sendable {
 extension Source {
     public var hidesChanges: Bool { true }
     public func prepare(offline: Bool) async {}
-    public var shows: Shown { .tasks }
+    public var shows: RecordKind { .tasks }
     public var mostDepartures: Int { .max }
 }
 
 /// What the records of a source are.
-public enum Shown: Sendable, Hashable {
+public enum RecordKind: Sendable, Hashable {
     /// Tasks, which come, change and leave.
     case tasks
     /// One page, whose text changes.
@@ -80,6 +80,11 @@ public struct Answer: Sendable {
     public var fingerprint: Fingerprint
     /// Where the next poll starts.
     public var cursor: Cursor?
+    /// Where the next poll starts instead when a known task that a whole listing lacks turns out to be there, so that the listing was not
+    /// whole; nil where the next poll reads everything anyway.
+    public var cursorIfIncomplete: Cursor?
+    /// True when the listing may have been cut off: what it lacks has left only when a listing still lacks it minutes later.
+    public var mayBeCut = false
     /// What was added to the journals of tasks, oldest first; of tasks that nobody knows too.
     public var comments: [TaskComment]
     /// By how much what it shows may be older than the poll.

@@ -95,9 +95,9 @@ public struct Poller: Sendable {
         // Where the clock was set back, nobody can say how old the details are.
         if let latest = memory.health.lastSuccess, latest > began { memory.known.age(readAfter: began) }
         let stale = stale(memory, at: began)
-        let mayPassOver = memory.hasBaseline && memory.health.held == nil && stale.isEmpty
-        var answer = try await list(memory, unlessSame: mayPassOver)
-        if mayPassOver, answer.isSame(as: memory) {
+        let canSkipIfUnchanged = memory.hasBaseline && memory.health.held == nil && stale.isEmpty
+        var answer = try await list(memory, unlessSame: canSkipIfUnchanged)
+        if canSkipIfUnchanged, answer.isSame(as: memory) {
             try await recover(&memory, began: began)
             surroundings.signals.emit(.unchanged(source: source.name, tasks: memory.known.count, took: .now - started))
             return .unchanged

@@ -10,7 +10,7 @@ struct Reconciliation {
     struct Evidence {
         var source: String
         var scope: Scope
-        var shows: Shown = .tasks
+        var shows: RecordKind = .tasks
         var now: Timestamp
         /// False for the first poll ever.
         var hasBaseline: Bool

@@ -1,16 +1,16 @@
 import CRE2
 
-/// Blots out what of a text matches a regular expression (RE2).
+/// Masks those parts of a text that match a regular expression (RE2).
 ///
 /// RE2 finds one match in a time linear in the text. To find all of them in such a time, whatever the expression and the text, each search
 /// looks no further than a window: parts of one match that are further than ``reach`` bytes from its beginning may not be seen.
 ///
 /// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
-final class Blotter: @unchecked Sendable {
+final class TextMasker: @unchecked Sendable {
     /// Why a text is no expression. One sentence.
     struct Problem: Error, Sendable, Hashable { var message: String }
 
-    /// What stands where something was.
+    /// What stands in the place of masked text.
     static let mark = "…"
 
     private let regex: OpaquePointer
@@ -32,7 +32,7 @@ final class Blotter: @unchecked Sendable {
     /// How far a match surely sees, in bytes.
     static let reach = 1024
 
-    func blotted(_ text: String) -> String {
+    func masked(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
         var place = 0
@@ -59,7 +59,7 @@ final class Blotter: @unchecked Sendable {
                     place = span.end
                     cut = !isWhole && span.end == end ? end : -1
                 } else {
-                    // A match of nothing blots nothing.
+                    // An empty match masks nothing.
                     if span.end < bytes.count { result.append(bytes[span.end]) }
                     place = span.end + 1
                 }
