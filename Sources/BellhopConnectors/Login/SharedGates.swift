@@ -1,3 +1,4 @@
+import BellhopCore
 import Synchronization
 
 /// Gates that connections share which lead to the same place: each thing that is done there one at a time has a name, and a gate.
