@@ -15,9 +15,14 @@ extension Poller {
             }
         }
         let isListEmpty = answer.coverage == .whole && answer.listing.entries.isEmpty
-        let departures = Departures(asked: asked, waiting: waiting, details: details, isListEmpty: isListEmpty)
+        let departures = Departures(asked: asked, waiting: waiting, details: details, isListEmpty: isListEmpty, mayBeCut: answer.mayBeCut)
+        let restart = departures.remaining > 0 ? answer.cursorIfIncomplete : nil
+        let cursor = restart ?? answer.cursor
         if !order.keys.isEmpty || !asked.isEmpty {
-            let notices = [details.notice, isListEmpty ? departures.notice(of: source.name) : nil].compactMap(\.self)
+            let isFalse = isListEmpty || restart != nil
+            let notices = [
+                details.notice, isFalse ? departures.notice(of: source.name, isListEmpty: isListEmpty) : nil,
+            ].compactMap(\.self)
             tell(notices.isEmpty ? nil : notices.joined(separator: " "))
         }
 
@@ -53,9 +58,9 @@ extension Poller {
             memory.hasBaseline && reconciliation.present.isEmpty && reconciliation.removed.isEmpty && events.isEmpty
             && memory.health.failures == 0 && memory.health.held == health.held
             && memory.health.emptyBaseline == health.emptyBaseline
-        if !isQuiet || memory.answer != seen || memory.cursor != answer.cursor {
+        if !isQuiet || memory.answer != seen || memory.cursor != cursor {
             let commit = PollCommit(
-                scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: evidence.now, cursor: answer.cursor,
+                scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: evidence.now, cursor: cursor,
                 answer: seen, present: reconciliation.present, removed: reconciliation.removed, events: events, health: health)
             surroundings.checkpoint(.beforePollCommit)
             let result = try await storing { store throws(StoreError) in try await store.commit(commit) }
@@ -68,7 +73,7 @@ extension Poller {
         memory.known.remove(departures.gone)
         memory.hasBaseline = true
         memory.answer = seen
-        memory.cursor = answer.cursor
+        memory.cursor = cursor
         tellRecovery(from: memory.health, to: health)
         memory.health = health
         if !hidden.isEmpty { tell(hidden: hidden.count) }

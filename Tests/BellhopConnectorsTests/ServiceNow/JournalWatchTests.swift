@@ -121,6 +121,19 @@ import Testing
         #expect(queries.allSatisfy { $0.parameter("sysparm_query")?.contains("element_id") == false })
     }
 
+    @Test func `an empty page that contradicts the count fails the poll, and the next poll finds all entries`() async throws {
+        let task = instance.addTask(title: "A")
+        var observer = try table()
+        _ = try await observer.comments()
+        await practice.clock.advance(by: .seconds(60))
+        for number in 0..<1005 { instance.addNote("note \(number)", on: task.id, by: "abel.tuter") }
+        await practice.clock.advance(by: .seconds(10))
+        practice.simulation.faults.add(.emptyList, path: "/api/now/v2/table/sys_journal_field", skip: 1, times: 2)
+        #expect(await failure { _ = try await observer.comments() }?.reason == .badAnswer)
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().count == 1005)
+    }
+
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
     func `where the journal cannot be read, the tasks' histories are`(_ access: SimulatedUser.Reading) async throws {
         let task = instance.addTask(title: "A", assignedTo: "john.doe")

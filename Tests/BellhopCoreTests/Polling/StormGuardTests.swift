@@ -154,8 +154,12 @@ struct StormGuardTests {
         #expect(Set(empty.kept) == [keys[0], keys[3], keys[4]])
         #expect(!full.isUnproved && !empty.isUnproved)
         #expect(
-            empty.notice(of: "work")
+            empty.notice(of: "work", isListEmpty: true)
                 == "The list of source work is empty, but the record of 1 task says that it is still there, so the list is not believed."
+        )
+        #expect(
+            full.notice(of: "work", isListEmpty: false)
+                == "The list of source work is not complete: the record of 1 task says that it is still there. The next poll reads the whole list again."
         )
     }
 
@@ -166,6 +170,14 @@ struct StormGuardTests {
             asked: keys, details: Details(departures: [keys[0]: reason, keys[1]: .gone]), isListEmpty: true)
         #expect(departures.gone == keys)
         #expect(departures.isUnproved == isUnproved)
+    }
+
+    @Test func `a list that may be cut off removes nothing that no record explains`() {
+        let keys = [TaskKey("a"), TaskKey("b")]
+        let details = Details(departures: [keys[0]: .unknown, keys[1]: .unknown])
+        #expect(Departures(asked: keys, details: details, isListEmpty: false, mayBeCut: true).isUnproved)
+        #expect(!Departures(asked: keys, details: details, isListEmpty: false).isUnproved)
+        #expect(!Departures(asked: [], details: Details(), isListEmpty: false, mayBeCut: true).isUnproved)
     }
 
     @Test func `what stays of an empty list whose tasks are there is the same at the next poll`() throws {
