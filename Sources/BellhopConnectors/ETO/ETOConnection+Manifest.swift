@@ -11,15 +11,9 @@ extension ETOConnection {
                 "The services' address; other regions have etosoftware.ca, etosoftware.us or etosoftwareau.com."),
             Setting(
                 "auth",
-                .record([
-                    Setting(
-                        "basic",
-                        .record([
-                            Setting("username", .text, required: true, "The account's e-mail address."),
-                            Setting("password", .secret, required: true, "Its password."),
-                        ]), "Log in with an e-mail address and a password."),
-                    Setting("keychain", .boolean, "Log in with what `bellhop login` stored."),
-                ]),
+                .record(
+                    Setting.passwordLogin(
+                        "Log in with an e-mail address and a password.", username: "The account's e-mail address.")),
                 "How to log in; by default with what `bellhop login` stored. The account should be Bellhop's own: whoever logs in to the "
                     + "web pages with it ends Bellhop's session."),
             Setting("enterprise", .text, "The enterprise, by name or GUID; needed where the account has several."),

@@ -9,27 +9,23 @@ extension ServiceNowConnection {
             Setting("instance", .text, required: true, "The instance's name (acme) or its whole address."),
             Setting(
                 "auth",
-                .record([
-                    Setting(
-                        "basic",
-                        .record([
-                            Setting("username", .text, required: true, "The account's user name."),
-                            Setting("password", .secret, required: true, "Its password."),
-                        ]), "Log in with a name and a password."),
-                    Setting("keychain", .boolean, "Log in with what `bellhop login` stored."),
-                    Setting("oauth", .record(OAuthSettings.manifest), "Log in with tokens, which Bellhop gets and renews."),
-                    Setting("bearer", .secret, "Log in with a token that somebody else gets and renews."),
-                    Setting("api_key", .secret, "Log in with an API key (`x-sn-apikey`)."),
-                    Setting(
-                        "certificate",
-                        .record([
-                            Setting("cert", .path, required: true, "The certificate with those that vouch for it: a PEM file."),
-                            Setting("key", .path, required: true, "Its private key: a PEM file without a password."),
-                        ]), "Log in with a certificate (mutual TLS)."),
-                    Setting(
-                        "username", .text,
-                        "The account's user name, where the way to log in does not say it; a login of anybody else is refused."),
-                ]), required: true, "How to log in: one of the ways.", example: "auth: {keychain: true}"),
+                .record(
+                    Setting.passwordLogin("Log in with a name and a password.", username: "The account's user name.") + [
+                        Setting("oauth", .record(OAuthSettings.manifest), "Log in with tokens, which Bellhop gets and renews."),
+                        Setting("bearer", .secret, "Log in with a token that somebody else gets and renews."),
+                        Setting("api_key", .secret, "Log in with an API key (`x-sn-apikey`)."),
+                        Setting(
+                            "certificate",
+                            .record([
+                                Setting(
+                                    "cert", .path, required: true, "The certificate with those that vouch for it: a PEM file."),
+                                Setting("key", .path, required: true, "Its private key: a PEM file without a password."),
+                            ]), "Log in with a certificate (mutual TLS)."),
+                        Setting(
+                            "username", .text,
+                            "The account's user name, where the way to log in does not say it; a login of anybody else is refused."
+                        ),
+                    ]), required: true, "How to log in: one of the ways.", example: "auth: {keychain: true}"),
             Setting(
                 "sessions", .integer(1...8), default: "1",
                 "How many comments and other writes may be under way at once, each in a session of its own: an instance does one request of a session at a time, and few at once for all who use its interfaces."
