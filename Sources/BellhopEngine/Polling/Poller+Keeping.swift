@@ -15,7 +15,8 @@ extension Poller {
             }
         }
         let isListEmpty = answer.coverage == .whole && answer.listing.entries.isEmpty
-        let departures = Departures(asked: asked, waiting: waiting, details: details, isListEmpty: isListEmpty, mayBeCut: answer.mayBeCut)
+        let departures = Departures(
+            asked: asked, waiting: waiting, details: details, isListEmpty: isListEmpty, mayBeCut: answer.mayBeCut)
         let restart = departures.remaining > 0 ? answer.cursorIfIncomplete : nil
         let cursor = restart ?? answer.cursor
         if !order.keys.isEmpty || !asked.isEmpty {
@@ -23,7 +24,7 @@ extension Poller {
             let notices = [
                 details.notice, isFalse ? departures.notice(of: source.name, isListEmpty: isListEmpty) : nil,
             ].compactMap(\.self)
-            tell(notices.isEmpty ? nil : notices.joined(separator: " "))
+            emitNotice(notices.isEmpty ? nil : notices.joined(separator: " "))
         }
 
         var readings = order.readings(details, known: memory.known)
@@ -45,7 +46,7 @@ extension Poller {
 
         let health = SourceHealth(
             lastSuccess: began,
-            held: plan.storms.rest(
+            held: plan.storms.stillHeld(
                 of: departures, listed: answer.listing.entries.count, previous: memory.health.held, at: evidence.now),
             emptyBaseline: provisional(
                 memory, isStillEmpty: memory.known.isEmpty && answer.listing.entries.isEmpty, at: began))
@@ -74,9 +75,9 @@ extension Poller {
         memory.hasBaseline = true
         memory.answer = seen
         memory.cursor = cursor
-        tellRecovery(from: memory.health, to: health)
+        emitRecovery(from: memory.health, to: health)
         memory.health = health
-        if !hidden.isEmpty { tell(hidden: hidden.count) }
+        if !hidden.isEmpty { emitBaselineNotice(hidden: hidden.count) }
         let baseline = isFirst ? memory.known.count : hidden.isEmpty ? nil : hidden.count
         return report(baseline: baseline, events: events, tasks: memory.known.count, took: .now - started)
     }
@@ -93,7 +94,7 @@ extension Poller {
     }
 
     /// Says that a first list hid tasks which were there.
-    private func tell(hidden count: Int) {
+    private func emitBaselineNotice(hidden count: Int) {
         surroundings.signals.emit(
             .notice(
                 source: source.name,

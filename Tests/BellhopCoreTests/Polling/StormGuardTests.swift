@@ -141,7 +141,7 @@ struct StormGuardTests {
 
     // MARK: Records
 
-    @Test func `what the records say decides who has left`() {
+    @Test func `the records decide which tasks have left`() {
         let keys = ["a", "b", "c", "d", "e"].map { TaskKey($0) }
         let details = Details(
             departures: [keys[1]: .closed, keys[2]: .gone, keys[3]: .unknown], remaining: [keys[0]])
@@ -180,14 +180,14 @@ struct StormGuardTests {
         #expect(!Departures(asked: [], details: Details(), isListEmpty: false, mayBeCut: true).isUnproved)
     }
 
-    @Test func `what stays of an empty list whose tasks are there is the same at the next poll`() throws {
+    @Test func `an empty list whose tasks are there stays held as the same result at the next poll`() throws {
         let poll = try Poll(known: 0..<30, listed: 0..<0)
         let keys = poll.comparison.gone
         let departures = Departures(asked: keys, details: Details(remaining: Set(keys)), isListEmpty: true)
-        let rest = StormGuard().rest(of: departures, listed: 0, previous: poll.held, at: Self.now + .seconds(60))
+        let rest = StormGuard().stillHeld(of: departures, listed: 0, previous: poll.held, at: Self.now + .seconds(60))
         #expect(rest == poll.held)
         #expect(poll.decide(previous: rest) == .accept)
-        #expect(StormGuard(mayHold: false).rest(of: departures, listed: 0, previous: nil, at: Self.now) == nil)
+        #expect(StormGuard(mayHold: false).stillHeld(of: departures, listed: 0, previous: nil, at: Self.now) == nil)
     }
 
     // MARK: Empty first lists
