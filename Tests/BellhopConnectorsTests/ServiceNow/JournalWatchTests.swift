@@ -43,7 +43,7 @@ import Testing
         return Observer(source: try TrackerSource(name: "my-work", settings: settings, connection: practice.near(exchange)))
     }
 
-    @Test func `entries are told once, with author and kind, and none from before`() async throws {
+    @Test func `new entries are emitted once, with author and kind, and earlier entries are not`() async throws {
         let task = instance.addTask(title: "A")
         let stranger = instance.addTask("problem", title: "not watched")
         instance.addNote("old", on: task.id, by: "abel.tuter")
@@ -95,7 +95,7 @@ import Testing
         #expect(told.first { $0.text == "another's" }?.authorship == (users == .hidden ? .unknown : .others))
     }
 
-    @Test func `an entry that is committed late is told all the same`() async throws {
+    @Test func `an entry that is committed late is emitted`() async throws {
         let task = instance.addTask(title: "A")
         var observer = try table()
         _ = try await observer.comments()
