@@ -38,7 +38,7 @@ final class BoundSource: Source {
 
     var schema: TaskSchema { current.schema }
     var hidesChanges: Bool { current.hidesChanges }
-    var shows: Shown { current.shows }
+    var shows: RecordKind { current.shows }
     var mostDepartures: Int { current.mostDepartures }
 
     func prepare(offline: Bool) async { await current.prepare(offline: offline) }

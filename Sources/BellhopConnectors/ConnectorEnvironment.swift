@@ -25,6 +25,10 @@ public struct ConnectorEnvironment: Sendable {
     let gates = SharedGates()
     /// The remote entries that deliveries have recognized as their own.
     let claims = ClaimedEntries()
+    /// How fast connections of this program go.
+    let rates = SharedRates()
+    /// Whether the rates of its connections are noted, so that they hold over a restart: for the agent, not for commands beside it.
+    public var keepsRates: Bool
     /// Random bits, for salts.
     public var random: @Sendable () -> UInt64
 
@@ -35,7 +39,7 @@ public struct ConnectorEnvironment: Sendable {
         loginPlace: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         tokens: any TokenKeeper = NoTokenKeeper(), baseFolder: String, output: @escaping LogSink,
         logRotation: LogRotation = LogRotation(), logPlaces: LogPlaces? = nil,
-        random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+        keepsRates: Bool = false, random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     ) {
         self.clock = clock
         self.events = events
@@ -48,6 +52,7 @@ public struct ConnectorEnvironment: Sendable {
         self.output = output
         self.logRotation = logRotation
         self.logPlaces = logPlaces ?? LogPlaces(folders: [baseFolder])
+        self.keepsRates = keepsRates
         self.random = random
     }
 

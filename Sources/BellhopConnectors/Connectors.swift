@@ -140,6 +140,7 @@ public struct Connectors: Sendable {
         }
         var settings = settings
         if let ca = settings.text("ca") { settings.values["ca"] = .string(environment.path(ca)) }
+        await environment.rates.restore(name, settings.record("rate").flatMap(Rate.init), in: environment)
         return try await kind.make(name, settings, environment)
     }
 

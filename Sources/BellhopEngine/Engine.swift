@@ -67,8 +67,8 @@ public struct Engine: Service {
     /// Everything but the dispatcher: these loops may be cancelled between two turns, and inside of a poll.
     private func begin() async {
         let router = Router(surroundings, shelf: shelf)
-        let firstLook = FirstLook(sources.map(\.0.scope.id))
-        let timers = TimerLoop(surroundings, shelf: shelf, after: firstLook)
+        let initialPolls = InitialPolls(sources.map(\.0.scope.id))
+        let timers = TimerLoop(surroundings, shelf: shelf, after: initialPolls)
         let maintenance = Maintenance(
             surroundings, retention: retention, firstLeaseEnd: { [dispatcher] in dispatcher.firstLeaseEnd })
         await withDiscardingTaskGroup { group in
@@ -79,7 +79,7 @@ public struct Engine: Service {
                 group.addTask {
                     await prepare(source)
                     var poller = Poller(source, plan: plan, in: surroundings, bell: pollBells[source.name] ?? Bell())
-                    await poller.run { firstLook.happened(at: source.scope.id, in: surroundings) }
+                    await poller.run { initialPolls.markPolled(source.scope.id, in: surroundings) }
                 }
             }
         }

@@ -30,7 +30,7 @@ struct Workplace {
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                needed, clock: SystemClock(), events: Deaf(), notebook: notes, output: { _ in },
+                needed, clock: SystemClock(), events: NoOpSink(), notebook: notes, output: { _ in },
                 login: { [keychain = configuration.keychain] connection in
                     try keychain.login(connection) ?? .init(username: "nobody-\(connection)", password: "none")
                 },
@@ -73,7 +73,7 @@ struct Workplace {
 }
 
 /// Takes events and notes and keeps none: for commands that ask nobody.
-struct Deaf: EventSink, Notebook {
+struct NoOpSink: EventSink, Notebook {
     func emit(_ events: [Event]) async {}
     func note(_ key: String) async throws -> JSON? { nil }
     func setNote(_ key: String, to value: JSON?) async throws {}

@@ -108,7 +108,7 @@ import Testing
             ])
     }
 
-    @Test func `what a secret holds is in no message`() async throws {
+    @Test func `no message contains a secret's value`() async throws {
         try keychain.setSecret("ops_url", to: "ftp://hunter2.example.com")
         do {
             _ = try await load(
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `a secret that is a common word hides none of Bellhop's own words`() async throws {
+    @Test func `a secret that is a common word hides no words of Bellhop's own`() async throws {
         try keychain.setSecret("pace", to: "such")
         let found = await problems(
             "version: 1\nconnections:\n  ops: {kind: slack, url: \"https://example.com\", timeout: \"${{ secret.pace }}\"}\n"
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["${{ task.number }}", "${{ secret.a", "${{ secret.../etc/passwd }}"])
-    func `what bellhop.yaml does not know between braces is refused`(_ text: String) async {
+    func `an unknown name between braces in bellhop.yaml is refused`(_ text: String) async {
         let found = await problems("version: 1\nconnections:\n  ops: {kind: slack, url: \"\(text)\"}\n")
         #expect(found.contains { $0.contains("reference]") })
     }

@@ -89,7 +89,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `one who reads slowly gets all, and nobody else waits for it`() async throws {
+    @Test func `a slow reader gets everything, and no other client waits for it`() async throws {
         try await withAgent(events: 4000) { _, path in
             let gate = DispatchSemaphore(value: 0)
             let rows = Rows()
@@ -108,7 +108,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `one who goes away in the middle harms nobody`() async throws {
+    @Test func `a client that leaves early disturbs no other`() async throws {
         try await withAgent(events: 2000) { _, path in
             for _ in 0..<5 {
                 let socket = try Self.connected(to: path)

@@ -36,7 +36,7 @@ import Testing
         #expect(try two.login("snow") == nil)
     }
 
-    @Test func `what is shared is for every project that has none of its own`() throws {
+    @Test func `a shared secret serves every project without its own`() throws {
         let one = keychain("one")
         try shared.setSecret("ops_url", to: "shared")
         #expect(try one.secret("ops_url") == "shared")
@@ -91,7 +91,7 @@ import Testing
         #expect(ProjectLine.id(in: file) == "p1")
     }
 
-    @Test func `a file that has no place for the line is left alone, and the line is told`() throws {
+    @Test func `a file without a place for the line stays as it is, and the message shows the line`() throws {
         let file = try folder.write("bellhop.yaml", "{version: 1}\n")
         let error = #expect(throws: SecretError.self) { try ProjectLine.add("p1", to: file) }
         #expect(error?.message.contains("Add the line `project: p1`") == true)

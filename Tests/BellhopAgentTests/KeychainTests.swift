@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 @Suite struct KeychainTests {
-    @Test func `what was stored is found again, by its owner only`() throws {
+    @Test func `a stored secret is found again, by its owner only`() throws {
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/deep/keychain.json")
         try keychain.setSecret("ops_url", to: "https://hooks.example.com/a")
@@ -45,7 +45,7 @@ import Testing
         #expect(error?.message.contains("hunter2") == false)
     }
 
-    @Test func `a keychain that is a folder or a pipe is told at once`() throws {
+    @Test func `a keychain that is a folder or a pipe is reported at once`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/keychain.json"
         #expect(mkfifo(path, 0o600) == 0)
@@ -56,7 +56,7 @@ import Testing
         #expect(other?.message.contains("is a folder and no file") == true)
     }
 
-    @Test func `a keychain that cannot be written is told as that, whatever the reason`() throws {
+    @Test func `a keychain that cannot be written is reported as unwritable, whatever the reason`() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("file", "x")
         for path in ["\(file)/keychain.json", "\(file)/deep/keychain.json", "/proc/keychain.json"] {
@@ -91,7 +91,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/elsewhere"))
     }
 
-    @Test func `a damaged keychain is told, and left as it is`() throws {
+    @Test func `a damaged keychain is reported and stays as it is`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("keychain.json", "{\"version\":1,")
         #expect(throws: SecretError.self) { try Keychain(path: path).setSecret("a", to: "1") }

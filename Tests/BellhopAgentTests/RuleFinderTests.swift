@@ -50,7 +50,7 @@ import Testing
         #expect(found("lone.rules").rules == ["lone.rules"])
     }
 
-    @Test func `what matches nothing is told, as an error where it was named`() {
+    @Test func `a pattern without matches is reported, as an error where it was named`() {
         #expect(found("none/*.yaml").problems == ["warning: no file matches none/*.yaml"])
         #expect(found("none").problems == ["error: there is no none"])
         #expect(found("none", isImplicit: true).problems == ["warning: there is no none"])

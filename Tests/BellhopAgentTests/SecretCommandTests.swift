@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a command that fails is told with its status, and nothing that it said`() async throws {
+    @Test func `a failing command is reported by its status, without its output`() async throws {
         let told = try await problem("echo hunter2; echo hunter3 >&2; exit 3")
         #expect(
             told.contains(
@@ -74,14 +74,14 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: ["exec sleep 600", "sleep 600; echo late"])
-    func `a command that hangs is ended and told`(_ script: String) async throws {
+    func `a hanging command is ended and reported`(_ script: String) async throws {
         #expect(
             try await problem(script, patience: .seconds(1))
                 == "The command `FOLDER/vault` of `secrets:` was ended: it had not printed the secret `chat` after 1 seconds. Does it wait for a passphrase?"
         )
     }
 
-    @Test func `a command that is not there is told by its name alone`() async throws {
+    @Test func `a missing command is reported by its name alone`() async throws {
         let text = "version: 1\nsecrets: [command: [no-such-vault, --token=hunter1]]\nrules: \"${{ secret.a }}\"\n"
         let loader = ConfigurationLoader(
             environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: .seconds(240))

@@ -48,7 +48,7 @@ import Testing
         #expect(lines[1] == problem.rendered())
     }
 
-    @Test func `a source that works again is not told as if it failed`() {
+    @Test func `a recovered source is not shown as failing`() {
         let event = Self.event(
             .sourceRecovered, ["source": "my-work", "error": "No way there.", "since": "2026-01-05T07:30:00Z"])
         #expect(

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [["TERM": "xterm", "NO_COLOR": "1"], ["TERM": "xterm", "NO_COLOR": ""], ["TERM": "dumb"]])
-    func `who wants no colour gets none`(_ environment: [String: String]) async throws {
+    func `NO_COLOR turns colours off`(_ environment: [String: String]) async throws {
         let plain = try await shown(environment, on: try PseudoTerminal())
         // no-color.org: an empty value says nothing.
         #expect(plain.contains("\u{1B}") == (environment["NO_COLOR"] == ""))

@@ -91,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: troubles, Kind.allCases)
-    func `an answer that is none is told as what it is, and nothing is done about it`(
+    func `an invalid answer is reported as invalid, and nothing is done about it`(
         _ trouble: Trouble, _ kind: Kind
     ) async throws {
         guard let reason = trouble.told(kind) else { return }
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: Questions that ask for something else than is meant
 
-    @Test func `a field that nobody has is an error of every kind that names fields, and no list of everything`() async throws {
+    @Test func `an unknown field is an error wherever fields are named, never a list of everything`() async throws {
         let slips: [(Kind, JSON.Object, Failure.Reason)] = [
             (.table, ["query": "actve=true"], .badArguments), (.table, ["where": ["pririty": 1]], .badArguments),
             (.table, ["updated": "sys_updatd_on"], .badArguments), (.table, ["fields": ["pririty"]], .badArguments),
@@ -159,7 +159,7 @@ import Testing
     // MARK: Links that lead elsewhere
 
     @Test(arguments: [Kind.tracker, .table])
-    func `what links of an instance say is neither asked for nor shown`(_ kind: Kind) async throws {
+    func `links in an instance's answers are neither followed nor shown`(_ kind: Kind) async throws {
         let elsewhere = Simulation(seed: 2) { 0 }
         try await elsewhere.serve { address in
             try await Stage(kind).play { stage in

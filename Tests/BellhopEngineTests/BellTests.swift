@@ -11,7 +11,7 @@ import Testing
         await bell.wait(until: nil, on: TestClock())
     }
 
-    @Test func `several rings that nobody heard are one`() async throws {
+    @Test func `several unheard rings are one`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         for _ in 0..<3 { bell.ring() }
         await bell.wait(until: nil, on: clock)

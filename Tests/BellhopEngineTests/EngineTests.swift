@@ -36,7 +36,7 @@ import Testing
         #expect(try await bench.store.status().unrouted == 0)
     }
 
-    @Test func `a digest that came due while nobody was there tells of the tasks there are now`() async throws {
+    @Test func `a digest that came due during a downtime lists the tasks there are now`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
@@ -206,7 +206,7 @@ import Testing
         #expect(claim.first?.attempt.lastUncertain == TestClock().now)
     }
 
-    @Test func `a source that hangs stops nobody else, and does not keep the engine from ending`() async throws {
+    @Test func `a hanging source stops no other source and does not keep the engine from ending`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
         let hanging = ScriptedSource("hanging", instance: "https://hanging.example", clock: bench.clock, delay: .days(9))

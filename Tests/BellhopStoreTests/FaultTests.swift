@@ -234,7 +234,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
 
     /// Writers that share a transaction, in which each statement fails in turn: each is kept whole and told so, or not at all.
     @Test(arguments: StoreUnderTest.allCases)
-    func `writers that share a failing transaction are told the truth each`(_ kind: StoreUnderTest) async throws {
+    func `each writer of a failing shared transaction gets its own result`(_ kind: StoreUnderTest) async throws {
         for count in 1...40 {
             let bench = try kind.make()
             let gate = Gate()

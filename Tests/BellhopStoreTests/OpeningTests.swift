@@ -49,7 +49,7 @@ import Testing
         #expect(journal == "wal")
     }
 
-    @Test func `nobody else can read its files`() async throws {
+    @Test func `other users cannot read the store's files`() async throws {
         let old = umask(0)
         defer { umask(old) }
         let store = try SQLiteStore.open(path: path)
@@ -63,13 +63,13 @@ import Testing
         #expect(try folder.mode(of: "bellhop.db") == 0o600)
     }
 
-    @Test func `what was kept is there after opening again`() async throws {
+    @Test func `a reopened store has everything that was kept`() async throws {
         try await make()
         let store = try SQLiteStore.open(path: path)
         #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
     }
 
-    @Test func `a second agent is told who has it`() async throws {
+    @Test func `a second agent learns who holds the store`() async throws {
         let first = try SQLiteStore.open(path: path)
         let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
         #expect(error.kind == .busy)
@@ -164,7 +164,7 @@ import Testing
         #expect(error?.message.contains(path) == true)
     }
 
-    @Test func `a missing folder, a folder in its place and a forbidden one are told apart`() throws {
+    @Test func `a missing folder, a folder in the store's place and a forbidden folder have different messages`() throws {
         let missing = try #require(refusal { _ = try SQLiteStore.open(path: folder.file("no/bellhop.db")) })
         #expect(missing.kind == .cannotOpen)
         #expect(missing.message.contains(folder.file("no")))
@@ -225,7 +225,7 @@ import Testing
         #expect(try await store.unrouted(limit: 9).count == 1)
     }
 
-    @Test func `a full disk is told, loses nothing and is got over`() async throws {
+    @Test func `a full disk is reported, loses nothing, and the store recovers`() async throws {
         let store = try SQLiteStore.open(path: path)
         try await store.append([Sample.event(1)])
         try await store.write { session in
@@ -241,7 +241,7 @@ import Testing
         #expect(try await store.append((2...500).map { Sample.event($0) }) == 498)
     }
 
-    @Test func `another program that holds the file is waited for, then told`() async throws {
+    @Test func `the store waits for another program that holds the file, then reports it`() async throws {
         let store = try SQLiteStore.open(path: path)
         try await store.write { try $0.database.execute("PRAGMA busy_timeout = 10") }
         let other = try Database(path: path, .writing)

@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `an agreement that is taken back is told once, and not asked about again`() async throws {
+    @Test func `a withdrawn agreement is reported once and not tried again`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [Self.redirect] }
             let login = try stage.start(["login", "snow"])

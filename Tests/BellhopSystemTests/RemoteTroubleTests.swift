@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RemoteTroubleTests {
     private static let rules = "rule: acknowledge\non: task_created\nonce: task.id\ndo: [{comment: Seen}]\n"
 
-    @Test func `an instance that cannot be reached is told in one sentence`() async throws {
+    @Test func `an unreachable instance is reported in one sentence`() async throws {
         // Port 9 of the loopback is where nobody listens.
         try await Stage.set(rules: Self.rules, configuration: { _ in Stage.configuration("http://127.0.0.1:9") }) { stage in
             let ended = try await stage.bellhop("run", "--once", "--log-level", "error")
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `a hibernating instance is told as one, and nothing is lost over its sleep`() async throws {
+    @Test func `a hibernating instance is reported as hibernating, and nothing is lost meanwhile`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")

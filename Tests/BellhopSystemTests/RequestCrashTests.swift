@@ -21,7 +21,7 @@ import Testing
         Stage.configuration(address).replacing("sources:", with: "  api: {kind: http, url: \"\(address)/rest/v1\"}\nsources:")
     }
 
-    @Test func `what was asked once and may have been done is never asked again by itself, killed at any checkpoint`()
+    @Test func `a request that may have been done is never repeated by itself, wherever the agent is killed`()
         async throws
     {
         for checkpoint in ["before-t3", "after-t3", "after-perform", "after-t4"] {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `what bears repetition is asked again until it is known to be done`() async throws {
+    @Test func `a repeatable request is repeated until it is known to be done`() async throws {
         try await Stage.set(rules: Self.rules(", repeatable: true"), configuration: Self.configuration) { stage in
             stage.instance.addTask(title: "Lamp", assignedTo: Stage.user)
             for _ in 1...3 {

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
     private static let rules = "rule: note\non: task_created\ndo: [{log: A}]\n"
 
-    @Test func `the manager is told when the agent is ready, and that it stops`() async throws {
+    @Test func `the service manager learns when the agent is ready and when it stops`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let ear = try Ear(stage.folder.path + "/notify.sock")
             let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `an instance that takes connections and never answers keeps nobody waiting`() async throws {
+    @Test func `an instance that never answers delays nothing else`() async throws {
         let silent = try SilentServer()
         let configuration = { (address: String) in
             Stage.configuration(

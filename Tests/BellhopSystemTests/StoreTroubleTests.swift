@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
-    func `a full disk is told, and nothing is lost once there is room again`() async throws {
+    func `a full disk is reported, and nothing is lost once there is room again`() async throws {
         try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
             let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
             var turmoil = Turmoil(stage.instance, seed: 11)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
-    func `a disk that fills up under a running agent is told, and the agent goes on when there is room`() async throws {
+    func `a disk that fills up under a running agent is reported, and the agent goes on when there is room`() async throws {
         try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
             let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a limit on the size of files is told, and nothing is lost once it is gone`() async throws {
+    @Test func `a limit on the size of files is reported, and nothing is lost once it is gone`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             var turmoil = Turmoil(stage.instance, seed: 14)
             for _ in 1...4 { turmoil.happen() }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
-    func `a store on a disk that cannot be written is told`() async throws {
+    func `a store on a read-only disk is reported`() async throws {
         try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
             let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
             try disk.remount(readOnly: true)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a store whose folder is missing is told`() async throws {
+    @Test func `a store without a folder is reported`() async throws {
         try await Stage.set(rules: Self.rules, configuration: configuration("no/such/folder/bellhop.db")) { stage in
             let ended = try await stage.bellhop("run", "--once")
             #expect(ended.code == 73)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a store that is damaged is told, and left as it is`() async throws {
+    @Test func `a damaged store is reported and stays as it is`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             try await stage.bellhop("run", "--once")
             let path = stage.folder.path + "/bellhop.db"
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a store that another program holds is told, and works when that is done`() async throws {
+    @Test func `a store that another program holds is reported, and works afterwards`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `a bad configuration and bad rules are told before a store is made`() async throws {
+    @Test func `a bad configuration and bad rules are reported before a store is made`() async throws {
         try await Stage.set(rules: "rule: x\non: task_created\nwehn: true\ndo: [{log: x}]\n") { stage in
             for command in [["run", "--once"], ["run"], ["check"]] {
                 let ended = await (try stage.start(command)).end()

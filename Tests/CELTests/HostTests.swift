@@ -113,14 +113,14 @@ struct HostTests {
         Line("event.type == 'task_' + 'created'", #"event.type: ["task_created"]"#),
         Line("!(event.type == 'a')", ""), Line("event.type == 'a' ? true : false", ""),
     ])
-    func `equalities that must hold are told`(_ line: Line) throws {
+    func `required equalities are listed`(_ line: Line) throws {
         let expression = try Sample.environment.compile(line.text)
         let told = expression.equalities.map { "\($0.slot): [\($0.values.map(\.description).joined(separator: ", "))]" }.joined(
             separator: "; ")
         #expect(told == line.expected)
     }
 
-    @Test func `references are told`() throws {
+    @Test func `references are listed`() throws {
         let references = try Sample.environment.compile(
             "size(tasks) > 1 && task.labels.state == task.title && tasks.all(t, t.title == task.title)"
         ).references

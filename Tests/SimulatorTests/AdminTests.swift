@@ -69,7 +69,7 @@ import Testing
         ("/simulator/tasks", #"{"table":"sys_user"}"#), ("/simulator/tasks", #"{"fields":{"nosuch":"1"}}"#),
         ("/simulator/users", #"{"user_name":"x"}"#),
     ])
-    func `what makes no sense is refused by name`(_ path: String, _ body: String) async throws {
+    func `an impossible request is refused by name`(_ path: String, _ body: String) async throws {
         let answer = try await office.open { try await $0.send(.POST, path, body: body) }
         #expect(answer.status == 400)
         #expect(try answer.json()["error"]?.string?.isEmpty == false)
@@ -98,7 +98,7 @@ import Testing
         #expect(office.instance.user("john.doe")?.password == "new")
     }
 
-    @Test func `what is shown holds no credentials`() async throws {
+    @Test func `the admin pages show no credentials`() async throws {
         let (state, requests) = try await office.open { client in
             _ = try await client.list()
             _ = try await client.list()

@@ -205,7 +205,7 @@ import Testing
         #expect(office.simulation.receivers.received(by: "ops").count == 3)
     }
 
-    @Test func `a port that is taken is told`() async throws {
+    @Test func `a port that is taken is reported`() async throws {
         try await office.open { client async throws -> Void in
             let port = try #require(client.base.split(separator: ":").last.flatMap { Int($0) })
             let error = await #expect(throws: SimulatorServer.Problem.self) {

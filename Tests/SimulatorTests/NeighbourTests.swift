@@ -111,7 +111,7 @@ import Testing
             (.etoDeadSession, 500, "Detail"), (.mfpNoToken, 401, ""), (.mfpInvalidToken, 401, ""),
             (.mfpInsufficientScope, 403, ""), (.mfpUnsuccessful, 200, #""isSuccessful":false"#),
         ])
-    func `what goes wrong at the neighbours has a name`(_ fault: NeighbourFault, _ status: Int, _ words: String) async throws {
+    func `each fault of the neighbours has a name`(_ fault: NeighbourFault, _ status: Int, _ words: String) async throws {
         try await office.open { client in
             client.authorization = nil
             let set = try await client.send(

@@ -66,7 +66,7 @@ import Testing
         "sysparm_query=active=true%5EnumberDYNAMICx", "sysparm_query=opened_at%3Ejavascript:gs.firstDayOfSpring(0)",
         "sysparm_display_value=both", "sysparm_query=caller_id=x",
     ])
-    func `what is not known is refused, and ignored with the fault`(_ query: String) async throws {
+    func `an unknown parameter is refused, and ignored with the fault`(_ query: String) async throws {
         office.instance.addTask(title: "A")
         #expect(try await get("/api/now/v2/table/task?\(query)").status == 400)
         guard !query.hasPrefix("sysparm_display_value") else { return }
@@ -97,7 +97,7 @@ import Testing
         #expect(try await get("/api/now/v2/table/task/\(task.id)").status == 404)
     }
 
-    @Test func `unknown tables and records are told apart`() async throws {
+    @Test func `an unknown table and an unknown record have different answers`() async throws {
         let table = try await get("/api/now/v2/table/incidnt")
         #expect(table.status == 400)
         #expect(try table.json()["error"]?["message"] == "Invalid table incidnt")

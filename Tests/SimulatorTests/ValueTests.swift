@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["", "2026-02-30 00:00:00", "2026-01-05T09:00:00", "2026-1-5 9:0:0"])
-    func `what is no time is not read as one`(_ text: String) {
+    func `an invalid time is not read`(_ text: String) {
         #expect(CivilTime.read(text) == nil)
     }
 
@@ -38,7 +38,7 @@ import Testing
         "", "{", "[1,]", "{\"a\"}", "{\"a\":1,}", "nul", "01x", "\"", "\"\\x\"", "\"\\ud800\"", "1 2", "+1", "\"\u{1}\"",
         String(repeating: "[", count: 5000),
     ])
-    func `what is no JSON is refused`(_ text: String) {
+    func `invalid JSON is refused`(_ text: String) {
         #expect(throws: JSONError.self) { try JSONReader.read(Array(text.utf8)) }
     }
 

@@ -51,7 +51,7 @@ import YAML
         #expect(places("a: &x\n  b: {c: *x}\n") == ["2:10 recursive-alias"])
     }
 
-    @Test func `an unknown alias is told with a way out`() throws {
+    @Test func `an unknown alias is reported with a remedy`() throws {
         let fault = try #require(faults("when: *task\n").first)
         #expect(fault.code == .unknownAlias)
         #expect(fault.mended == "when: \"*task\"")

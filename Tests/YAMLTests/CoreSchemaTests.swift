@@ -28,7 +28,7 @@ import YAML
         "..5",
         "1.2.3", "0x1.8p1", "inf", "nan", ".Nan", "--1", "1 000", "+", "=", "0o17x",
     ])
-    func `what only looks like a number is a text`(_ text: String) throws {
+    func `a value that only looks like a number is a text`(_ text: String) throws {
         #expect(try root("- \(text)").items?.first?.value == .string(text))
     }
 

@@ -77,7 +77,7 @@ import YAML
             (Array("a: ".utf8) + [0xC2, 0x80], "control-character", 3), (Array("a: \u{FEFF}".utf8), "control-character", 3),
             (Array("a: \u{2028}".utf8), "line-separator", 3), (Array("a: \u{85}".utf8), "line-separator", 3),
         ] as [([UInt8], String, Int)])
-    func `bytes that are no YAML are told with their place`(_ bytes: [UInt8], _ code: String, _ offset: Int) throws {
+    func `bytes that are not YAML are reported with their place`(_ bytes: [UInt8], _ code: String, _ offset: Int) throws {
         let fault = try #require(faults(bytes).first)
         #expect(fault.code.rawValue == code)
         #expect(fault.position.offset == offset)

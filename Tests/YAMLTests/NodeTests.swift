@@ -87,7 +87,7 @@ import YAML
             ])
     }
 
-    @Test func `what a node is not, it does not claim to be`() throws {
+    @Test func `a node claims only its own kind`() throws {
         let node = try root("a: [1]\n")
         #expect(node["b"] == nil)
         #expect(node.items == nil)

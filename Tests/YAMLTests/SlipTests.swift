@@ -104,7 +104,7 @@ import YAML
             places("a: !x\nb: !y z\nc: {d: e, f}\n") == ["1:4 leading-character", "2:4 leading-character", "3:11 comma-in-flow"])
     }
 
-    @Test func `where no line can be mended none is shown`() {
+    @Test func `no mended line is shown where a line cannot be mended`() {
         #expect(faults("a: [1\nb: 2\n").allSatisfy { $0.mended == nil })
         #expect(faults("[a]: b\n").allSatisfy { $0.mended == nil })
         #expect(faults("a: !!binary x\n").allSatisfy { $0.mended == nil })

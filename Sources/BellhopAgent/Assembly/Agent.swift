@@ -63,6 +63,7 @@ public struct Agent: Sendable {
                         "started": .string(started.rfc3339),
                         "in_flight": .int(Int64(assembly.engine.inFlight)),
                         "rules": .int(Int64(assembly.shelf.book?.rules.count ?? 0)),
+                        "refused_rules": .int(Int64(assembly.refusedRules?.errorCount ?? 0)),
                         "store_trouble": assembly.storeWatch.last?.json ?? .null,
                     ]
                     for (name, fact) in assembly.news.facts { facts[name] = fact }

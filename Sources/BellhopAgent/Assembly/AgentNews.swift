@@ -3,14 +3,12 @@ import BellhopEngine
 import Synchronization
 
 /// What the running agent knows beyond its store: when each source was last polled well (the store is told only of polls that showed
-/// something), whether changed rules were refused, whether bellhop.yaml is another one than it runs with, and which connections do not use
-/// what changed in the keychain.
+/// something), whether bellhop.yaml is another one than it runs with, and which connections do not use what changed in the keychain.
 ///
 /// A class over a mutex, because every loop tells it and the control socket asks it.
 final class AgentNews: Sendable {
     private struct State {
         var polled: [String: Timestamp] = [:]
-        var refusedRules = 0
         var hasOtherConfiguration = false
         /// Why connections do not use what changed in the keychain, by their names.
         var unbound: [String: String] = [:]
@@ -21,12 +19,11 @@ final class AgentNews: Sendable {
     func hear(_ signal: Signal, at now: Timestamp) {
         switch signal {
         case .polled(let source, _, _, _), .unchanged(let source, _, _): state.withLock { $0.polled[source] = now }
-        case .rulesLoaded: state.withLock { $0.refusedRules = 0 }
-        case .rulesRefused(let problems): state.withLock { $0.refusedRules = problems }
         case .configurationChanged: state.withLock { $0.hasOtherConfiguration = true }
         case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
         case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .routed, .ruleFailed,
-            .shadowed, .delivered, .retrying, .postponed, .dead, .held, .paused, .leaseLost, .rescued, .ruleRefused,
+            .shadowed, .delivered, .retrying, .postponed, .dead, .held, .paused, .leaseLost, .rescued, .rulesLoaded,
+            .rulesRefused, .ruleRefused,
             .rulesUnwatched,
             .storeFailed, .pruned, .clockJumped, .stopping:
             break
@@ -37,7 +34,6 @@ final class AgentNews: Sendable {
         state.withLock { state in
             [
                 "polled": .object(state.polled.reduce(into: [:]) { $0[$1.key] = .string($1.value.rfc3339) }),
-                "refused_rules": .int(Int64(state.refusedRules)),
                 "restart_needed": .bool(state.hasOtherConfiguration),
                 "unbound": .object(state.unbound.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
             ]

@@ -72,7 +72,7 @@ public struct Assembly: Sendable {
         let connectors = try await Self.connectors(
             configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
             login: { [keychain = configuration.keychain] connection in try keychain.login(connection) },
-            tokens: configuration.keychain, keychain: configuration.keychain.path)
+            tokens: configuration.keychain, keychain: configuration.keychain.path, keepsRates: true)
         self.connectors = connectors
         let shelf = RuleShelf()
         self.shelf = shelf
@@ -96,10 +96,11 @@ public struct Assembly: Sendable {
     /// - Parameters:
     ///   - hasPlaceholders: true where addresses may stand for others, so that two may be alike that are not.
     ///   - keychain: the path of the keychain, to which no rule writes.
+    ///   - keepsRates: whether the rates of connections hold over a restart.
     public static func connectors(
         _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         output: @escaping LogSink, login: @escaping @Sendable (String) throws -> Keychain.Login?,
-        tokens: any TokenKeeper, hasPlaceholders: Bool = false, keychain: String? = nil
+        tokens: any TokenKeeper, hasPlaceholders: Bool = false, keychain: String? = nil, keepsRates: Bool = false
     ) async throws(AssemblyError) -> Connectors {
         let connectors: Connectors
         let environment = ConnectorEnvironment(
@@ -108,7 +109,7 @@ public struct Assembly: Sendable {
             loginMark: { connection in try login(connection)?.nonce },
             loginPlace: { connection in hasPlaceholders ? nil : try login(connection)?.place }, tokens: tokens,
             baseFolder: configuration.folder,
-            output: output, logPlaces: LogPlaces(configuration, keychain: keychain))
+            output: output, logPlaces: LogPlaces(configuration, keychain: keychain), keepsRates: keepsRates)
         do throws(ConnectorErrors) {
             connectors = try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },

@@ -12,7 +12,7 @@ final class RuleInstallation: Sendable {
     private let connectors: Connectors
     private let shelf: RuleShelf
     private let surroundings: Surroundings
-    private let turns = Turns()
+    private let gate = FIFOGate()
     private let latestRefusal = Mutex<Diagnostics?>(nil)
 
     init(_ configuration: Configuration, _ connectors: Connectors, _ shelf: RuleShelf, _ surroundings: Surroundings) {
@@ -34,7 +34,7 @@ final class RuleInstallation: Sendable {
             switch error {
             case .diagnostics(let problems):
                 latestRefusal.withLock { $0 = problems }
-                surroundings.signals.emit(.rulesRefused(problems: problems.all.count { $0.severity == .error }))
+                surroundings.signals.emit(.rulesRefused(problems: problems.errorCount))
                 for problem in problems.all where problem.severity == .error { surroundings.signals.emit(.ruleRefused(problem)) }
             case .store(let error):
                 surroundings.signals.emit(.storeFailed(doing: "registering rules", error))
@@ -44,8 +44,8 @@ final class RuleInstallation: Sendable {
 
     /// Loads the rules as they are now and puts them in force; where they have errors, those in force stay.
     func install() async throws(AssemblyError) -> RuleLoading.Loaded {
-        await turns.take()
-        defer { turns.end() }
+        await gate.enterUncancelled()
+        defer { gate.leave() }
         let loaded: RuleLoading.Loaded
         do throws(Diagnostics) {
             loaded = try RuleLoading.book(configuration, sources: connectors.sources)

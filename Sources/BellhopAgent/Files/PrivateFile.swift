@@ -1,3 +1,4 @@
+import BellhopConnectors
 import Glibc
 
 /// Reading and writing files that only their owner may see.
@@ -81,14 +82,7 @@ enum PrivateFile {
 
     /// Makes the folders above a path, for their owner only.
     static func makeFolder(above path: String) throws(Trouble) {
-        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
-        let folder = String(path[..<slash])
-        var facts = stat()
-        if stat(folder, &facts) == 0 { return }
-        try makeFolder(above: folder)
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-            throw writingTrouble("cannot make the folder \(folder)")
-        }
+        guard ParentFolders.make(above: path) else { throw writingTrouble("cannot make the folder of \(path)") }
     }
 
     /// Runs `work` while no other process of ours does the same for this path.

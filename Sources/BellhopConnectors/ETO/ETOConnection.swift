@@ -35,7 +35,7 @@ public struct ETOConnection: Connection {
         let wanted = ETOSession.Place(
             enterprise: settings.text("enterprise"), site: settings.text("site"),
             program: settings.text("program").flatMap(ETOProgram.init), timeZoneOffset: settings.integer("time_zone_offset") ?? 0)
-        let http = try HTTPConnection(configuration, clock: environment.clock)
+        let http = try HTTPConnection(configuration, in: environment)
         self.name = name
         self.http = http
         let watch = AnswerWatch(base, http)

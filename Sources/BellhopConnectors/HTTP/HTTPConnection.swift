@@ -27,9 +27,19 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    /// - Parameter lookUp: throws if a host resolves to a private address.
+    /// The way of a connection of the configuration, whose rate outlives it.
+    convenience init(_ configuration: Configuration, in environment: ConnectorEnvironment) throws(ConnectorError) {
+        let limiter = environment.rates.limiter(configuration.name, configuration.rate)
+        try self.init(configuration, clock: environment.clock, limiter: limiter) {
+            (host, port) async throws(PrivateAddress.Refused) in try await PrivateAddress.check(host, port: port)
+        }
+    }
+
+    /// - Parameters:
+    ///   - limiter: what holds back requests, where another connection of the name had one.
+    ///   - lookUp: throws where a host leads to a private address.
     init(
-        _ configuration: Configuration, clock: any AgentClock,
+        _ configuration: Configuration, clock: any AgentClock, limiter: RateLimiter? = nil,
         lookUp: @escaping @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
     ) throws(ConnectorError) {
         self.lookUp = lookUp
@@ -59,7 +69,7 @@ public final class HTTPConnection: HTTPExchange {
                 authorization: proxy.userInfo.map { .basic(credentials: Base64.encode(Array($0.utf8))) })
         }
         self.clock = clock
-        limiter = configuration.rate.map { RateLimiter($0, clock: clock) }
+        self.limiter = limiter ?? configuration.rate.map { RateLimiter($0, clock: clock) }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
     }
 

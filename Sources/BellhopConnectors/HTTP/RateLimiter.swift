@@ -8,17 +8,33 @@ public final class RateLimiter: Sendable {
     private let queue: Mutex<RateQueue>
     private let clock: any AgentClock
     let rate: Rate
-    /// How often a waiting request checks again: a turn may have been returned early.
+    /// What outlives the process; nil where nothing does.
+    private let memory: RateMemory?
+    /// Who waits looks again after so long: a turn may have come back sooner.
     private static let stride = Duration.seconds(5)
 
-    public init(_ rate: Rate, clock: any AgentClock) {
+    public convenience init(_ rate: Rate, clock: any AgentClock) { self.init(rate, clock: clock, memory: nil) }
+
+    init(_ rate: Rate, clock: any AgentClock, memory: RateMemory?) {
         self.rate = rate
+        self.memory = memory
         queue = Mutex(RateQueue(rate))
         self.clock = clock
     }
 
-    /// Returns when the next request may be sent. A cancelled wait gives up its turn.
+    /// Takes up what an earlier run used. To be called before anything waits.
+    func restore() async {
+        let used = await memory?.restore(at: clock.now) ?? []
+        queue.withLock { $0.restore(used, at: clock.now) }
+    }
+
+    /// Returns when the next request may go. A wait that is cancelled leaves its turn to others.
     public func wait() async throws(CancellationError) {
+        try await pass()
+        try await memory?.note(useAt: clock.now)
+    }
+
+    private func pass() async throws(CancellationError) {
         let leave = Leave.current.flatMap { $0.limiter === self ? $0 : nil }
         if leave?.take() == true { return queue.withLock { $0.use(at: clock.now) } }
         let ticket = queue.withLock { $0.enter(isContinuing: leave != nil) }

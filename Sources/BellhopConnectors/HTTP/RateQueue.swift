@@ -16,6 +16,8 @@ struct RateQueue: Sendable {
 
     init(_ rate: Rate) { bucket = TokenBucket(rate) }
 
+    mutating func restore(_ used: [RateMemory.Use], at now: Timestamp) { bucket.restore(used, at: now) }
+
     mutating func enter(isContinuing: Bool) -> Int {
         lastTicket += 1
         if isContinuing { continuing.append(lastTicket) } else { reading.append(lastTicket) }

@@ -27,7 +27,14 @@ struct TokenBucket: Sendable {
         return rate.count - used.count - held
     }
 
-    /// Reserves tokens.
+    /// Takes up what was used before.
+    mutating func restore(_ uses: [RateMemory.Use], at now: Timestamp) {
+        let times = uses.flatMap { Array(repeating: $0.time, count: min($0.count, rate.count)) } + used
+        used = times.sorted().suffix(rate.count)
+        free(at: now)
+    }
+
+    /// Sets tokens aside.
     mutating func hold(_ count: Int = 1) { held += count }
 
     /// Uses a reserved token.

@@ -54,11 +54,7 @@ struct LogEntry: Sendable, Hashable {
         entry["delivery"] = .string(delivery)
         entry["text"] = .string(text)
         if !fields.isEmpty { entry["fields"] = .object(fields) }
-        // The encoder escapes control characters below U+0020; the others occur only inside strings.
-        return TerminalText.escaping(JSON.object(entry).text) { scalar in
-            let digits = String(scalar.value, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }
+        return JSON.object(entry).printable
     }
 
     private static func words(_ value: JSON) -> String {

@@ -100,7 +100,7 @@ final class LogFile: Sendable {
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         var descriptor = Glibc.open(path, flags, 0o600)
         if descriptor < 0, errno == ENOENT {
-            try makeFolder(above: path)
+            guard ParentFolders.make(above: path) else { throw trouble("has no folder, and none can be made") }
             descriptor = Glibc.open(path, flags, 0o600)
         }
         guard descriptor >= 0 else { throw trouble("cannot be opened") }
@@ -111,15 +111,6 @@ final class LogFile: Sendable {
                 .badArguments, .giveUp, "`\(DisplayText.line(path))` is no place for a log: this file is Bellhop's own.")
         }
         return descriptor
-    }
-
-    private func makeFolder(above path: String) throws(Failure) {
-        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
-        let folder = String(path[..<slash])
-        if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT else { throw trouble("has no folder, and it cannot be made") }
-        try makeFolder(above: folder)
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw trouble("has no folder, and it cannot be made") }
     }
 
     private func write(_ line: [UInt8], to descriptor: Int32) throws(Failure) {

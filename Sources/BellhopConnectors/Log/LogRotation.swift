@@ -42,3 +42,15 @@ public struct LogRotation: Sendable, Hashable {
         return Failure(.fileSystem, .retry(after: nil), "The log file \(DisplayText.line(path)) \(what): \(reason).")
     }
 }
+
+/// The folders above a file of Bellhop's own.
+public enum ParentFolders {
+    /// Makes those that are missing, for their owner only. False when one cannot be made; `errno` says why.
+    public static func make(above path: String) -> Bool {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return true }
+        let folder = String(path[..<slash])
+        if mkdir(folder, 0o700) == 0 || errno == EEXIST { return true }
+        guard errno == ENOENT, make(above: folder) else { return false }
+        return mkdir(folder, 0o700) == 0 || errno == EEXIST
+    }
+}

@@ -1,4 +1,6 @@
-/// A name, its password, and the mark of its storing. Never prints the password.
+import BellhopCore
+
+/// A name, its password, and the mark of the storing it comes from. Never prints the password.
 public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var username: String
     public var password: String
@@ -19,4 +21,19 @@ public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDe
     var secrets: [String] { [password, authorization, String(authorization.dropFirst("Basic ".count))] }
 
     var authorization: String { Base64.basic(username: username, password: password) }
+}
+
+extension Setting {
+    /// How a connection logs in with a name and a password: both written down, or stored by `bellhop login`.
+    static func passwordLogin(_ summary: String, username: String) -> [Setting] {
+        [
+            Setting(
+                "basic",
+                .record([
+                    Setting("username", .text, required: true, username),
+                    Setting("password", .secret, required: true, "Its password."),
+                ]), summary),
+            Setting("keychain", .boolean, "Log in with the login stored by `bellhop login`."),
+        ]
+    }
 }

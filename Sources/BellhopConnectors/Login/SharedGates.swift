@@ -1,3 +1,4 @@
+import BellhopCore
 import Synchronization
 
 /// Gates shared by connections to the same place: each thing done there one at a time has a name and a gate.

@@ -53,7 +53,7 @@ public struct MobileFoundationConnection: Connection {
             try settings.texts("external").map { text throws(ConnectorError) in try address(text, "external").origin })
         let scopes = settings.texts("scope").flatMap { $0.split(separator: " ").map(String.init) }
         defaultScopes = scopes.isEmpty ? ["RegisteredClient"] : Set(scopes)
-        let http = try HTTPConnection(configuration, clock: environment.clock)
+        let http = try HTTPConnection(configuration, in: environment)
         let watch = AnswerWatch(base, http)
         let instance = "\(base.origin)/\(runtime)"
         let credentials = Credentials(username: client, password: secret)

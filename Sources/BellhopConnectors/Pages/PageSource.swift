@@ -8,7 +8,7 @@ public struct PageSource: ProbedSource {
     public let name: String
     public let scope: Scope
     public let schema = TaskSchema([])
-    public var shows: Shown { .page }
+    public var shows: RecordKind { .page }
     public var hidesChanges: Bool { false }
     private let address: HTTPAddress
     private let preload: [HTTPAddress]

@@ -26,7 +26,7 @@ struct PageWatch: Sendable {
     private let select: Selector?
     private let extract: Extract
     private let ignoredElements: [Selector]
-    private let ignoredWords: [Blotter]
+    private let ignoredWords: [TextMasker]
 
     /// Whether certain elements are watched, so that their absence reveals a different page.
     var isSelective: Bool { select != nil }
@@ -70,7 +70,7 @@ struct PageWatch: Sendable {
             extract = settings.text("extract") == "html" ? .html : .text
         }
         var elements: [Selector] = []
-        var words: [Blotter] = []
+        var words: [TextMasker] = []
         let ignored = settings.values["ignore"].map { $0.asArray ?? [$0] } ?? []
         for item in ignored {
             if let text = item["select"]?.asString {
@@ -80,8 +80,8 @@ struct PageWatch: Sendable {
                     throw ConnectorError(connection: source, setting: "ignore", error.message)
                 }
             } else {
-                do throws(Blotter.Problem) {
-                    words.append(try Blotter(item.asString ?? ""))
+                do throws(TextMasker.Problem) {
+                    words.append(try TextMasker(item.asString ?? ""))
                 } catch {
                     throw ConnectorError(connection: source, setting: "ignore", error.message)
                 }
@@ -97,7 +97,7 @@ struct PageWatch: Sendable {
         let bytes = type.contains("iso-8859-1") || type.contains("windows-1252") ? Self.fromLatin1(body) : body
         guard type.isEmpty || type.contains("html") || type.contains("xml") else {
             guard select == nil else { return nil }
-            return Reading(title: "", text: blotted(Self.lines(String(decoding: bytes, as: UTF8.self))))
+            return Reading(title: "", text: masked(Self.lines(String(decoding: bytes, as: UTF8.self))))
         }
         let document = HTMLDocument(bytes)
         var ignored: Set<Int> = []
@@ -120,12 +120,12 @@ struct PageWatch: Sendable {
         case .html: text = places.map { document.html(of: $0, ignoring: ignored) }.joined(separator: "\n")
         case .attribute(let name): text = places.compactMap { document.nodes[$0].attributes[name] }.joined(separator: "\n")
         }
-        return Reading(title: document.title, text: blotted(text))
+        return Reading(title: document.title, text: masked(text))
     }
 
-    /// A text that is too long is refused later, so it is not searched.
-    private func blotted(_ text: String) -> String {
-        text.utf8.count > Self.longest ? text : ignoredWords.reduce(text) { $1.blotted($0) }
+    /// A text that is too long is refused anyway, and not looked through.
+    private func masked(_ text: String) -> String {
+        text.utf8.count > Self.longest ? text : ignoredWords.reduce(text) { $1.masked($0) }
     }
 
     /// Drops elements within other watched elements, so that their text appears once.

@@ -90,8 +90,14 @@ struct Pager: Sendable {
     /// How many items at the beginning of the next page repeat the end of the previous one.
     var overlap: Int { paging?.way == .offset && items > 1 ? 1 : 0 }
 
-    /// Whether the answer was one body that shows every change, including whether another page exists. A `Link` field is not part
-    /// of the body.
+    /// The page behind the last one, where pages have numbers; nil where a page cannot be asked for unless another one names it.
+    var beyond: Turn? {
+        guard let paging, paging.way == .page else { return nil }
+        return numbered(paging, Int64(paging.start + pages))
+    }
+
+    /// Whether the answer was one body, of which every change shows in it, that of there being another page included. A `Link` field is
+    /// none of the body.
     var isOneBody: Bool {
         guard let paging else { return true }
         return pages == 1 && (paging.way != .link || paging.next != nil || total != nil)

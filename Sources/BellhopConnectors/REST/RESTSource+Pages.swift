@@ -14,8 +14,20 @@ extension RESTSource {
         var answered: Timestamp
         /// The request for the last page, and the fingerprint of its items.
         var latest: (request: HTTPRequest, print: Fingerprint)?
-        /// Whether the paging finds what it needs in them.
+        /// How many items each page has.
+        var counts: [Int] = []
+        /// The page behind the last one, where it can be asked for.
+        var beyond: Pager.Turn?
+        /// Whether the paging finds in them what it looks for.
         var doubt: PagingDoubt?
+
+        /// Whether the end may be a false one: the last page is empty, and either the one before it is full or a whole page of known items
+        /// is missing.
+        /// - Parameter missing: how many known items the list lacks.
+        func mayBeCut(missing: Int) -> Bool {
+            guard counts.count > 1, counts.last == 0, let largest = counts.max() else { return false }
+            return counts[counts.count - 2] == largest || missing >= largest
+        }
     }
 
     /// Reads all pages.
@@ -58,7 +70,9 @@ extension RESTSource {
             let first = page.entries.first?.key
             try take(overlap == 0 ? page : page.without { $0.key == first }, wanted, into: &pages)
             pages.latest = (request, Self.print(page))
+            pages.counts.append(page.entries.count)
             guard let next else {
+                pages.beyond = pager.beyond
                 if pager.isOneBody, request.method == "GET" { pages.validators = Validators(response.headers) }
                 return pages
             }
@@ -85,22 +99,40 @@ extension RESTSource {
     /// The most passes made to find missing items.
     private static let mostWalks = 3
 
-    /// Adds known items that a list of several pages lacks and another pass finds: if an earlier item disappears during a pass,
-    /// the others move up, and one at a page boundary can be missed. If a pass lacks items of the previous one, it may have
-    /// missed others, too, and is repeated.
-    func completed(_ listing: Listing, known: KnownTasks) async throws(Failure) -> Listing {
+    /// Adds the known items that a list of several pages lacks and another walk finds: where an earlier item goes while pages are read, the
+    /// others move up, and one that stays is on none of them. A walk that lacks what the one before it had may have passed over others, too,
+    /// and is followed by another.
+    /// - Returns: the list, and how many of the known items it still lacks.
+    func completed(_ listing: Listing, known: KnownTasks) async throws(Failure) -> (listing: Listing, missing: Int) {
         var listing = listing
+        var missing = Set(known.compare(with: listing).gone)
         var before: Set<TaskKey>?
-        for _ in 1..<Self.mostWalks {
-            let missing = Set(known.compare(with: listing).gone)
-            if missing.isEmpty { break }
+        for _ in 1..<Self.mostWalks where !missing.isEmpty {
             let latest = before ?? Set(listing.entries.lazy.map(\.key))
             let again = try await pages(adding: [], validators: Validators(), keeping: missing)
-            if !again.all.isEmpty { listing = try joined([listing] + again.all, latestCounts: true) }
+            if !again.all.isEmpty {
+                listing = try joined([listing] + again.all, latestCounts: true)
+                missing.subtract(again.keys)
+            }
             if latest.isSubset(of: again.keys) { break }
             before = again.keys
         }
-        return listing
+        return (listing, missing.count)
+    }
+
+    /// Makes sure that an empty page is the end of the list: the page behind it, or where none can be asked for the same page once more,
+    /// must have no items either.
+    func confirmEmptyEnd(_ pages: Pages) async throws(Failure) {
+        guard let latest = pages.latest else { return }
+        let response: HTTPResponse
+        do throws(Failure) {
+            response = try await session.read(pages.beyond.map { request($0, adding: []) } ?? latest.request).response
+        } catch  where error.reason == .goneOrHidden && pages.beyond != nil {
+            return
+        }
+        guard try listing(response).entries.isEmpty else {
+            throw unusable("one of its pages was empty, although there are more items behind it")
+        }
     }
 
     /// Checks that a missing page means the end of the list, not that the list disappeared: the previous page must still exist

@@ -66,9 +66,13 @@ public struct RESTSource: ProbedSource {
                 listing: Listing(), coverage: .same, fingerprint: standing.answer ?? .zero, cursor: standing.cursor)
         }
         var listing = try joined(pages.all, latestCounts: false)
-        let count = pages.all.count
         pages.all = []
-        if count > 1, !standing.known.isEmpty { listing = try await completed(listing, known: standing.known) }
+        var missing = 0
+        if pages.counts.count > 1, !standing.known.isEmpty {
+            (listing, missing) = try await completed(listing, known: standing.known)
+        }
+        let mayBeCut = (standing.known.isEmpty || missing > 0) && pages.mayBeCut(missing: missing)
+        if mayBeCut { try await confirmEmptyEnd(pages) }
         var next = RESTCursor()
         next.validators = pages.validators
         var notices = [pages.doubt?.notice(of: name)].compactMap { $0 }
@@ -77,8 +81,10 @@ public struct RESTSource: ProbedSource {
             next.whole = now
             if next.since == nil, let notice = since.notice(of: name, in: listing) { notices.append(notice) }
         }
-        return Answer(
+        var answer = Answer(
             listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor, notices: notices)
+        answer.mayBeCut = mayBeCut
+        return answer
     }
 
     var hidden: [String] { session.hidden + secrets }

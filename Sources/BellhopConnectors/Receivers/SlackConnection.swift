@@ -16,7 +16,7 @@ public struct SlackConnection: MessageReceiver, Connection {
     static let kind = ConnectionKind(
         manifest, login: { _ in .none("it needs only its address, and only a message would show that it works") },
         make: { name, settings, environment throws(ConnectorError) in
-            try SlackConnection(name: name, settings: settings, clock: environment.clock)
+            try SlackConnection(name: name, settings: settings, in: environment)
         })
 
     public let name: String
@@ -24,10 +24,10 @@ public struct SlackConnection: MessageReceiver, Connection {
     private let http: HTTPConnection
 
     /// - Parameter settings: checked against ``manifest``.
-    public init(name: String, settings: Settings, clock: any AgentClock) throws(ConnectorError) {
+    public init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
         let configuration = try HTTPConnection.Configuration(name: name, settings)
         let address = try Hook.address(settings, configuration)
-        let http = try HTTPConnection(configuration, clock: clock)
+        let http = try HTTPConnection(configuration, in: environment)
         self.name = name
         self.http = http
         hook = Hook(name: name, address: address, exchange: http, secrets: configuration.headers.fields.map(\.value))

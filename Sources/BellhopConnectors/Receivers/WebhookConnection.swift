@@ -24,7 +24,7 @@ public struct WebhookConnection: MessageReceiver, Connection {
             )
         },
         make: { name, settings, environment throws(ConnectorError) in
-            try WebhookConnection(name: name, settings: settings, clock: environment.clock)
+            try WebhookConnection(name: name, settings: settings, in: environment)
         })
 
     public let name: String
@@ -33,7 +33,7 @@ public struct WebhookConnection: MessageReceiver, Connection {
     private let http: HTTPConnection
 
     /// - Parameter settings: checked against ``manifest``.
-    public init(name: String, settings: Settings, clock: any AgentClock) throws(ConnectorError) {
+    public init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
         let configuration = try HTTPConnection.Configuration(name: name, settings)
         let address = try Hook.address(settings, configuration)
         do throws(WebhookSigner.Problem) {
@@ -41,7 +41,7 @@ public struct WebhookConnection: MessageReceiver, Connection {
         } catch {
             throw ConnectorError(connection: name, setting: "secret", error.message)
         }
-        let http = try HTTPConnection(configuration, clock: clock)
+        let http = try HTTPConnection(configuration, in: environment)
         self.name = name
         self.http = http
         hook = Hook(

@@ -9,27 +9,23 @@ extension ServiceNowConnection {
             Setting("instance", .text, required: true, "The instance's name (acme) or its full address."),
             Setting(
                 "auth",
-                .record([
-                    Setting(
-                        "basic",
-                        .record([
-                            Setting("username", .text, required: true, "The account's user name."),
-                            Setting("password", .secret, required: true, "Its password."),
-                        ]), "Log in with a name and a password."),
-                    Setting("keychain", .boolean, "Log in with the login stored by `bellhop login`."),
-                    Setting("oauth", .record(OAuthSettings.manifest), "Log in with tokens that Bellhop obtains and renews."),
-                    Setting("bearer", .secret, "Log in with a token that somebody else obtains and renews."),
-                    Setting("api_key", .secret, "Log in with an API key (`x-sn-apikey`)."),
-                    Setting(
-                        "certificate",
-                        .record([
-                            Setting("cert", .path, required: true, "The certificate with its chain: a PEM file."),
-                            Setting("key", .path, required: true, "Its private key: a PEM file without a password."),
-                        ]), "Log in with a certificate (mutual TLS)."),
-                    Setting(
-                        "username", .text,
-                        "The account's user name, if the login does not contain it; a login of another user is refused."),
-                ]), required: true, "How to log in.", example: "auth: {keychain: true}"),
+                .record(
+                    Setting.passwordLogin("Log in with a name and a password.", username: "The account's user name.") + [
+                        Setting("oauth", .record(OAuthSettings.manifest), "Log in with tokens that Bellhop obtains and renews."),
+                        Setting("bearer", .secret, "Log in with a token that somebody else obtains and renews."),
+                        Setting("api_key", .secret, "Log in with an API key (`x-sn-apikey`)."),
+                        Setting(
+                            "certificate",
+                            .record([
+                                Setting(
+                                    "cert", .path, required: true, "The certificate with its chain: a PEM file."),
+                                Setting("key", .path, required: true, "Its private key: a PEM file without a password."),
+                            ]), "Log in with a certificate (mutual TLS)."),
+                        Setting(
+                            "username", .text,
+                            "The account's user name, if the login does not contain it; a login of another user is refused."
+                        ),
+                    ]), required: true, "How to log in.", example: "auth: {keychain: true}"),
             Setting(
                 "sessions", .integer(1...8), default: "1",
                 "The number of sessions for comments and other writes: an instance handles one request per session at a time, and only a few API requests at once for all its users."

@@ -55,7 +55,7 @@ public struct ServiceNowConnection: Connection {
         var configuration = try HTTPConnection.Configuration(name: name, settings)
         if let refusal = configuration.refusal(of: base) { throw ConnectorError(connection: name, setting: "instance", refusal) }
         if case .certificate(let certificate) = auth { configuration.certificate = certificate }
-        let http = try HTTPConnection(configuration, clock: environment.clock)
+        let http = try HTTPConnection(configuration, in: environment)
         let tokens = try Self.tokenExchange(auth, base, http, configuration, environment)
         let login = try ServiceNowLogin(
             auth, connection: name, username: settings.record("auth")?.text("username"),

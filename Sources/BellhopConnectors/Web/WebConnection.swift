@@ -58,7 +58,7 @@ public struct WebConnection: Connection {
             tokens = way
             auth = .oauth(OAuthClient(oauth, connection: name, exchange: way, environment: environment))
         }
-        let http = try HTTPConnection(configuration, clock: environment.clock)
+        let http = try HTTPConnection(configuration, in: environment)
         self.name = name
         self.base = base
         self.http = http

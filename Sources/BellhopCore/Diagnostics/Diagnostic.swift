@@ -59,6 +59,8 @@ public struct Diagnostics: Error, Sendable, Hashable {
 
     public var hasErrors: Bool { all.contains { $0.severity == .error } }
 
+    public var errorCount: Int { all.count { $0.severity == .error } }
+
     public mutating func report(_ diagnostic: Diagnostic) { all.append(diagnostic) }
 
     public mutating func report(_ others: Diagnostics) { all += others.all }

@@ -7,15 +7,19 @@ public struct Departures: Sendable, Hashable {
     public private(set) var kept: [TaskKey]
     /// How many exist according to their records.
     public private(set) var remaining = 0
-    /// True for an empty list that no record confirms: the account may have lost its rights, or the server its rows.
+    /// True for a list that is empty or may be cut off where no record said anything that agrees with it: the account may have lost its
+    /// rights, or the server its rows.
     public private(set) var isUnproved = false
 
     /// - Parameters:
-    ///   - asked: those whose records were requested.
-    ///   - waiting: those to be requested at another poll.
-    ///   - isListEmpty: whether the list was empty. An empty list is wrong if one of its tasks exists; then only what records say
-    ///     counts.
-    public init(asked: [TaskKey], waiting: [TaskKey] = [], details: Details, isListEmpty: Bool) {
+    ///   - asked: those whose records were asked for.
+    ///   - waiting: those that are asked for at another poll.
+    ///   - isListEmpty: whether the list had no task at all. One that lacks a task which is there is a false one, and then only what a record
+    ///     says counts.
+    ///   - mayBeCut: whether the list may lack its end.
+    public init(
+        asked: [TaskKey], waiting: [TaskKey] = [], details: Details, isListEmpty: Bool, mayBeCut: Bool = false
+    ) {
         kept = waiting
         var isAnswered = false
         for key in asked where details.remaining.contains(key) { remaining += 1 }
@@ -29,15 +33,19 @@ public struct Departures: Sendable, Hashable {
             }
             if reason == .closed || reason == .leftQuery { isAnswered = true }
         }
-        isUnproved = isListEmpty && remaining == 0 && !isAnswered && !gone.isEmpty
+        isUnproved = (isListEmpty || mayBeCut) && remaining == 0 && !isAnswered && !gone.isEmpty
     }
 
-    /// A notice for people about an empty list that is wrong.
-    /// - Parameter source: the source's name.
-    public func notice(of source: String) -> String? {
+    /// What a person should know of a list that lacks tasks which are there.
+    /// - Parameters:
+    ///   - source: the source's name.
+    ///   - isListEmpty: whether the list had no task at all.
+    public func notice(of source: String, isListEmpty: Bool) -> String? {
         guard remaining > 0 else { return nil }
         let tasks =
             remaining == 1 ? "the record of 1 task says that it is" : "the records of \(remaining) tasks say that they are"
-        return "The list of source \(source) is empty, but \(tasks) still there, so the list is ignored."
+        return isListEmpty
+            ? "The list of source \(source) is empty, but \(tasks) still there, so the list is not believed."
+            : "The list of source \(source) is not complete: \(tasks) still there. The next poll reads the whole list again."
     }
 }

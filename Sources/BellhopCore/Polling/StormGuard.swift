@@ -85,14 +85,14 @@ public struct StormGuard: Sendable, Hashable {
         return .hold(result)
     }
 
-    /// What stays held of an accepted list that lacks kept tasks; nil if these are few.
-    /// - Parameter listed: how many tasks the list had.
-    public func rest(of departures: Departures, listed: Int, previous: HeldResult?, at now: Timestamp) -> HeldResult? {
+    /// What stays held of an accepted list that lacks tasks which are kept all the same; nil where these are few.
+    /// - Parameter listed: How many tasks the list had.
+    public func stillHeld(of departures: Departures, listed: Int, previous: HeldResult?, at now: Timestamp) -> HeldResult? {
         let known = listed + departures.kept.count
         guard mayHold, areMost(departures.kept.count, of: known) else { return nil }
-        var rest = HeldResult(known: known, listed: listed, new: [], gone: departures.kept, after: previous, at: now)
-        rest.polls = previous?.polls ?? 1
-        return rest
+        var held = HeldResult(known: known, listed: listed, new: [], gone: departures.kept, after: previous, at: now)
+        held.polls = previous?.polls ?? 1
+        return held
     }
 
     private func areMost(_ count: Int, of all: Int) -> Bool { all >= leastTasks && count * 2 > all }

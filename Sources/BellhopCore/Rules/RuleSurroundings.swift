@@ -9,15 +9,15 @@ public struct RuleSurroundings: Sendable {
         public var scope: Scope.ID
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
-        public var shows: Shown
-        /// Whether it reports additions to its tasks' journals.
+        public var shows: RecordKind
+        /// Whether it tells what is added to the journals of its tasks.
         public var hasJournal: Bool
         /// Whether its tasks have labels in addition to values.
         public var hasLabels: Bool
 
         public init(
             name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
-            shows: Shown = .tasks, hasJournal: Bool = true, hasLabels: Bool = true
+            shows: RecordKind = .tasks, hasJournal: Bool = true, hasLabels: Bool = true
         ) {
             self.name = name
             self.kind = kind

@@ -8,9 +8,9 @@ public protocol Source: Sendable {
     var schema: TaskSchema { get }
     /// True if a task can change without its listing showing it, so that old details are read again.
     var hidesChanges: Bool { get }
-    /// The kind of its records.
-    var shows: Shown { get }
-    /// How many unlisted tasks can be queried in one poll. The others count as present until a later one.
+    /// What its records are.
+    var shows: RecordKind { get }
+    /// How many tasks that are not listed any more can be asked for in one poll. The others count as there until a later one.
     var mostDepartures: Int { get }
 
     /// Learns the schema before rules are checked against it, and stores it for use offline.
@@ -29,13 +29,13 @@ public protocol Source: Sendable {
 extension Source {
     public var hidesChanges: Bool { true }
     public func prepare(offline: Bool) async {}
-    public var shows: Shown { .tasks }
+    public var shows: RecordKind { .tasks }
     public var mostDepartures: Int { .max }
 }
 
-/// The kind of a source's records.
-public enum Shown: Sendable, Hashable {
-    /// Tasks, which appear, change and leave.
+/// What the records of a source are.
+public enum RecordKind: Sendable, Hashable {
+    /// Tasks, which come, change and leave.
     case tasks
     /// One page, whose text changes.
     case page
@@ -80,7 +80,12 @@ public struct Answer: Sendable {
     public var fingerprint: Fingerprint
     /// Where the next poll starts.
     public var cursor: Cursor?
-    /// What was added to tasks' journals, oldest first, including unknown tasks.
+    /// Where the next poll starts instead when a known task that a whole listing lacks turns out to be there, so that the listing was not
+    /// whole; nil where the next poll reads everything anyway.
+    public var cursorIfIncomplete: Cursor?
+    /// True when the listing may have been cut off: what it lacks has left only when a listing still lacks it minutes later.
+    public var mayBeCut = false
+    /// What was added to the journals of tasks, oldest first; of tasks that nobody knows too.
     public var comments: [TaskComment]
     /// How much older than the poll its content may be.
     public var lag: Duration

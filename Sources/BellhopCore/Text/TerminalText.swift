@@ -74,3 +74,11 @@ extension Unicode.Scalar {
 
     private var isMarkOfDirection: Bool { value == 0x61c || value == 0x200e || value == 0x200f }
 }
+
+extension JSON {
+    /// The value on one line, with everything escaped that would move a terminal's cursor or turn its text around. Such characters are
+    /// only ever inside of strings, and those below U+0020 are escaped already.
+    public var printable: String {
+        TerminalText.escaping(text) { "\\u" + String(0x10000 + $0.value, radix: 16).dropFirst() }
+    }
+}

@@ -257,12 +257,12 @@ public struct Dispatcher: Sendable {
             surroundings.signals.emit(.storeFailed(doing: "keeping an outcome", error))
             return false
         }
-        tell(claim, finish, took: took, isNewRest: isNewRest)
+        signal(claim, finish, took: took, isNewRest: isNewRest)
         if !finish.events.isEmpty { surroundings.bells.router.ring() }
         return true
     }
 
-    private func tell(_ claim: Claim, _ finish: Finish, took: Duration, isNewRest: Bool) {
+    private func signal(_ claim: Claim, _ finish: Finish, took: Duration, isNewRest: Bool) {
         let delivery = claim.delivery
         let signal: Signal =
             switch finish.next {

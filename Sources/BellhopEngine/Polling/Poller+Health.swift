@@ -30,7 +30,7 @@ extension Poller {
     }
 
     /// The failure of a poll that is not made, because the other side asked to be left alone for longer; nil where it may be asked.
-    mutating func rest(_ health: SourceHealth) -> Failure? {
+    mutating func restFailure(_ health: SourceHealth) -> Failure? {
         let now = surroundings.clock.now
         // A clock that was set silences a source for no longer than anybody may ask.
         guard let until = health.restsUntil, until > now, until - now <= .days(1) else { return nil }
@@ -43,7 +43,7 @@ extension Poller {
         let before = memory.health
         let health = SourceHealth(lastSuccess: began, emptyBaseline: provisional(memory, isStillEmpty: true, at: began))
         memory.health = health
-        tellRecovery(from: before, to: health)
+        emitRecovery(from: before, to: health)
         guard before.failures > 0 || before.emptyBaseline != health.emptyBaseline else { return }
         let events = before.announced ? [recovered(before, at: surroundings.clock.now)] : []
         try await storing { store throws(StoreError) in
@@ -52,8 +52,8 @@ extension Poller {
         announce(events)
     }
 
-    /// Says that polls work again, however few of them had failed.
-    func tellRecovery(from before: SourceHealth, to health: SourceHealth) {
+    /// Reports that polls work again, however few of them had failed.
+    func emitRecovery(from before: SourceHealth, to health: SourceHealth) {
         guard before.failures > 0 || before.held != nil && health.held == nil else { return }
         surroundings.signals.emit(.recovered(source: source.name, failures: before.failures, since: before.failingSince))
     }
@@ -119,15 +119,15 @@ extension Poller {
             ])
     }
 
-    /// Tells what a person should know, once for as long as it stays the same; numbers in it may differ.
-    mutating func tell(_ notice: String?) {
+    /// Emits a notice about details once for as long as it stays the same; numbers in it may differ.
+    mutating func emitNotice(_ notice: String?) {
         let gist = notice.map(Self.gist)
         if let notice, gist != toldNotice { surroundings.signals.emit(.notice(source: source.name, text: notice)) }
         toldNotice = gist
     }
 
-    /// The same for what a list tells. What a part of the truth does not tell may still be so.
-    mutating func tell(_ notices: [String], isWhole: Bool) {
+    /// The same for a listing's notices. A partial listing that omits a notice does not retract it.
+    mutating func emitNotices(_ notices: [String], isWhole: Bool) {
         for notice in notices where !toldOfLists.contains(Self.gist(notice)) {
             surroundings.signals.emit(.notice(source: source.name, text: notice))
         }

@@ -15,10 +15,16 @@ extension Poller {
             }
         }
         let isListEmpty = answer.coverage == .whole && answer.listing.entries.isEmpty
-        let departures = Departures(asked: asked, waiting: waiting, details: details, isListEmpty: isListEmpty)
+        let departures = Departures(
+            asked: asked, waiting: waiting, details: details, isListEmpty: isListEmpty, mayBeCut: answer.mayBeCut)
+        let restart = departures.remaining > 0 ? answer.cursorIfIncomplete : nil
+        let cursor = restart ?? answer.cursor
         if !order.keys.isEmpty || !asked.isEmpty {
-            let notices = [details.notice, isListEmpty ? departures.notice(of: source.name) : nil].compactMap(\.self)
-            tell(notices.isEmpty ? nil : notices.joined(separator: " "))
+            let isFalse = isListEmpty || restart != nil
+            let notices = [
+                details.notice, isFalse ? departures.notice(of: source.name, isListEmpty: isListEmpty) : nil,
+            ].compactMap(\.self)
+            emitNotice(notices.isEmpty ? nil : notices.joined(separator: " "))
         }
 
         var readings = order.readings(details, known: memory.known)
@@ -40,7 +46,7 @@ extension Poller {
 
         let health = SourceHealth(
             lastSuccess: began,
-            held: plan.storms.rest(
+            held: plan.storms.stillHeld(
                 of: departures, listed: answer.listing.entries.count, previous: memory.health.held, at: evidence.now),
             emptyBaseline: provisional(
                 memory, isStillEmpty: memory.known.isEmpty && answer.listing.entries.isEmpty, at: began))
@@ -53,9 +59,9 @@ extension Poller {
             memory.hasBaseline && reconciliation.present.isEmpty && reconciliation.removed.isEmpty && events.isEmpty
             && memory.health.failures == 0 && memory.health.held == health.held
             && memory.health.emptyBaseline == health.emptyBaseline
-        if !isQuiet || memory.answer != seen || memory.cursor != answer.cursor {
+        if !isQuiet || memory.answer != seen || memory.cursor != cursor {
             let commit = PollCommit(
-                scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: evidence.now, cursor: answer.cursor,
+                scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: evidence.now, cursor: cursor,
                 answer: seen, present: reconciliation.present, removed: reconciliation.removed, events: events, health: health)
             surroundings.checkpoint(.beforePollCommit)
             let result = try await storing { store throws(StoreError) in try await store.commit(commit) }
@@ -68,10 +74,10 @@ extension Poller {
         memory.known.remove(departures.gone)
         memory.hasBaseline = true
         memory.answer = seen
-        memory.cursor = answer.cursor
-        tellRecovery(from: memory.health, to: health)
+        memory.cursor = cursor
+        emitRecovery(from: memory.health, to: health)
         memory.health = health
-        if !hidden.isEmpty { tell(hidden: hidden.count) }
+        if !hidden.isEmpty { emitBaselineNotice(hidden: hidden.count) }
         let baseline = isFirst ? memory.known.count : hidden.isEmpty ? nil : hidden.count
         return report(baseline: baseline, events: events, tasks: memory.known.count, took: .now - started)
     }
@@ -88,7 +94,7 @@ extension Poller {
     }
 
     /// Says that a first list hid tasks which were there.
-    private func tell(hidden count: Int) {
+    private func emitBaselineNotice(hidden count: Int) {
         surroundings.signals.emit(
             .notice(
                 source: source.name,

@@ -38,7 +38,7 @@ extension Poller {
 
     /// Sleeps until the moment, or until somebody rings for a poll; false when the task was cancelled. A clock that is set back meanwhile
     /// makes the wait at most as long again, one that is set forward ends it.
-    func rest(until moment: Timestamp) async -> Bool {
+    func sleep(until moment: Timestamp) async -> Bool {
         let clock = surroundings.clock
         var moment = moment
         var latest = clock.now

@@ -48,7 +48,7 @@ public struct Poller: Sendable {
             }
             if isFirst { looked() }
             isFirst = false
-            guard await rest(until: next) else { return }
+            guard await sleep(until: next) else { return }
         }
     }
 
@@ -57,7 +57,7 @@ public struct Poller: Sendable {
         let started = ContinuousClock.now
         var memory = try await remembering()
         retryAt = nil
-        if let failure = rest(memory.health) { return .failed(failure) }
+        if let failure = restFailure(memory.health) { return .failed(failure) }
         do throws(Trouble) {
             let outcome = try await poll(&memory, started: started)
             if case .superseded = outcome {
@@ -95,9 +95,9 @@ public struct Poller: Sendable {
         // Where the clock was set back, nobody can say how old the details are.
         if let latest = memory.health.lastSuccess, latest > began { memory.known.age(readAfter: began) }
         let stale = stale(memory, at: began)
-        let mayPassOver = memory.hasBaseline && memory.health.held == nil && stale.isEmpty
-        var answer = try await list(memory, unlessSame: mayPassOver)
-        if mayPassOver, answer.isSame(as: memory) {
+        let canSkipIfUnchanged = memory.hasBaseline && memory.health.held == nil && stale.isEmpty
+        var answer = try await list(memory, unlessSame: canSkipIfUnchanged)
+        if canSkipIfUnchanged, answer.isSame(as: memory) {
             try await recover(&memory, began: began)
             surroundings.signals.emit(.unchanged(source: source.name, tasks: memory.known.count, took: .now - started))
             return .unchanged
@@ -122,7 +122,7 @@ public struct Poller: Sendable {
     private mutating func list(_ memory: SourceMemory, unlessSame: Bool) async throws(Trouble) -> Answer {
         let standing = Standing(cursor: memory.cursor, answer: unlessSame ? memory.answer : nil, known: memory.known)
         let answer = try await asking { source throws(Failure) in try await source.list(from: standing) }
-        tell(answer.notices, isWhole: answer.coverage == .whole)
+        emitNotices(answer.notices, isWhole: answer.coverage == .whole)
         return answer
     }
 

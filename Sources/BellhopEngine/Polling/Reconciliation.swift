@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What a whole, good poll means: the rows to keep and the events to tell. Decided without asking anybody.
+/// What a whole, good poll means: the rows to keep and the events to emit. Decided without asking anybody.
 struct Reconciliation {
     var present: [PollCommit.PresentTask] = []
     var removed: [PollCommit.RemovedTask] = []
@@ -10,7 +10,7 @@ struct Reconciliation {
     struct Evidence {
         var source: String
         var scope: Scope
-        var shows: Shown = .tasks
+        var shows: RecordKind = .tasks
         var now: Timestamp
         /// False for the first poll ever.
         var hasBaseline: Bool
@@ -51,19 +51,19 @@ struct Reconciliation {
             generation = before.generation
             if let removed = before.removed {
                 generation += 1
-                tell(
+                emit(
                     .taskReturned, key, generation, evidence,
                     ["task": json(after, evidence), "removed": .string(removed.rfc3339)])
             } else if case .changed(let changes)? = Change(from: before.snapshot, to: after) {
                 generation += 1
                 var changed: JSON.Object = [:]
                 for change in changes { changed[change.field] = .object(["from": change.from, "to": change.to]) }
-                tell(
+                emit(
                     .taskChanged, key, generation, evidence,
                     ["task": json(after, evidence), "before": json(before.snapshot, evidence), "changes": .object(changed)])
             }
         } else if evidence.hasBaseline && !evidence.hidden.contains(key) || evidence.emitsInitial {
-            tell(.taskCreated, key, generation, evidence, ["task": json(reading.text.snapshot, evidence)])
+            emit(.taskCreated, key, generation, evidence, ["task": json(reading.text.snapshot, evidence)])
         }
         keep(reading, generation, evidence)
     }
@@ -84,7 +84,7 @@ struct Reconciliation {
             let (was, now) = (before.snapshot.pageText, after.pageText)
             if was != now {
                 generation += 1
-                tell(
+                emit(
                     .pageChanged, reading.key, generation, evidence,
                     [
                         "page": after.pageJSON(source: evidence.source), "before": .string(was), "after": .string(now),
@@ -102,10 +102,10 @@ struct Reconciliation {
         // What the details still showed of it is the last that was seen.
         let last = evidence.details.snapshots[key] ?? before.snapshot
         removed.append(PollCommit.RemovedTask(key: key, snapshot: last, generation: generation, reason: reason))
-        tell(.taskRemoved, key, generation, evidence, ["task": json(last, evidence), "reason": .string(reason.rawValue)])
+        emit(.taskRemoved, key, generation, evidence, ["task": json(last, evidence), "reason": .string(reason.rawValue)])
     }
 
-    /// Tells comments, with their tasks as they are after what has just been read.
+    /// Emits comments, with their tasks as they are after what has just been read.
     private mutating func comment(_ evidence: Evidence, _ readings: [Reading]) {
         let read = Dictionary(readings.map { ($0.key, $0.text) }) { _, last in last }
         for comment in evidence.comments {
@@ -126,7 +126,7 @@ struct Reconciliation {
 
     private func json(_ snapshot: Snapshot, _ evidence: Evidence) -> JSON { snapshot.json(source: evidence.source) }
 
-    private mutating func tell(
+    private mutating func emit(
         _ type: EventType, _ key: TaskKey, _ generation: Int64, _ evidence: Evidence, _ data: JSON.Object
     ) {
         let subject = evidence.scope.subject(of: key)

@@ -60,11 +60,11 @@ public struct Router: Sendable {
         surroundings.checkpoint(.afterRoute)
         if !routing.deliveries.isEmpty { surroundings.bells.dispatcher.ring() }
         if !routing.events.isEmpty { surroundings.bells.router.ring() }
-        tell(routing, took: ContinuousClock.now - started)
+        signal(routing, took: ContinuousClock.now - started)
         return routing.routed.count
     }
 
-    private func tell(_ routing: Routing, took: Duration) {
+    private func signal(_ routing: Routing, took: Duration) {
         let signals = surroundings.signals
         for tally in routing.tallies where tally.errors > 0 {
             signals.emit(.ruleFailed(rule: tally.rule, error: tally.lastError ?? "", times: tally.errors))

@@ -5,19 +5,19 @@ import BellhopRules
 public struct TimerLoop: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
-    private let firstLook: FirstLook
+    private let initialPolls: InitialPolls
 
-    /// - Parameter firstLook: a rule that reads the tasks of sources waits until each of these was looked at once, so that a digest tells
+    /// - Parameter initialPolls: a rule that reads the tasks of sources waits until each of these was looked at once, so that a digest tells
     ///   of now rather than of the day the agent was stopped. Other rules, and those of other sources, wait for nothing.
-    public init(_ surroundings: Surroundings, shelf: RuleShelf, after firstLook: FirstLook = FirstLook([])) {
+    public init(_ surroundings: Surroundings, shelf: RuleShelf, after initialPolls: InitialPolls = InitialPolls([])) {
         self.surroundings = surroundings
         self.shelf = shelf
-        self.firstLook = firstLook
+        self.initialPolls = initialPolls
     }
 
     /// Fires what is due, then waits for the next; returns when cancelled.
     public func run() async {
-        let patienceEnds = surroundings.clock.now + FirstLook.patience
+        let patienceEnds = surroundings.clock.now + InitialPolls.patience
         var latest = surroundings.clock.now
         while !Task.isCancelled {
             do {
@@ -67,7 +67,7 @@ public struct TimerLoop: Sendable {
         // A timer of a rule that is being installed is left for when it is in force.
         let rules = Set(book.rules.map(\.name))
         let due = try await surroundings.store.dueTimers(at: now).filter { timer in
-            rules.contains(timer.rule) && !(keepingBack && firstLook.isMissing(book.scopesRead(by: timer.rule)))
+            rules.contains(timer.rule) && !(keepingBack && initialPolls.isMissing(book.scopesRead(by: timer.rule)))
         }
         if due.isEmpty { return 0 }
         let firings = due.map { book.fire($0, at: now) }

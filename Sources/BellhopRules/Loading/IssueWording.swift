@@ -31,7 +31,7 @@ struct IssueWording {
                     help: MessageReader.isName(field) ? "write `\(found.1).\(field)`" : nil)
             }
         case "syntax", "strange-character":
-            if let condition = ForeignWords.condition(ofEncodedQuery: text) {
+            if let condition = SyntaxHints.condition(ofEncodedQuery: text) {
                 return Diagnostic(
                     code: "encoded-query", "this is an encoded query, which belongs into `query` of a source", at: place,
                     help: "as a condition: `\(condition)`")
@@ -45,7 +45,7 @@ struct IssueWording {
         if issue.code == "unknown-name", let help = quoted(issue, in: text) {
             return Diagnostic(code: issue.code, issue.message, at: place, help: help)
         }
-        let foreign = ForeignWords(issue, in: text).help
+        let foreign = SyntaxHints(issue, in: text).help
         return Diagnostic(code: issue.code, issue.message, at: place, help: foreign ?? issue.help)
     }
 
@@ -77,7 +77,7 @@ struct IssueWording {
 
     /// What is to be written where a word in quotes would be the next mistake: a label beside a number or an id.
     private func quoted(_ issue: Issue, in text: String) -> String? {
-        guard let mended = ForeignWords(issue, in: text).quoted else { return nil }
+        guard let mended = SyntaxHints(issue, in: text).quoted else { return nil }
         do throws(Issues) {
             let expression = try names.environment.compile(mended)
             return ExpressionReview.issues(in: expression, names).first { $0.code.hasPrefix("label-") }?.help

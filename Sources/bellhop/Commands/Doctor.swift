@@ -32,7 +32,7 @@ struct Doctor: AsyncParsableCommand {
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: Deaf(),
+                configuration, clock: SystemClock(), events: NoOpSink(),
                 notebook: CommandNotes(store: configuration.store, environment: config.environment), output: { _ in },
                 login: { connection in
                     // For one that has none yet: it is said, and nothing is asked there.
@@ -54,7 +54,7 @@ struct Doctor: AsyncParsableCommand {
                     ? Finding("rules", .note, "there are none", remedy: "`bellhop init` writes rules to start from")
                     : Finding("rules", .ok, "\(count) rule\(count == 1 ? "" : "s")"))
         } catch {
-            let errors = error.all.count { $0.severity == .error }
+            let errors = error.errorCount
             local.append(
                 Finding(
                     "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), and what they need is not known",

@@ -22,7 +22,7 @@ extension LogIn {
     /// Has a person agree in a browser, tries the tokens that this brings, and stores them.
     func agree(_ configuration: Configuration, client: Settings? = nil) async throws(Trouble) {
         let draft = DraftTokens()
-        let connectors = try await connectors(configuration, notebook: Deaf(), login: nil, tokens: draft)
+        let connectors = try await connectors(configuration, notebook: NoOpSink(), login: nil, tokens: draft)
         let trial: LoginTrial
         do throws(Trouble) {
             trial = try await agree(connectors, configuration)

@@ -65,7 +65,7 @@ struct LogIn: AsyncParsableCommand {
             let password = Console.askSecretLine("Password: "), !password.isEmpty
         else { throw Trouble(.usage, "No user name or no password was given, so nothing was stored.") }
         var choices = LoginChoices(entry)
-        let (trial, place) = try await attempt((user, password), configuration, &choices, notebook: Deaf())
+        let (trial, place) = try await attempt((user, password), configuration, &choices, notebook: NoOpSink())
         let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
         let keychain = try config.keychain(toStore: options)
         var before: Keychain.Login?
@@ -106,7 +106,7 @@ struct LogIn: AsyncParsableCommand {
         var choices = LoginChoices(entry)
         let trial: LoginTrial
         do throws(Trouble) {
-            trial = try await attempt(nil, configuration, &choices, notebook: store ?? Deaf()).trial
+            trial = try await attempt(nil, configuration, &choices, notebook: store ?? NoOpSink()).trial
         } catch {
             try await close(store)
             throw error
@@ -176,7 +176,7 @@ struct LogIn: AsyncParsableCommand {
         tokens: any TokenKeeper
     ) async throws(Trouble) -> Connectors {
         let environment = ConnectorEnvironment(
-            clock: SystemClock(), events: Deaf(), notebook: notebook, login: { _ in login }, tokens: tokens,
+            clock: SystemClock(), events: NoOpSink(), notebook: notebook, login: { _ in login }, tokens: tokens,
             baseFolder: configuration.folder, output: { _ in })
         do throws(ConnectorErrors) {
             return try await Connectors(

@@ -62,7 +62,7 @@ struct Query: AsyncParsableCommand {
         let keychain = configuration.keychain
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: Deaf(),
+                configuration, clock: SystemClock(), events: NoOpSink(),
                 notebook: CommandNotes(store: configuration.store, environment: config.environment), output: { _ in },
                 login: { connection in try keychain.login(connection) }, tokens: keychain)
         } catch {

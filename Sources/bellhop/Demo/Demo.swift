@@ -80,16 +80,16 @@ struct Demo: AsyncParsableCommand {
             throw Trouble(error)
         }
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
-        let morning = Morning(simulation: simulation, script: script, clock: clock)
-        try await Agent(assembly, logger: quiet, environment: [:]).run(with: [morning], signals: [.sigterm, .sigint])
-        return morning.isOver
+        let scenario = DemoScenario(simulation: simulation, script: script, clock: clock)
+        try await Agent(assembly, logger: quiet, environment: [:]).run(with: [scenario], signals: [.sigterm, .sigint])
+        return scenario.isOver
     }
 }
 
 /// Lets the scenario happen, and ends the demonstration a little after its end.
 ///
 /// A class over a mutex, because it is asked afterwards whether it came to its end.
-private final class Morning: Service {
+private final class DemoScenario: Service {
     private let simulation: Simulation
     private let script: Scenario
     private let clock: SystemClock

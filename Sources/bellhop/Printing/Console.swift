@@ -102,11 +102,3 @@ enum Paint: String {
         isOn ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
     }
 }
-
-extension JSON {
-    /// The value on one line, with everything escaped that would move a terminal's cursor or turn its text around. Such characters are
-    /// only ever inside of strings, and those below U+0020 are escaped already.
-    var printable: String {
-        TerminalText.escaping(text) { "\\u" + String(0x10000 + $0.value, radix: 16).dropFirst() }
-    }
-}

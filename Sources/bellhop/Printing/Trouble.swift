@@ -83,7 +83,7 @@ enum Printing {
     /// Prints diagnostics and how many there are.
     static func print(_ diagnostics: Diagnostics) {
         for diagnostic in diagnostics.all { Console.note(diagnostic.rendered(colour: Console.noteHasColour)) }
-        let errors = diagnostics.all.count { $0.severity == .error }
+        let errors = diagnostics.errorCount
         if errors > 1 { Console.note("\(errors) errors") }
     }
 }

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["GetSSOEnterprises", "GetSSOSites", "SSOSiteLogin"])
-    func `a step that fails at the services is told as that step, without a token`(_ step: String) async throws {
+    func `a failing step of the services is reported by its name, without a token`(_ step: String) async throws {
         practice.simulation.faults.add(.neighbour(.etoDetail), path: "/API/Security.svc/\(step)", times: nil)
         let findings = try await practice.open { connection in await connection.examine(Self.needs) }
         let names = ["GetSSOEnterprises": "enterprise", "GetSSOSites": "site", "SSOSiteLogin": "site login"]
@@ -94,7 +94,7 @@ import Testing
         #expect(practice.eto.counts.programChanges == 0)
     }
 
-    @Test func `a clock that is off is told`() async throws {
+    @Test func `a clock that is off is reported`() async throws {
         let clock = TestClock(at: practice.clock.now - .seconds(600))
         let findings = try await practice.simulation.serve { address in
             var environment = practice.environment

@@ -102,7 +102,7 @@ import Testing
         #expect(practice.asked.suffix(6) == ["ListTouchPointResponses"] + ETOPractice.chain + ["ListTouchPointResponses"])
     }
 
-    @Test func `what fails again after a new login is left alone for longer each time, and nothing else is`() async throws {
+    @Test func `a call that fails again after a new login waits longer each time, and other calls do not`() async throws {
         practice.simulation.faults.add(
             .status(500, body: "{}"), "GET", path: "/API/TouchPoint.svc/GetTouchPointResponse", times: nil)
         try await practice.open { connection in
@@ -137,7 +137,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a site that lets nobody in is told as that, and refuses no password`() async throws {
+    @Test func `a closed site is reported as closed, and the password does not count as refused`() async throws {
         practice.simulation.faults.add(
             .status(200, body: "\"00000000-0000-0000-0000-000000000000\""), path: "/API/Security.svc/SSOSiteLogin", times: nil)
         let met = await failure { try await practice.open { try await list($0) } }

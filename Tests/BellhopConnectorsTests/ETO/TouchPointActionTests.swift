@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["Nope", "99", "Old"])
-    func `a program that is not there fails its own delivery, and keeps nobody else waiting`(_ program: String) async throws {
+    func `an unknown program fails its own delivery and delays no other`(_ program: String) async throws {
         try await practice.open(["program": "Housing"]) { connection in
             let met = await failing(connection, delivery(["program": .string(program)]), attempt())
             #expect(met?.remedy == .giveUp && met?.reason == .badArguments)
@@ -127,7 +127,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `what arrived late is found by a later attempt and after a restart`() async throws {
+    @Test func `a response that arrived late is found by a later attempt and after a restart`() async throws {
         let one = delivery()
         let start = practice.clock.now
         practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
@@ -255,7 +255,7 @@ import Testing
             ["files": ["1006": ["name": "a", "text": "a"]]],
             ["files": ["1": ["name": "a", "text": .string(String(repeating: "a", count: 5 << 20 + 1))]]],
         ] as [JSON.Object])
-    func `what no attempt can ever send is given up before anybody is asked`(_ more: JSON.Object) async throws {
+    func `a response that can never be sent is given up without a request`(_ more: JSON.Object) async throws {
         let failure = await failure { try await practice.open { _ = try await add($0, delivery(more), attempt()) } }
         #expect(failure?.reason == .badArguments)
         #expect(failure?.remedy == .giveUp)

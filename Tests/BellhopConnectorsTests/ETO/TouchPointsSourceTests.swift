@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `half a list is none`() async throws {
+    @Test func `half a list is refused`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         practice.simulation.faults.add(.truncatedJSON, path: "/API/TouchPoint.svc")
         let failure = await failure { try await practice.open { _ = try await practice.source($0).list(from: Standing()) } }
@@ -154,7 +154,7 @@ import Testing
             (["touchpoint": "visit"], "touchpoint"), (["subject": []], "subject"), (["subject": ["x"]], "subject"),
             (["subject": ["all", "1"]], "subject"), (["fields": ["subject": 5]], "fields.subject"), (["url": "/x"], "url"),
         ] as [(JSON.Object, String)])
-    func `a setting that cannot be is told by its name`(_ more: JSON.Object, _ setting: String) async throws {
+    func `an impossible setting is reported by its name`(_ more: JSON.Object, _ setting: String) async throws {
         try await practice.open { connection in
             let error = #expect(throws: ConnectorError.self) { _ = try practice.source(connection, more) }
             #expect(error?.setting == setting)

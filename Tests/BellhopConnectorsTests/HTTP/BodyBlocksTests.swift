@@ -7,7 +7,7 @@ import Testing
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) } }
 
     @Test(arguments: [nil, 0, 5, 1000, 2000] as [Int?], [0, 1, 999, 1000, 1001])
-    func `what comes in pieces is whole in the end, whatever was announced`(_ announced: Int?, _ size: Int) {
+    func `a body that arrives in pieces is whole in the end, whatever size was announced`(_ announced: Int?, _ size: Int) {
         let body = Self.bytes(size)
         for piece in [1, 7, 64, 5000] {
             var blocks = BodyBlocks(announced: announced, step: 64)

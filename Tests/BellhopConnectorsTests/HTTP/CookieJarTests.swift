@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ["", "=x", "novalue", "a=b\u{0}c", ";;;"])
-    func `what is no cookie is left`(_ line: String) {
+    func `an invalid cookie is ignored`(_ line: String) {
         var jar = CookieJar()
         jar.store(headers(line), from: https, at: now)
         #expect(jar.names.isEmpty)

@@ -12,7 +12,7 @@ import Testing
         #expect(address.text == "https://acme.example.com:8443/a%20b/c?x=1")
     }
 
-    @Test func `what a message shows of an address holds no secret`() throws {
+    @Test func `an address in a message holds no secret`() throws {
         let address = try HTTPAddress("https://user:secret@hooks.example.com/services/T1?token=secret")
         #expect("\(address)" == "https://hooks.example.com/services/T1")
         #expect(address.place == "hooks.example.com:443")

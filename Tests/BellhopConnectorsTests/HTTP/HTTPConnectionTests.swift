@@ -76,14 +76,14 @@ import Testing
         #expect(simulation.requests.total == 1)
     }
 
-    @Test func `nobody listens: nothing was sent, and the message says where`() async throws {
+    @Test func `a refused connection sends nothing, and the message says where`() async throws {
         let error = try await error { _ in HTTPRequest("POST", .unused, body: [1]) }
         #expect(
             error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: connection refused."))
         #expect(error?.failure(changesSomething: true).remedy == .retry(after: nil))
     }
 
-    @Test func `an unknown host is told by its name`() async throws {
+    @Test func `an unknown host is reported by its name`() async throws {
         let error = try await error { _ in HTTPRequest("POST", .nowhere, body: [1]) }
         #expect(error?.kind == .unreachable)
         #expect(error?.mayHaveArrived == false)
@@ -146,7 +146,7 @@ import Testing
         try await open.shutdown()
     }
 
-    @Test func `a certificate that nobody vouches for is refused before anything is sent`() async throws {
+    @Test func `an untrusted certificate is refused before anything is sent`() async throws {
         try await TLSServer.serve { server in
             let connection = try HTTPConnection(.init(name: "test"), clock: clock)
             do {

@@ -108,7 +108,7 @@ import Testing
         #expect(!nowhere.contains("hunter2"))
     }
 
-    @Test func `a proxy that opens no tunnel is told as that`() async throws {
+    @Test func `a proxy that opens no tunnel is reported as such`() async throws {
         try await ConnectProxy.serve(answer: "403 Forbidden") { proxy in
             let told = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: "https://acme.example/")
             #expect(told == "unreachable: The proxy 127.0.0.1:\(proxy.port) does not connect to acme.example:443.")

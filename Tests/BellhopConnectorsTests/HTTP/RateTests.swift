@@ -20,7 +20,7 @@ import Testing
         #expect(bucket.free(at: now + .seconds(110)) == 2)
     }
 
-    @Test func `what was set aside and is not used lies in the bucket again`() {
+    @Test func `unused tokens that were set aside return to the bucket`() {
         var bucket = TokenBucket(Rate(count: 2, per: .seconds(60)))
         bucket.hold(2)
         bucket.use(at: now)
@@ -28,7 +28,7 @@ import Testing
         #expect(bucket.free(at: now) == 1)
     }
 
-    @Test func `a clock that is set back makes nobody wait for ever`() {
+    @Test func `a clock that is set back makes no request wait for ever`() {
         var bucket = TokenBucket(Rate(count: 1, per: .seconds(60)))
         bucket.hold()
         bucket.use(at: now)

@@ -40,7 +40,7 @@ import Testing
         try await body(dispatcher)
     }
 
-    @Test func `what a rate does not allow yet is not begun`() async throws {
+    @Test func `a delivery beyond the rate does not begin`() async throws {
         try await run(Rate(count: 10, per: .seconds(3600)), count: 16) { (dispatcher: Dispatcher) async throws in
             #expect(try await dispatcher.dispatchPending() == 10)
             await clock.advance(by: .seconds(600))

@@ -129,7 +129,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `a full disk is told clearly and tried again`() async throws {
+    @Test func `a full disk is reported clearly, and the log step is retried`() async throws {
         try await withAction(below: ["/dev"]) { action in
             let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": "/dev/full"], action) }
             #expect(failure?.reason == .fileSystem)
@@ -207,7 +207,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `a folder in the file's place is told`() async throws {
+    @Test func `a folder in the log file's place is reported`() async throws {
         try await withAction { action in
             try FileManager.default.createDirectory(atPath: folder + "/a.log", withIntermediateDirectories: true)
             let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": "a.log"], action) }

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a login that is gone, and a keychain that cannot be read, are told each with what to do`() async throws {
+    @Test func `a missing login and an unreadable keychain are each reported with a remedy`() async throws {
         try await open { connection in
             chest.login.withLock { $0 = nil }
             let gone = await failure { try await list(connection) }

@@ -105,7 +105,7 @@ import Testing
         #expect(entries.count == 2)
     }
 
-    @Test func `a call whose outcome nobody knows is not repeated unless it bears repetition`() async throws {
+    @Test func `a call with an unknown outcome is repeated only if it is repeatable`() async throws {
         practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
         try await practice.open { connection, _ in
             _ = try await practice.call(connection, ["adapter": "java"])
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `what an adapter answers can be checked and kept, as JSON or as text`() async throws {
+    @Test func `an adapter's answer can be checked and kept, as JSON or as text`() async throws {
         practice.runtime.addAdapter(
             "java", .init { call in .init(body: call.path == "text" ? "OK 17" : #"{"order": {"id": 5}}"#) })
         try await practice.open { connection, _ in
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `what is no whole answer is no list`() async throws {
+    @Test func `an incomplete answer is not a list`() async throws {
         practice.runtime.addAdapter("feed", .init { _ in .init(202, body: "[]") })
         let found: Failure? = try await practice.open { connection, _ in
             let source = try AdapterSource(
@@ -237,7 +237,7 @@ import Testing
             (["adapter": "a", "json": [:], "text": "x"], "text"), (["adapter": "a", "data": "!"], "data"),
             (["adapter": "a", "headers": ["Authorization": "x"]], "headers"), (["address": "ftp://x/"], "address"),
         ] as [(JSON.Object, String)])
-    func `what cannot be asked is told by the name of the argument`(_ arguments: JSON.Object, _ setting: String) {
+    func `an argument that cannot be sent is reported by its name`(_ arguments: JSON.Object, _ setting: String) {
         do throws(AdapterRequest.Problem) {
             _ = try AdapterRequest(arguments, method: "POST")
             Issue.record("this can be asked")

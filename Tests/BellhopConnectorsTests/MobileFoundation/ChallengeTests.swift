@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a secret that is revoked once its token has run out is told as refused, and tried once`() async throws {
+    @Test func `a secret revoked before its token expires is reported as refused, and tried once`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.simulation.serve { address in
             try await practice.open(at: address) { connection, _ in
@@ -140,7 +140,7 @@ import Testing
             (400, #"{"error": "invalid_scope"}"#, .forbidden), (403, "{}", .forbidden), (500, "{}", .serverError),
             (502, "<html>bad gateway</html>", .gateway), (200, "<html>login</html>", .unexpectedPage), (200, "{}", .badAnswer),
         ])
-    func `what the token endpoint says is told as what it is, and only a refused client is remembered`(
+    func `errors of the token endpoint are reported as they are, and only a refused client is remembered`(
         _ status: Int, _ body: String, _ reason: Failure.Reason
     ) async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
@@ -152,7 +152,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty == (reason != .unauthenticated))
     }
 
-    @Test func `what goes wrong by name is met as the server says it`() async throws {
+    @Test func `each named fault is handled as the server reports it`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             func call() async -> Failure? { await failure { _ = try await practice.call(connection, orders) } }

@@ -45,7 +45,9 @@ import Testing
                 "A token endpoint has no query or password; further fields go into `parameters`."
             ),
         ] as [(JSON.Object, String, String)])
-    func `what a grant lacks or does not take is refused by name`(_ settings: JSON.Object, _ setting: String, _ message: String) {
+    func `a setting that a grant lacks or does not take is refused by name`(
+        _ settings: JSON.Object, _ setting: String, _ message: String
+    ) {
         var settings = settings
         settings["client_id"] = "bellhop"
         #expect(problem(settings) == ConnectorError(connection: "snow", setting: "auth.oauth.\(setting)", message))

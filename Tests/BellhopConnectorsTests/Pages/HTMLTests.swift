@@ -49,21 +49,21 @@ import Testing
         #expect(try Selector("div > div div > div div div div p").matches(in: document).count == 1000)
     }
 
-    @Test func `what matches is blotted out in a time linear in the text, however much there is of it`() throws {
+    @Test func `masking a text takes a time linear in it, however many matches there are`() throws {
         // Each of the matches looks for a z as far as it may.
         let many = String(repeating: "a", count: 1 << 19)
-        #expect(try Blotter("a(.*z)?").blotted(many).count == 1 << 19)
-        #expect(try Blotter("a+").blotted(many) == "…")
-        #expect(try Blotter("b").blotted(many) == many)
+        #expect(try TextMasker("a(.*z)?").masked(many).count == 1 << 19)
+        #expect(try TextMasker("a+").masked(many) == "…")
+        #expect(try TextMasker("b").masked(many) == many)
     }
 
     @Test func `where a match stands makes no difference`() throws {
-        let blotter = try Blotter("<[a-z]+>|\\bend$")
+        let masker = try TextMasker("<[a-z]+>|\\bend$")
         for place in [0, 1, 1000, 1023, 1024, 1025, 2000, 2040, 2047, 2048, 2049, 3071, 3072, 5000] {
             let (before, after) = (String(repeating: ".", count: place), String(repeating: ".", count: 3000))
             let long = String(repeating: "x", count: 900)
-            #expect(blotter.blotted(before + "<\(long)>" + after + " end") == before + "…" + after + " …")
-            #expect(blotter.blotted(before + "end" + after) == before + "end" + after)
+            #expect(masker.masked(before + "<\(long)>" + after + " end") == before + "…" + after + " …")
+            #expect(masker.masked(before + "end" + after) == before + "end" + after)
         }
     }
 
@@ -102,8 +102,8 @@ import Testing
             ("é", "café é", "caf… …"), ("^a", "aa", "…a"), ("nothing", "same", "same"), ("(?i)ABC$", "xabc", "x…"),
             ("", "ab", "ab"),
         ])
-    func `what matches is blotted out`(_ pattern: String, _ text: String, _ blotted: String) throws {
-        #expect(try Blotter(pattern).blotted(text) == blotted)
-        #expect(throws: Blotter.Problem.self) { try Blotter("(") }
+    func `each match is masked`(_ pattern: String, _ text: String, _ masked: String) throws {
+        #expect(try TextMasker(pattern).masked(text) == masked)
+        #expect(throws: TextMasker.Problem.self) { try TextMasker("(") }
     }
 }

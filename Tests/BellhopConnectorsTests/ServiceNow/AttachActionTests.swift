@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: Weather.refusals)
-    func `what was attached and then refused is found`(_ weather: Weather) async throws {
+    func `an attachment whose write was answered with a refusal is found`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         #expect(try await practice.perform(attach(["text": "x"]), practice.attempt(1)).summary.hasPrefix("found attached ("))
         #expect(files.count == 1)
@@ -112,13 +112,13 @@ import Testing
             [:], ["text": ""], ["text": "x", "json": 1], ["base64": "no base 64!"], ["text": "x", "type": "a\r\nb: c"],
             ["text": .string(String(repeating: "x", count: Attachment.most + 1))],
         ] as [JSON.Object])
-    func `what is no file is given up without a request`(_ arguments: JSON.Object) async throws {
+    func `an argument that is not a file is given up without a request`(_ arguments: JSON.Object) async throws {
         #expect(await practice.failing(attach(arguments), practice.attempt(1))?.remedy == .giveUp)
         #expect(practice.simulation.requests.total == 0)
     }
 
     @Test(arguments: ["", "..", "a/b", "a\\b", "a\nb", "javascript:x", String(repeating: "n", count: 101)])
-    func `what is no name of a file is given up without a request`(_ name: String) async throws {
+    func `an invalid file name is given up without a request`(_ name: String) async throws {
         #expect(await practice.failing(attach(["text": "x"], name: name), practice.attempt(1))?.reason == .badArguments)
         #expect(practice.simulation.requests.total == 0)
     }

@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [1, 60_000])
-    func `a column that is called error is none`(_ rows: Int) throws {
+    func `a column named error is not an error`(_ rows: Int) throws {
         for value in [#""disk""#, #"{"display_value":"disk","value":"1"}"#, #"{"link":"https://x","value":"1"}"#] {
             let row = #"{"sys_id":"a","error":\#(value)}"#
             let body = #"{"result":["# + Array(repeating: row, count: rows).joined(separator: ",") + "]}"
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a page that is empty, or a part of one, is none`() throws {
+    @Test func `an empty or partial page is not a login page`() throws {
         #expect(try read(.html(200, "<p>x</p>"), expecting: .page) == .ok(.null))
         for status in [200, 204, 206] {
             guard case .badAnswer = try read(.html(status, status == 206 ? "<p>x</p>" : ""), expecting: .page) else {
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `what a server says is shortened to one line`() throws {
+    @Test func `a server's message is shortened to one line`() throws {
         let long = String(repeating: "very ", count: 100)
         guard case .forbidden(let text) = try read(.json(403, [:], envelope(long + #"\u0007\n"#))) else {
             Issue.record("no 403")

@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: Weather.refusals)
-    func `what was written and then refused is found, and written nowhere else`(_ weather: Weather) async throws {
+    func `a comment whose write was answered with a refusal is found and written nowhere else`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", path: post, takesEffect: weather.takesEffect))
         #expect(try await perform(.comment("Thanks", on: task.id), attempt(1)).summary.hasPrefix("found written ("))
         #expect(notes.count == 1)
@@ -253,7 +253,7 @@ import Testing
         arguments: [
             ("", "internal", "text is empty"), (" \n", "internal", "text is empty"), ("x", "public", "internal or customer"),
         ])
-    func `what can never be sent is given up`(_ text: String, _ visibility: String, _ words: String) async throws {
+    func `a comment that can never be sent is given up`(_ text: String, _ visibility: String, _ words: String) async throws {
         let failure = await failing(.comment(text, on: task.id, visibility: visibility), attempt(1))
         #expect(failure?.remedy == .giveUp)
         #expect(failure?.message.contains(words) == true)
@@ -265,7 +265,7 @@ import Testing
         #expect(failure?.reason == .badArguments)
     }
 
-    @Test func `a refusal by the access rules is told as such`() async throws {
+    @Test func `a refusal by the access rules is reported as such`() async throws {
         instance.changeUser("john.doe") { $0.workNotes = .refused }
         let failure = await failing(.comment("x", on: task.id), attempt(1))
         #expect(failure?.remedy == .giveUp)

@@ -33,7 +33,7 @@ import Testing
         #expect(problem["parent"] == task.id)
     }
 
-    @Test func `where a record has the key already, none is made`() async throws {
+    @Test func `no record is made where one has the key already`() async throws {
         let first = try await practice.perform(
             create([:], ["correlation": "fall-1", "fields": ["short_description": "A"]]), practice.attempt(1))
         var other = create(["short_description": "B"], ["correlation": "fall-1"])
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: Weather.refusals)
-    func `what was made and then refused is found`(_ weather: Weather) async throws {
+    func `a record whose creation was answered with a refusal is found`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         #expect(try await practice.perform(create(), practice.attempt(1)).summary.hasPrefix("found made ("))
         #expect(made.count == 1)
@@ -105,7 +105,7 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 1)
     }
 
-    @Test func `where nobody can tell whether it is there, none is made`() async throws {
+    @Test func `no record is made where its existence cannot be checked`() async throws {
         instance.addTask("problem", title: "Old", fields: ["correlation_id": "k"])
         instance.changeUser("john.doe") { $0.tasks = .hidden }
         let delivery = create(["short_description": "x"], ["correlation": "k"])
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: ["javascript:gs.log()", "", " x", "a\nb", String(repeating: "x", count: 101)])
-    func `what cannot be a key is given up`(_ key: String) async throws {
+    func `an invalid key is given up`(_ key: String) async throws {
         let failure = await practice.failing(
             create(["short_description": "x"], ["correlation": .string(key)]), practice.attempt(1))
         #expect(failure?.reason == .badArguments)

@@ -55,7 +55,7 @@ import Testing
         #expect(instance.counts.failedLogins == 1)
     }
 
-    @Test func `nobody there is one line`() async throws {
+    @Test func `an unreachable instance is one line`() async throws {
         let connection = try practice.connection("http://127.0.0.1:9")
         let findings = await connection.examine(Self.needs)
         #expect(findings.map(\.verdict) == [.missing])
@@ -177,7 +177,7 @@ import Testing
         #expect(findings.contains { $0.subject == "fields" && $0.text.contains("no field `pririty`, which `query` of source") })
     }
 
-    @Test func `a page is opened, and told with its text or with why it cannot be watched`() async throws {
+    @Test func `a page is reported with its text or with the reason why it cannot be watched`() async throws {
         instance.setPage("/board.do", "<title>Board</title><main id=who>Ada</main>")
         func need(_ name: String, _ settings: JSON.Object) -> ConnectionNeeds.SourceNeed {
             .init(name: name, kind: "page", settings: Settings(settings), schema: TaskSchema([]))
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.hibernating, .redirect(to: "https://sso.example/"), .badGateway])
-    func `an instance that answers something else is told as what it is`(_ fault: Fault) async throws {
+    func `an address that is not an instance is reported as what it answers`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, times: nil)
         let findings = try await practice.open { connection in await connection.examine(Self.needs) }
         #expect(findings.map(\.verdict) == [.ok, .missing])
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func `a name that nobody has, and a port where nobody listens, are told apart`() async throws {
+    @Test func `an unknown host and a closed port have different messages`() async throws {
         #expect(try await look("https://no-such-host.invalid/").map(\.subject) == ["name"])
         let closed = try await look("https://127.0.0.1:9/")
         #expect(closed.map(\.subject) == ["connection"])

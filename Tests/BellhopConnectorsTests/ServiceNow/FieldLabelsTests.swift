@@ -65,7 +65,7 @@ import Testing
         #expect(practice.simulation.requests.count("PATCH") == 0)
     }
 
-    @Test func `of two people of one name none is chosen, and the user name tells them apart`() async throws {
+    @Test func `an ambiguous display name is refused, and the user name resolves it`() async throws {
         instance.addUser("abel.other", password: "x", name: "Abel Tuter")
         let failure = await failure {
             _ = try await practice.perform(update(["assigned_to": "Abel Tuter"]), practice.attempt(1))

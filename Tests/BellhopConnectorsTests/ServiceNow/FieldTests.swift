@@ -19,7 +19,7 @@ import Testing
         #expect(value.label == label)
     }
 
-    @Test func `what is no field is none`() throws {
+    @Test func `an invalid field name has no value`() throws {
         #expect(FieldValue(nil) == nil)
         #expect(FieldValue([]) == nil)
         #expect(FieldValue(["link": "https://x"]) == nil)
@@ -54,7 +54,7 @@ import Testing
             ([["x": "a^b"]], "`a^b` is no path to a field."), ([], "A source needs at least one field."),
             ([1], "A field is a name, or {name: path} for a field of another record."),
         ] as [(JSON, String)])
-    func `a wrong field is told`(_ fields: JSON, _ message: String) {
+    func `a wrong field is reported`(_ fields: JSON, _ message: String) {
         let error = #expect(throws: ConnectorError.self) { try TaskFields.schema(fields, display: .values, source: "my-work") }
         #expect(error == ConnectorError(connection: "my-work", setting: "fields", message))
     }
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ["", "https://acme.service-now.com/navpage.do", "https://john:x@acme.service-now.com", "ac me"])
-    func `what is no instance is refused`(_ text: String) {
+    func `an invalid instance name is refused`(_ text: String) {
         #expect(throws: ConnectorError.self) { try ServiceNowConnection.base(text, connection: "snow") }
     }
 

@@ -98,7 +98,7 @@ import Testing
         #expect(Self.clock(utc, as: shown)?.read(text)?.serviceNow == read)
     }
 
-    @Test func `what no zone explains, and what can be read in two ways, is not read`() {
+    @Test func `a time that no zone explains or that is ambiguous is not read`() {
         #expect(Self.clock("2026-01-05 10:00:00", as: "2026-01-09 10:00:00") == nil)
         #expect(Self.clock("2026-01-05 10:00:00", as: "Monday") == nil)
         let either = Self.clock("2026-01-01 10:00:00", as: "01/01/2026 10:00:00")

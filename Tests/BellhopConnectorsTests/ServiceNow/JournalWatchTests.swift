@@ -43,7 +43,7 @@ import Testing
         return Observer(source: try TrackerSource(name: "my-work", settings: settings, connection: practice.near(exchange)))
     }
 
-    @Test func `entries are told once, with author and kind, and none from before`() async throws {
+    @Test func `new entries are emitted once, with author and kind, and earlier entries are not`() async throws {
         let task = instance.addTask(title: "A")
         let stranger = instance.addTask("problem", title: "not watched")
         instance.addNote("old", on: task.id, by: "abel.tuter")
@@ -95,7 +95,7 @@ import Testing
         #expect(told.first { $0.text == "another's" }?.authorship == (users == .hidden ? .unknown : .others))
     }
 
-    @Test func `an entry that is committed late is told all the same`() async throws {
+    @Test func `an entry that is committed late is emitted`() async throws {
         let task = instance.addTask(title: "A")
         var observer = try table()
         _ = try await observer.comments()
@@ -119,6 +119,19 @@ import Testing
         #expect(try await observer.comments().count == 50)
         let queries = practice.simulation.requests.matching(path: "/api/now/v2/table/sys_journal_field")
         #expect(queries.allSatisfy { $0.parameter("sysparm_query")?.contains("element_id") == false })
+    }
+
+    @Test func `an empty page that contradicts the count fails the poll, and the next poll finds all entries`() async throws {
+        let task = instance.addTask(title: "A")
+        var observer = try table()
+        _ = try await observer.comments()
+        await practice.clock.advance(by: .seconds(60))
+        for number in 0..<1005 { instance.addNote("note \(number)", on: task.id, by: "abel.tuter") }
+        await practice.clock.advance(by: .seconds(10))
+        practice.simulation.faults.add(.emptyList, path: "/api/now/v2/table/sys_journal_field", skip: 1, times: 2)
+        #expect(await failure { _ = try await observer.comments() }?.reason == .badAnswer)
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().count == 1005)
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])

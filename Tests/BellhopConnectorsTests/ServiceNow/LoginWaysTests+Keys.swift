@@ -40,7 +40,7 @@ extension LoginWaysTests {
         #expect(practice.events.events.first?.data["user"] == "john.doe")
     }
 
-    @Test func `an API key outside its policy is told as that`() async throws {
+    @Test func `an API key outside its policy is reported as such`() async throws {
         practice.instance.addAPIKey("canary-key", of: "john.doe", paths: ["/api/now/"])
         let failure = await failure { try await open(["api_key": "canary-key"]) { try await list($0) } }
         #expect(failure?.reason == .forbidden)
@@ -146,7 +146,7 @@ extension LoginWaysTests {
         #expect(error == ConnectorError(connection: "snow", setting: setting, message))
     }
 
-    @Test func `what is for the instance alone is not shown to a token endpoint elsewhere`() async throws {
+    @Test func `a token endpoint on another host gets nothing that is meant for the instance`() async throws {
         let elsewhere = Practice()
         let settings = elsewhere.oauth("client_credentials")
         let user = try await elsewhere.simulation.serve { tokens in

@@ -61,7 +61,7 @@ import Testing
         #expect(practice.events.events.first?.data["user"] == "john.doe")
     }
 
-    @Test func `a token is replaced before it ends, its session with it, and nobody is told`() async throws {
+    @Test func `a token and its session are replaced before the token ends, without a login event`() async throws {
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in
             for _ in 1...4 {
                 try await list(connection)
@@ -165,7 +165,7 @@ import Testing
         #expect(!practice.notebook.all.values.contains { $0.text.contains("canary") })
     }
 
-    @Test func `a write that wants the session's own token is told it and replayed`() async throws {
+    @Test func `a write that needs the session's own token is replayed with it`() async throws {
         practice.instance.settings.missingUserToken = .told
         let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a login that fails tells by a code whether it was refused or nobody was there`() async throws {
+    @Test func `a failed login has one code when refused and another when nothing answered`() async throws {
         _ = await failure { try await practice.open(password: "wrong") { try await list($0) } }
         let away = try practice.connection("http://127.0.0.1:1")
         _ = await failure { try await list(away) }
@@ -194,7 +194,7 @@ import Testing
         #expect(Set(exchange.requests.map(\.address.host)) == ["acme.service-now.com"])
     }
 
-    @Test func `a second factor is told as such and not tried again`() async throws {
+    @Test func `a required second factor is reported and not tried again`() async throws {
         let (session, exchange) = try scripted([.json(401, ["X-MFA_TOKEN": "invalid"], "{}")])
         for _ in 1...2 { #expect(await failure { _ = try await session.send(.tasks) }?.remedy == .pauseConnection) }
         #expect(exchange.requests.count == 1)

@@ -173,7 +173,7 @@ import Testing
         #expect(try await observer.told(source) == [pair[0]])
     }
 
-    @Test func `what leaves from among hidden rows while they are passed over makes no other row be passed over`()
+    @Test func `a hidden row that leaves during a walk makes the walk miss no other row`()
         async throws
     {
         for number in 0..<25 { instance.addTask(title: "task \(number)") }
@@ -195,7 +195,7 @@ import Testing
         #expect(try await observer.told(source) == Array(sorted[10...]))
     }
 
-    @Test func `rows without end that nobody may see are the end of a poll, and told`() async throws {
+    @Test func `endless hidden rows end a poll with a message`() async throws {
         for number in 0..<1100 { instance.addTask(title: "task \(number)") }
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[3...]) }

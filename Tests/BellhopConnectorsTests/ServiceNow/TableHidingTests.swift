@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `where the records say that all have left, rows that stay hidden are none of the source's`() async throws {
+    @Test func `rows that stay hidden are not the source's where its records say that all have left`() async throws {
         let tasks = (0..<5).map { instance.addTask(title: "task \($0)") }
         hide(Array(tasks[2...]))
         let source = try source()

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `an account that may not read a table is told so, with the table and the way out`() async throws {
+    @Test func `an account that may not read a table gets a message with the table and a remedy`() async throws {
         practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.changeUser("john.doe") { $0.tasks = .forbidden }
         let failure = await failure { _ = try await list() }
@@ -35,7 +35,7 @@ import Testing
         #expect(failure?.message.contains("access rules hide them from the account") == true)
     }
 
-    @Test func `an incident that nobody owns is seen, though no tracker lists it`() async throws {
+    @Test func `an incident without an owner is seen, though no tracker lists it`() async throws {
         let task = practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.addTask(title: "A lamp flickers", priority: 4)
         #expect(try await list().listing.entries.map(\.key.text) == [task.id])

@@ -101,7 +101,7 @@ extension TableSourceTests {
         #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") > 0)
     }
 
-    @Test func `what a proxy finds too long goes in the body of a batch, and at once from then on`() async throws {
+    @Test func `a query too long for a proxy goes into a batch, and later ones do at once`() async throws {
         instance.settings.longestAddress = 700
         for number in 0..<12 { instance.addTask(title: "task \(number)") }
         let numbers = (0..<40).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)

@@ -204,7 +204,7 @@ import Testing
         #expect(answer.listing.entries.count == 1)
     }
 
-    @Test func `a row without a time is a task all the same, and told of`() async throws {
+    @Test func `a row without a time is still a task, with a notice`() async throws {
         let task = instance.addTask(title: "A", fields: ["sys_updated_on": ""])
         instance.addTask(title: "B")
         let (answer, comparison) = try await {

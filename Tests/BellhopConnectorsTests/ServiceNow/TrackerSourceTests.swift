@@ -136,7 +136,7 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
     }
 
-    @Test func `what is too much for the server at once is halved`() async throws {
+    @Test func `a request that is too large for the server is halved`() async throws {
         for number in 1...20 { instance.addTask(title: "Task \(number)", assignedTo: "john.doe") }
         practice.simulation.faults.add(.transactionCancelled, "GET", path: "/api/now/v2/table/task")
         let (_, details) = try await poll()

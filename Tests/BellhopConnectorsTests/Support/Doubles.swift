@@ -9,6 +9,10 @@ final class MemoryNotebook: Notebook {
 
     private let notes = Mutex<[String: JSON]>([:])
     private let isBroken = Mutex(false)
+    private let written = Mutex(0)
+
+    /// How often a note was written or forgotten.
+    var writes: Int { written.withLock { $0 } }
 
     func note(_ key: String) async throws -> JSON? {
         notes.withLock { $0[key] }
@@ -17,6 +21,7 @@ final class MemoryNotebook: Notebook {
     func setNote(_ key: String, to value: JSON?) async throws {
         if isBroken.withLock({ $0 }) { throw Broken() }
         notes.withLock { $0[key] = value }
+        written.withLock { $0 += 1 }
     }
 
     func refuseWriting() { isBroken.withLock { $0 = true } }

@@ -11,13 +11,13 @@ import Testing
 
     private func failure(_ remedy: Failure.Remedy) -> Failure { Failure(.gateway, remedy, "A gateway answered.") }
 
-    @Test func `what certainly failed is dead when its attempts have run out`() {
+    @Test func `a certain failure is dead when its attempts have run out`() {
         let failure = failure(.retry(after: nil))
         #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(12), failure))
         #expect(next(.failed(failure), attempt: 3) == .dead(failure))
     }
 
-    @Test func `what may have been done is held when its attempts have run out, never dead`() {
+    @Test func `an uncertain delivery is held when its attempts have run out, never dead`() {
         let failure = failure(.unknownOutcome)
         #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(12), failure))
         #expect(next(.failed(failure), attempt: 3) == .held(failure))
@@ -40,7 +40,7 @@ import Testing
         #expect(next(.failed(failure), attempt: 1) == .retry(at: now + .seconds(300), failure))
     }
 
-    @Test func `what is interrupted is tried again at once, and held when its attempts have run out`() {
+    @Test func `an interrupted delivery is tried again at once, and held when its attempts have run out`() {
         guard case .retry(at: now, let failure) = next(.interrupted, attempt: 2) else {
             Issue.record("not tried again")
             return

@@ -20,7 +20,7 @@ import Testing
         #expect(rows == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12], [13, 14, 15]])
     }
 
-    @Test func `what an object does not have is not taken from the one before`() throws {
+    @Test func `a member that an object lacks is not taken from the object before`() throws {
         let rows = try read([#"{"a":1,"b":2,"long name":3}"#, #"{"b":4}"#, "{}", "[1]", #"{"b":{"a":5}}"#])
         #expect(rows == [[1, 2, 3], [nil, 4, nil], [nil, nil, nil], [nil, nil, nil], [nil, ["a": 5], nil]])
     }

@@ -35,7 +35,7 @@ struct JSONParsingTests {
     ]
 
     @Test(arguments: refused)
-    func `what is not JSON is refused at its place`(_ text: String, _ error: JSONError) {
+    func `invalid JSON is refused at its place`(_ text: String, _ error: JSONError) {
         #expect(throws: error) { try JSON.parse(text) }
     }
 

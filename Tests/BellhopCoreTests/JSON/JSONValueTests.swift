@@ -52,7 +52,7 @@ struct JSONValueTests {
         #expect(path.description == text)
     }
 
-    @Test(arguments: ["a.", ".a", "a..b", "a[", "a[x]", "a[-1]", "a[1", "a[1]b", "."]) func `what is no path is refused`(
+    @Test(arguments: ["a.", ".a", "a..b", "a[", "a[x]", "a[-1]", "a[1", "a[1]b", "."]) func `an invalid path is refused`(
         _ text: String
     ) {
         #expect(JSON.Path(text: text) == nil)

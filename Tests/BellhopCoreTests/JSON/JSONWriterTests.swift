@@ -28,7 +28,7 @@ import Testing
         #expect(writer.take() == Array(#""again""#.utf8))
     }
 
-    @Test func `what a tape has is written as its value is`() throws {
+    @Test func `a tape is written like its value`() throws {
         let texts = [
             #""plain für 😀""#, #""""#, #""an \u0041 \"escape\" \/""#, "\"a\u{2028}b\"", "12", "-0.5e3", "true", "null",
             #"{"a":["b",{}]}"#,

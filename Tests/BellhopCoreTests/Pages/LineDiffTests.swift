@@ -23,7 +23,7 @@ import Testing
         #expect(text == "@@ -1,2 +1,2 @@\n-1\n+one\n 2\n@@ -19,2 +19,2 @@\n 19\n-20\n+twenty")
     }
 
-    @Test func `what is removed and what is left give the text before, with what is added the text after`() {
+    @Test func `a difference rebuilds the text before and the text after`() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<500 {
             func text() -> String {

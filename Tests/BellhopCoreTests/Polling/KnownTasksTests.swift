@@ -74,7 +74,7 @@ struct KnownTasksTests {
         #expect(known.map(\.key.text) == (0..<50).map { "\($0 * 2 + 1)" })
     }
 
-    @Test func `what was read the longest ago is stale first`() {
+    @Test func `the task read the longest ago is stale first`() {
         func task(_ key: TaskKey, _ seconds: Int64?) -> KnownTask {
             KnownTask(key: key, listed: .zero, refreshed: seconds.map { Timestamp(seconds: $0) })
         }

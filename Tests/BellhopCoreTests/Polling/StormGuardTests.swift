@@ -141,7 +141,7 @@ struct StormGuardTests {
 
     // MARK: Records
 
-    @Test func `what the records say decides who has left`() {
+    @Test func `the records decide which tasks have left`() {
         let keys = ["a", "b", "c", "d", "e"].map { TaskKey($0) }
         let details = Details(
             departures: [keys[1]: .closed, keys[2]: .gone, keys[3]: .unknown], remaining: [keys[0]])
@@ -154,8 +154,12 @@ struct StormGuardTests {
         #expect(Set(empty.kept) == [keys[0], keys[3], keys[4]])
         #expect(!full.isUnproved && !empty.isUnproved)
         #expect(
-            empty.notice(of: "work")
-                == "The list of source work is empty, but the record of 1 task says that it is still there, so the list is ignored."
+            empty.notice(of: "work", isListEmpty: true)
+                == "The list of source work is empty, but the record of 1 task says that it is still there, so the list is not believed."
+        )
+        #expect(
+            full.notice(of: "work", isListEmpty: false)
+                == "The list of source work is not complete: the record of 1 task says that it is still there. The next poll reads the whole list again."
         )
     }
 
@@ -168,14 +172,22 @@ struct StormGuardTests {
         #expect(departures.isUnproved == isUnproved)
     }
 
-    @Test func `what stays of an empty list whose tasks are there is the same at the next poll`() throws {
+    @Test func `a list that may be cut off removes nothing that no record explains`() {
+        let keys = [TaskKey("a"), TaskKey("b")]
+        let details = Details(departures: [keys[0]: .unknown, keys[1]: .unknown])
+        #expect(Departures(asked: keys, details: details, isListEmpty: false, mayBeCut: true).isUnproved)
+        #expect(!Departures(asked: keys, details: details, isListEmpty: false).isUnproved)
+        #expect(!Departures(asked: [], details: Details(), isListEmpty: false, mayBeCut: true).isUnproved)
+    }
+
+    @Test func `an empty list whose tasks are there stays held as the same result at the next poll`() throws {
         let poll = try Poll(known: 0..<30, listed: 0..<0)
         let keys = poll.comparison.gone
         let departures = Departures(asked: keys, details: Details(remaining: Set(keys)), isListEmpty: true)
-        let rest = StormGuard().rest(of: departures, listed: 0, previous: poll.held, at: Self.now + .seconds(60))
+        let rest = StormGuard().stillHeld(of: departures, listed: 0, previous: poll.held, at: Self.now + .seconds(60))
         #expect(rest == poll.held)
         #expect(poll.decide(previous: rest) == .accept)
-        #expect(StormGuard(mayHold: false).rest(of: departures, listed: 0, previous: nil, at: Self.now) == nil)
+        #expect(StormGuard(mayHold: false).stillHeld(of: departures, listed: 0, previous: nil, at: Self.now) == nil)
     }
 
     // MARK: Empty first lists

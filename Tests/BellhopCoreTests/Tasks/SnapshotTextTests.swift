@@ -7,7 +7,7 @@ import Testing
         className: "incident", url: "https://acme.example/x?y=1",
         fields: ["priority": 1, "ratio": 1.0, "active": true, "due": .null, "note": ""], labels: ["priority": "1 - Critical"])
 
-    @Test func `what is written of a snapshot is read again as it was`() throws {
+    @Test func `a written snapshot is read again as it was`() throws {
         let text = SnapshotText(snapshot)
         #expect(text.key == snapshot.key)
         #expect(text.isRead)

@@ -36,7 +36,7 @@ struct `HTTP dates` {
         "Sun, 06 Nov 1994 25:49:37 GMT",
         "Sun Nov  6 08:49:37 94 GMT",
     ])
-    func `that are none are refused`(_ text: String) {
+    func `that are invalid are refused`(_ text: String) {
         #expect(Timestamp(httpDate: text) == nil)
     }
 }

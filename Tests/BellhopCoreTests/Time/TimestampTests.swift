@@ -30,7 +30,7 @@ struct `Timestamps` {
         "２026-01-05T09:00:00Z",
         "1900-02-29T00:00:00Z", "2026-00-05T09:00:00Z", "2026-01-00T09:00:00Z", "-026-01-05T09:00:00Z",
     ])
-    func `what is not RFC 3339 is refused`(_ text: String) {
+    func `a time that is not RFC 3339 is refused`(_ text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.days(1), .days(-1), .seconds(90), .seconds(-90)])
-    func `a clock that jumps is told once`(_ jump: Duration) async throws {
+    func `a clock that jumps is reported once`(_ jump: Duration) async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let surroundings = bench.surroundings
@@ -74,7 +74,7 @@ import Testing
         #expect(try await left(after: jump, restarting: restarting) == 3)
     }
 
-    @Test func `what was there for its time is forgotten, however the clock went`() async throws {
+    @Test func `retention counts lived time, however the clock went`() async throws {
         // The last place on the bus stays.
         let retention = Retention(events: .seconds(3 * 3600))
         #expect(try await left(after: .days(60), then: .seconds(2 * 3600), retention: retention) == 3)

@@ -21,7 +21,7 @@ import Testing
         return action.performed.map { ($0.attempt.now - start) / .seconds(1) }
     }
 
-    @Test func `what is owed is done, once, and its receipt is kept`() async throws {
+    @Test func `a delivery is done once, and its receipt is kept`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: "ref-\(delivery.text)") }
         _ = try await run(bench, [Owed("a"), Owed("b")], action)
@@ -63,14 +63,14 @@ import Testing
         #expect(try await run(bench, [Owed("a")], action) == [0, 600])
     }
 
-    @Test func `what can never work is given up at once`() async throws {
+    @Test func `a delivery that can never work is given up at once`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
         #expect(try await run(bench, [Owed("a")], action) == [0])
         #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 1)
     }
 
-    @Test func `what cannot be proved is held for a person, and its lane goes on`() async throws {
+    @Test func `an unproved delivery is held for a person, and its lane goes on`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ throws(Failure) in
             if delivery.text == "a" { throw Failure(.notWritten, .hold, "nobody can say") }
@@ -111,7 +111,7 @@ import Testing
         #expect(action.count == 6)
     }
 
-    @Test func `what is too old is not sent any more, and says so`() async throws {
+    @Test func `an expired delivery is not sent, and says so`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
         #expect(try await run(bench, [Owed("a", expires: bench.now + .seconds(7))], action) == [0, 6])
@@ -119,7 +119,7 @@ import Testing
         #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 1)
     }
 
-    @Test func `what nobody can perform any more is dead and visible`() async throws {
+    @Test func `a delivery without a receiver is dead and visible`() async throws {
         let bench = try Bench()
         try await bench.owe([Owed("a")])
         #expect(try await Dispatcher(bench.surroundings, actions: { _ in nil }).dispatchPending() == 1)
@@ -152,7 +152,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("done after all")])
     }
 
-    @Test func `what ends the process each time is held at last`() async throws {
+    @Test func `a delivery that ends the process each time is held at last`() async throws {
         let bench = try Bench()
         try await bench.owe([Owed("a")])
         for _ in 1...6 {

@@ -60,7 +60,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("second")])
     }
 
-    @Test func `what was done before the task was cancelled stays done`() async throws {
+    @Test func `an attempt that ended before the cancellation stays done`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ in
             withUnsafeCurrentTask { $0?.cancel() }

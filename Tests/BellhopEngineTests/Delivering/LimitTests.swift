@@ -70,7 +70,7 @@ import Testing
         #expect(dispatcher.inFlight == 0)
     }
 
-    @Test func `what comes due is done on time though another receiver is full`() async throws {
+    @Test func `a due delivery is done on time though another receiver is full`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { delivery, _ in

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [(50, 55, 55), (150, 165, 165)])
-    func `what takes one a second gets all in so many seconds, with few refusals`(
+    func `a receiver of one message a second gets all of them in time, with few refusals`(
         _ count: Int, _ posts: Int, _ seconds: Int
     ) async throws {
         let bench = try Bench()
@@ -88,7 +88,7 @@ import Testing
         #expect(action.performed.count { $0.delivery.id.receiver == "busy" } <= 3)
     }
 
-    @Test func `what waits for its receiver's turn is no attempt, and a stop leaves it as it is`() async throws {
+    @Test func `waiting for a receiver's turn is no attempt, and a stop leaves the delivery as it is`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, _ in

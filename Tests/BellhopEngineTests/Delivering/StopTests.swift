@@ -32,7 +32,7 @@ import Testing
 
     private func states(_ bench: Bench) async throws -> [DeliveryState] { try await bench.deliveries().map(\.state) }
 
-    @Test func `what comes after a step waits until it is done, however often it is tried`() async throws {
+    @Test func `a later step waits until the one before is done, however often that is tried`() async throws {
         let action = ScriptedAction { delivery, attempt throws(Failure) in
             if delivery.text == "second", attempt.number < 3 { throw Failure(.gateway, .retry(after: nil), "502") }
             return Receipt("done")
@@ -51,7 +51,7 @@ import Testing
         #expect(action.texts[6...] == ["fifth"])
     }
 
-    @Test func `what comes after a step that died is not done, until a person retries it`() async throws {
+    @Test func `a step behind a dead one is not done until a person retries it`() async throws {
         let isBroken = Mutex(true)
         let action = ScriptedAction { delivery, _ throws(Failure) in
             if delivery.text == "second", isBroken.withLock({ $0 }) { throw Failure(.refused, .giveUp, "400") }

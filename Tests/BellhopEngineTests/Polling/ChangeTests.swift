@@ -66,7 +66,7 @@ import Testing
         ("a field that is declared now", labelled("a", fields: ["priority": 3, "state": 2])),
         ("a field that is declared no more", labelled("a", fields: [:])),
         ("labels", labelled("a", labels: ["priority": "3 - mittel"])),
-    ]) func `what is no change of the task is not told`(_ what: String, _ after: Snapshot) async throws {
+    ]) func `a difference that is no change of the task is no event`(_ what: String, _ after: Snapshot) async throws {
         let bench = try Bench()
         let before = labelled("a", fields: ["priority": 3, "sys_updated_on": "now"])
         let source = bench.source([before])
@@ -207,7 +207,7 @@ import Testing
         #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id] == tasks(0..<2))
     }
 
-    @Test func `what the source has to say is told once for as long as it stays the same`() async throws {
+    @Test func `a source's notice is said once for as long as it stays the same`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(source)

@@ -102,7 +102,7 @@ import Testing
         #expect(unknown.match(comment("[removed]", id: "j2", at: now)) == nil)
     }
 
-    @Test func `what may be a part of our own text counts as ours`() async throws {
+    @Test func `a possible part of our own text counts as ours`() async throws {
         var piece = comment("Please close it.", id: "j2", at: .epoch)
         (piece.authorship, piece.isProved, piece.author) = (.unknown, false, "")
         let written = WrittenComment(reference: nil, text: "Somebody says:\n\n1 - x (y)\nPlease close it.", hop: 0)
@@ -112,7 +112,7 @@ import Testing
         #expect(piece.json(own: false)["proved"] == false)
     }
 
-    @Test func `what somebody else writes is never ours, whatever it says`() async throws {
+    @Test func `a comment by another author is never ours, whatever it says`() async throws {
         let written = WrittenComment(reference: "j1", text: "Heard.", hop: 0)
         let now = Timestamp.epoch
         #expect(written.match(comment("Another text", id: "j1", at: now, byUs: true)) != nil)

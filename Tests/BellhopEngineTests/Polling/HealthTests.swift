@@ -65,7 +65,7 @@ import Testing
         #expect(try await waits(Failure(.unauthenticated, .pauseConnection, "401"), polls: 2) == [300, 300])
     }
 
-    @Test func `a source that works again is told of, however few polls had failed`() async throws {
+    @Test func `a source that works again is reported, however few polls had failed`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(source)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
-    func `what is hopeless is said at once`(_ remedy: Failure.Remedy) async throws {
+    func `a hopeless failure is reported at once`(_ remedy: Failure.Remedy) async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.forbidden, remedy, "403"))] }

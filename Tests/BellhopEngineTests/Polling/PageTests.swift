@@ -11,7 +11,7 @@ import Testing
         var name: String { "board" }
         var scope: Scope { Scope(instance: "https://acme.example", user: "", kind: "page", query: "board") }
         var schema: TaskSchema { TaskSchema([]) }
-        var shows: Shown { .page }
+        var shows: RecordKind { .page }
 
         func list(from standing: Standing) async throws(Failure) -> Answer { try await script.list(from: standing) }
         func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {

@@ -56,7 +56,7 @@ import Testing
         #expect(try await bench.happened().count == 2)
     }
 
-    @Test func `what is held survives a restart`() async throws {
+    @Test func `a held result survives a restart`() async throws {
         let bench = try Bench()
         let (source, _) = try await baseline(bench)
         source.set(tasks(0..<5))

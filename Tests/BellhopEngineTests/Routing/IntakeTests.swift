@@ -30,7 +30,8 @@ import Testing
     }
 
     @Test(arguments: FaultyStore.Moment.all)
-    func `what the store cannot keep is said, and kept with the next`(_ moment: FaultyStore.Moment) async throws {
+    func `an event that the store cannot keep is reported, and kept with the next one`(_ moment: FaultyStore.Moment) async throws
+    {
         let bench = try Bench()
         bench.store.failOnce(.append, moment)
         await Intake(bench.surroundings).emit([login(true, at: bench.now)])
@@ -40,7 +41,7 @@ import Testing
         #expect(bench.recorder.names == ["store.failed", "event", "event"])
     }
 
-    @Test func `what the store cannot keep is kept once it works again`() async throws {
+    @Test func `an event that the store cannot keep is kept once the store works again`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: tell\non: login_event\ndo: [{log: hello}]")
         bench.store.fail { $0 == .append ? .before : nil }
@@ -57,7 +58,7 @@ import Testing
         #expect(try await bench.deliveries().count == 1)
     }
 
-    @Test func `a login that is kept and wakes nobody is no lost login`() async throws {
+    @Test func `a login that is kept without waking the router is not lost`() async throws {
         let bench = try Bench()
         bench.store.failOnce(.wake)
         await Intake(bench.surroundings).emit([login(true, at: bench.now)])

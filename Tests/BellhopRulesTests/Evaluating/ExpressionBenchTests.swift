@@ -78,7 +78,7 @@ import Testing
                 "a `when` counts this as unknown, and the rule does not run"))
     }
 
-    @Test func `mistakes are told as those of rules are`() {
+    @Test func `mistakes are reported as those of rules are`() {
         #expect(
             answer("task.pririty == 1 && nothing") == """
                 <expression>:1:6: error: no field `pririty` on a task of source `my-work` [unknown-field]

@@ -37,7 +37,7 @@ import Testing
         """
 
     @Test(arguments: 0..<8)
-    func `a damaged rule file is told about or works, and never crashes`(_ seed: Int) {
+    func `a damaged rule file is reported or works, and never crashes`(_ seed: Int) {
         var numbers = Numbers(state: UInt64(seed + 1))
         let whole = Array(Self.text.utf8)
         let pieces: [[UInt8]] = [

@@ -3,7 +3,7 @@ import BellhopRules
 import Testing
 
 @Suite struct DiagnosticsTests {
-    @Test func `each mistake in a rule file is told as the page shows it`() throws {
+    @Test func `each mistake in a rule file is reported as the page shows it`() throws {
         var page = try GoldenPage("../Golden/rules.txt")
         for index in page.cases.indices {
             let said = Fixture.diagnostics(page.cases[index].question)
@@ -17,7 +17,7 @@ import Testing
         if GoldenPage.isUpdating { try page.save(heading: "What is said about mistakes in rule files.") }
     }
 
-    @Test func `each mistake in a test file is told as the page shows it`() throws {
+    @Test func `each mistake in a test file is reported as the page shows it`() throws {
         let rules = [RuleFile(path: "rules/ack.yaml", bytes: Array(Self.rule.utf8))]
         var page = try GoldenPage("../Golden/tests.txt")
         for index in page.cases.indices {

@@ -6,7 +6,7 @@ import Testing
 /// Which events can come at all: one decision about what is configured.
 @Suite struct EventReachTests {
     private static func source(
-        _ name: String, _ kind: String = "tracker", shows: Shown = .tasks, hasJournal: Bool = false
+        _ name: String, _ kind: String = "tracker", shows: RecordKind = .tasks, hasJournal: Bool = false
     ) -> RuleSurroundings.SourceFacts {
         .init(
             name: name, kind: kind, connection: "snow", schema: Fixture.schema, scope: Fixture.scope, user: "john.doe",

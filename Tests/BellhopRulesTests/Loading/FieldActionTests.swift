@@ -93,7 +93,7 @@ import Testing
         ("update: {state: }", "wrong-type: `fields` has no value; `\"\"` is an empty one"),
         ("create: {to: ops, table: incident, fields: {a: 1}}", "wrong-connection: connection `ops` takes no `create`"),
     ])
-    func `a mistake is told where it is`(_ step: String, _ problem: String) {
+    func `a mistake is reported where it is`(_ step: String, _ problem: String) {
         #expect(problems(step).contains { $0.hasPrefix(problem) }, "\(problems(step))")
     }
 

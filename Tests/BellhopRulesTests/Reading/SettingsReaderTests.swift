@@ -79,7 +79,7 @@ import YAML
         #expect(try Self.read("{name: x, list: one, size: 1KiB, rate: 5/10s}").0.values["list"] == ["one"])
     }
 
-    @Test func `all that is wrong is told at once, with a way out`() throws {
+    @Test func `all mistakes are reported at once, with a remedy`() throws {
         let (_, said) = try Self.read(
             """
             nam: x

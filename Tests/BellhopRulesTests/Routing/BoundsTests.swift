@@ -115,7 +115,7 @@ import Testing
         #expect(errors == 100)
     }
 
-    @Test func `what the steps of one rule cost for one event is counted together`() throws {
+    @Test func `the steps of one rule share one budget for each event`() throws {
         let step = "  - log: \"${{ tasks.all(a, tasks.all(b, a.number.size() + b.number.size() > 0)) }}\"\n"
         let rule = "rule: heavy\non: task_created\nfrom: my-work\ndo:\n" + String(repeating: step, count: 30)
         let book = try Fixture.book(rule)

@@ -176,7 +176,7 @@ import Testing
         #expect(try Self.values("  - log: {text: 0123}")["text"] == "0123")
     }
 
-    @Test func `what people write arrives as text`() throws {
+    @Test func `text from people arrives as text`() throws {
         #expect(try Self.values("  - log: ${{ task.title }}", title: Self.hostile)["text"] == .string(Self.hostile))
         #expect(
             try Self.values("  - webhook: {url: https://x.example/, json: {t: \"${{ task.title }}\"}}", title: Self.hostile)[
@@ -277,7 +277,7 @@ import Testing
         #expect(routing.tallies[0].lastError == "step 2 (comment): index out of range: 4")
     }
 
-    @Test func `what is computed from a null is inserted as nothing`() throws {
+    @Test func `a value computed from a null is inserted as an empty text`() throws {
         #expect(try Self.values("  - log: a${{ task.priority + 1 }}b${{ task.urgency }}c")["text"] == "abc")
         #expect(try Self.route("  - log: x\n    if: task.priority > 1") == [])
     }

@@ -11,7 +11,7 @@ import Testing
         return try #require(JSON.parse(bytes).asObject)
     }
 
-    @Test func `what fits is left alone`() throws {
+    @Test func `an event that fits stays as it is`() throws {
         let data: JSON.Object = ["a": "x", "b": [1, 2]]
         #expect(try fit(data, JSON.object(data).encoded().count) == data)
     }
@@ -44,7 +44,7 @@ import Testing
         #expect(JSON.object(fitted).encoded().count > 5000)
     }
 
-    @Test func `what is large without long texts loses its largest member`() throws {
+    @Test func `a large event without long texts loses its largest member`() throws {
         let fitted = try fit(["keep": "me", "tasks": .array((0..<5000).map { .int($0) })], 2000)
         #expect(fitted["keep"] == "me")
         #expect(fitted["tasks"]?.asString?.hasPrefix("… [cut, ") == true)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `Claiming deliveries` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `what comes next is asked without the receivers that are busy`(_ kind: StoreUnderTest) async throws {
+    func `the next due time leaves out busy receivers`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var deliveries = (1...2).map { Sample.delivery($0) }
         deliveries[0].id.receiver = "busy"
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what is as old as time and to nobody is claimed too`(_ kind: StoreUnderTest) async throws {
+    func `a delivery without a due time and without a receiver is still claimed`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, receiver: ""), Sample.delivery(2, receiver: "a")]))
         #expect(try await bench.claim().count == 2)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what is dead or shadow from the start holds up nobody`(_ kind: StoreUnderTest) async throws {
+    func `a delivery that begins dead or as a shadow holds up no other`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let failure = Failure(.unrenderable, .giveUp, "There is no such field.")
         let deliveries = [
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what made a task is told with its hop`(_ kind: StoreUnderTest) async throws {
+    func `the delivery that made a task is listed with its hop`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, action: "create", hop: 2)]))
         let claim = try await bench.claim()[0]
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what was written to a task is told with its highest hop`(_ kind: StoreUnderTest) async throws {
+    func `writes to a task are listed with their highest hop`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: [

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one that runs, or perhaps was written, is told, and one that surely was not is not`(
+    func `a comment that runs or may have been written is listed, and one that surely was not written is not`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what was over before the moment is not told`(_ kind: StoreUnderTest) async throws {
+    func `a comment that ended before the moment is not listed`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [comment(1), comment(2), comment(3)]))
         let claims = try await bench.claim()

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what is due after such a time may have been done in it, until what was missed is caught up on`(
+    func `a delivery that is due after a downtime may have been done in it, until the missed time is caught up on`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -40,7 +40,8 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what may have been received as far as the store knows is looked for by that`(_ kind: StoreUnderTest) async throws {
+    func `a delivery that may have been received carries the time since when to look for it`(_ kind: StoreUnderTest) async throws
+    {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
         let began = bench.now

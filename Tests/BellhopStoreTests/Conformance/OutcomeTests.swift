@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what was running is rescued as uncertain`(_ kind: StoreUnderTest) async throws {
+    func `a running delivery is rescued as uncertain`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
         let started = bench.now
@@ -166,7 +166,8 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what was last tried while the clock was ahead is due once it is put back`(_ kind: StoreUnderTest) async throws {
+    func `a delivery last tried while the clock was ahead is due once the clock is put back`(_ kind: StoreUnderTest) async throws
+    {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...2).map { Sample.delivery($0) }))
         try await bench.finish(bench.claim(1)[0], .retry(at: bench.after(600), Sample.failure))

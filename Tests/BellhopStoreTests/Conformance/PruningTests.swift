@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what was noted of a delivery goes with it, other notes stay`(_ kind: StoreUnderTest) async throws {
+    func `pruning a delivery removes its note and keeps other notes`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...2).map { Sample.delivery($0) }
         try await bench.store.route(Routing(deliveries: deliveries))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `removed tasks, expired state and scopes nobody opens are forgotten in their time`(_ kind: StoreUnderTest) async throws {
+    func `removed tasks, expired state and unused scopes are forgotten in their time`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         _ = try await bench.store.commit(Sample.poll([1, 2]))

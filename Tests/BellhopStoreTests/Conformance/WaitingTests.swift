@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what a person drops stops what comes after it, for good`(_ kind: StoreUnderTest) async throws {
+    func `dropping a delivery stops the deliveries behind it for good`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, after: [2]),
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what those it comes after are when it is made decides how it starts`(_ kind: StoreUnderTest) async throws {
+    func `a delivery starts by the states of those it waits for`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1, initial: .dead(Sample.failure)), Sample.delivery(2, after: [1]),
@@ -149,7 +149,8 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `behind one that is held it blocks nobody, and takes its place again afterwards`(_ kind: StoreUnderTest) async throws {
+    func `a delivery behind a held one blocks no other, and takes its place again afterwards`(_ kind: StoreUnderTest) async throws
+    {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, lane: "a", after: [2]),
@@ -180,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `none comes before its own time`(_ kind: StoreUnderTest) async throws {
+    func `no delivery is claimed before its own time`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var later = Sample.delivery(2, after: [1])
         later.runAt = bench.after(60)
@@ -191,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what is forgotten takes what it waited for with it`(_ kind: StoreUnderTest) async throws {
+    func `forgetting a delivery removes its waits too`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))

@@ -82,6 +82,10 @@ public struct TableSource: Source {
             answer.notices += entries.notices
         }
         answer.cursor = next.cursor
+        if walk.isWhole, !rows.isSame {
+            (next.watermark, next.reconciled) = (before?.watermark, nil)
+            answer.cursorIfIncomplete = next.cursor
+        }
         return answer
     }
 

@@ -55,9 +55,12 @@ struct TableWalk: Sendable {
                 page = try await self.page(at: spot)
                 continue
             }
-            if spot.doubts(page) {
-                page = try await self.page(at: spot)
-                continue
+            if spot.contradicts(page) {
+                if spot.readAgain() {
+                    page = try await self.page(at: spot)
+                    continue
+                }
+                try await confirmEnd(at: spot)
             }
             if spot.offset == 0 { spot.left = page.reply.total }
             let isMore = try await isMore(page, at: spot, isEmpty: listing.entries.isEmpty)
@@ -106,9 +109,23 @@ struct TableWalk: Sendable {
     private func isMore(_ page: Page, at spot: Spot, isEmpty: Bool) async throws(Failure) -> Bool {
         if let total = page.reply.total { return total > spot.offset + page.limit }
         if !isEmpty { return true }
+        return try await count(from: spot).map { $0 > spot.offset + page.limit } ?? false
+    }
+
+    /// How many rows there are behind a spot's place, as the server counts them by another way; nil where the account may not ask.
+    private func count(from spot: Spot) async throws(Failure) -> Int? {
         var unordered = walk.query(filter, after: spot.place)
         unordered.order = []
-        return try await ask.count(unordered).map { $0 > spot.offset + page.limit } ?? false
+        return try await ask.count(unordered)
+    }
+
+    /// Fails where a walk would end at a page that contradicts the one before it, unless the server's own count says that no row is left.
+    private func confirmEnd(at spot: Spot) async throws(Failure) {
+        guard try await count(from: spot) != 0 else { return }
+        throw Failure(
+            .badAnswer, .retry(after: nil),
+            "\(ask.session.base.place) counted more rows of \(ask.table), and then answered twice with an empty page that counts none, so nothing "
+                + "of this poll counts. The next poll reads all rows again.")
     }
 
     func hidden(_ total: Int?, _ limit: Int) -> Failure {
@@ -129,6 +146,7 @@ extension TableWalk {
         var left: Int?
         /// How many rows at least the page before counted behind the place.
         private var promised = 0
+        private var wasReadAgain = false
         private var restarts = 0
         private var empty = 0
 
@@ -141,11 +159,15 @@ extension TableWalk {
             return spot
         }
 
-        /// Whether a page is to be read a second time: suddenly nothing is left of the rows that were counted. What it says then counts.
-        mutating func doubts(_ page: Page) -> Bool {
-            guard promised > 0, page.listing?.entries.isEmpty == true, page.reply.total ?? 0 == 0 else { return false }
-            promised = 0
-            return true
+        /// Whether suddenly nothing is left of the rows that the page before counted.
+        func contradicts(_ page: Page) -> Bool {
+            promised > 0 && page.listing?.entries.isEmpty == true && page.reply.total ?? 0 == 0
+        }
+
+        /// False when the page in this place was read a second time already.
+        mutating func readAgain() -> Bool {
+            defer { wasReadAgain = true }
+            return !wasReadAgain
         }
 
         /// Behind a page whose last row is in this place.
@@ -155,7 +177,7 @@ extension TableWalk {
             guard spot.empty < TableWalk.mostEmptyPages else { throw walk.hidden(page.reply.total, page.limit) }
             if let last, last != place {
                 spot.promised = (left ?? 0) - offset - page.limit
-                (spot.place, spot.offset, spot.left) = (last, 0, nil)
+                (spot.place, spot.offset, spot.left, spot.wasReadAgain) = (last, 0, nil, false)
             } else {
                 spot.offset += page.limit
             }

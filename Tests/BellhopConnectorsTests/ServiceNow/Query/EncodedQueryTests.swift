@@ -37,7 +37,7 @@ import Testing
         #expect(try EncodedQuery(parsing: "ORDERBYa^b=1^ORDERBYDESCc^d=2").text == "b=1^d=2^ORDERBYa^ORDERBYDESCc")
     }
 
-    @Test func `what is escaped is one value`() throws {
+    @Test func `an escaped value is one value`() throws {
         let query = try EncodedQuery(parsing: "a=1^^NQb=2^^^c=3")
         #expect(query.conditions == [.init("a", .equal, "1^NQb=2^"), .init("c", .equal, "3")])
         #expect(EncodedQuery(.init("a", .equal, "x^ORb=1")).text == "a=x^^ORb=1")
@@ -57,7 +57,7 @@ import Testing
         ("a=1^RLQUERYt.task,>=1^ENDRLQUERY^EQ", "t>x", "a=1^t>x^RLQUERYt.task,>=1^ENDRLQUERY"),
         ("JOINsys_id=t.task!b=1", "t>x", "t>x^JOINsys_id=t.task!b=1"),
     ])
-    func `what must hold for every row stands in every group`(_ text: String, _ further: String, _ expected: String) throws {
+    func `a condition for every row stands in every group`(_ text: String, _ further: String, _ expected: String) throws {
         #expect(try EncodedQuery(parsing: text).and(EncodedQuery(parsing: further)).text == expected)
     }
 
@@ -92,7 +92,7 @@ import Testing
         ("a=1^GROUPBYb", 4..<12, "GROUPBY is for lists on the screen"),
         ("ä=1", 0..<4, "a condition begins with the name of a field, in lowercase"),
     ])
-    func `what would be dropped or would match all is refused at its place`(
+    func `a query part that would be dropped or match everything is refused at its place`(
         _ text: String, _ range: Range<Int>, _ message: String
     ) throws {
         let error = #expect(throws: EncodedQueryError.self) { try EncodedQuery(parsing: text) }

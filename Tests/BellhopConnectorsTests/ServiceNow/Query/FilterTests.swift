@@ -238,7 +238,7 @@ import Testing
             (#"{"a": 1, "sort": [3]}"#, "`sort` is a list of fields", "sort/0"),
             (#"{"keywords": " "}"#, "`keywords` is a text", "keywords"),
         ] as [(String, String, String)])
-    func `a mistake is told at its place`(_ json: String, _ message: String, _ path: String) throws {
+    func `a mistake is reported at its place`(_ json: String, _ message: String, _ path: String) throws {
         let first = complaints(try JSON.parse(json)).first
         #expect(first?.message == message)
         let steps = first?.path.map { step in

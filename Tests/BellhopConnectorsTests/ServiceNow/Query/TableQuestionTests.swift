@@ -22,7 +22,7 @@ import Testing
         #expect(filter.category == "x")
     }
 
-    @Test func `what is wrong is told with its place`() {
+    @Test func `each mistake is reported with its place`() {
         let both = complaint(["query": "a=1", "where": ["a": 1]])
         #expect(both?.message == "give either `query` or `where`")
         let query = complaint(["query": "a=1^bSTARTWITHx"])

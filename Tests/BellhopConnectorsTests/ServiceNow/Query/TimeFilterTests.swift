@@ -64,7 +64,7 @@ import Testing
             (#"{"relative": {"hours_ago": 3}}"#, "`relative` takes one of"),
             (#"{"relative": {"after": {"day_ago": 3}}}"#, "`day_ago` is no way to write a value"),
         ])
-    func `a mistake in it is told`(_ json: String, _ message: String) throws {
+    func `a mistake in a time filter is reported`(_ json: String, _ message: String) throws {
         let condition = try JSON.parse(json)
         do throws(SettingComplaints) {
             _ = try Filter(["a": condition])

@@ -1,16 +1,16 @@
 import CRE2
 
-/// Removes the matches of a regular expression (RE2) from a text.
+/// Masks those parts of a text that match a regular expression (RE2).
 ///
 /// RE2 finds one match in linear time. To find all of them in linear time, whatever the expression and the text, each search is
 /// limited to a window: the parts of a match more than ``reach`` bytes after its beginning may be missed.
 ///
-/// A class because it owns C++ memory; `@unchecked` because RE2 objects are thread-safe once made (re2.h).
-final class Blotter: @unchecked Sendable {
-    /// Why a text is not a valid expression. One sentence.
+/// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
+final class TextMasker: @unchecked Sendable {
+    /// Why a text is no expression. One sentence.
     struct Problem: Error, Sendable, Hashable { var message: String }
 
-    /// What replaces a match.
+    /// What stands in the place of masked text.
     static let mark = "…"
 
     private let regex: OpaquePointer
@@ -32,7 +32,7 @@ final class Blotter: @unchecked Sendable {
     /// The length up to which a match is certainly seen, in bytes.
     static let reach = 1024
 
-    func blotted(_ text: String) -> String {
+    func masked(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
         var place = 0
@@ -59,7 +59,7 @@ final class Blotter: @unchecked Sendable {
                     place = span.end
                     cut = !isWhole && span.end == end ? end : -1
                 } else {
-                    // An empty match removes nothing.
+                    // An empty match masks nothing.
                     if span.end < bytes.count { result.append(bytes[span.end]) }
                     place = span.end + 1
                 }

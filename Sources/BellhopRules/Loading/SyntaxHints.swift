@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 
 /// What people type who know other languages, and how expressions have it.
-struct ForeignWords {
+struct SyntaxHints {
     private let code: String
     private let before: String
     private let word: String

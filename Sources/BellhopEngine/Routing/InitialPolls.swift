@@ -4,7 +4,7 @@ import Synchronization
 /// Whether each source was polled once since the agent started, well or not.
 ///
 /// A class over a mutex, because the pollers tell it and the timers ask it.
-public final class FirstLook: Sendable {
+public final class InitialPolls: Sendable {
     /// A source that hangs keeps back the timers that read its tasks no longer than this.
     static let patience = Duration.seconds(60)
 
@@ -12,7 +12,7 @@ public final class FirstLook: Sendable {
 
     public init(_ scopes: [Scope.ID]) { missing = Mutex(Set(scopes)) }
 
-    func happened(at scope: Scope.ID, in surroundings: Surroundings) {
+    func markPolled(_ scope: Scope.ID, in surroundings: Surroundings) {
         missing.withLock { _ = $0.remove(scope) }
         surroundings.bells.timers.ring()
     }

@@ -1,10 +1,9 @@
-import BellhopCore
 import Synchronization
 
 /// Lets one task through at a time, in order of arrival. A task cancelled while waiting leaves the queue.
 ///
-/// A class with a lock, because independent tasks share it.
-final class FIFOGate: Sendable {
+/// A class over a lock, because it is where tasks that know nothing of each other wait for one another.
+public final class FIFOGate: Sendable {
     private struct State {
         var isTaken = false
         var waiting: [(ticket: Int, continuation: CheckedContinuation<Bool, Never>)] = []
@@ -13,22 +12,32 @@ final class FIFOGate: Sendable {
 
     private let state = Mutex(State())
 
+    public init() {}
+
     /// Runs `work` when it is its turn.
-    func pass<Value>(_ work: () async throws -> Value) async throws -> Value {
+    public func pass<Value>(_ work: () async throws -> Value) async throws -> Value {
         try await enter()
         defer { leave() }
         return try await work()
     }
 
-    func enter() async throws(CancellationError) {
+    /// Waits for a turn, which ``leave()`` must end.
+    public func enter() async throws(CancellationError) {
+        guard await enter(heedsCancellation: true) else { throw CancellationError() }
+    }
+
+    /// Waits for a turn, which ``leave()`` must end, even when the task is cancelled.
+    public func enterUncancelled() async { _ = await enter(heedsCancellation: false) }
+
+    private func enter(heedsCancellation: Bool) async -> Bool {
         let ticket = state.withLock { state in
             state.lastTicket += 1
             return state.lastTicket
         }
-        let isIn = await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let known: Bool? = state.withLock { state in
-                    if Task.isCancelled { return false }
+                    if heedsCancellation, Task.isCancelled { return false }
                     if !state.isTaken {
                         state.isTaken = true
                         return true
@@ -40,14 +49,13 @@ final class FIFOGate: Sendable {
             }
         } onCancel: {
             state.withLock { state -> CheckedContinuation<Bool, Never>? in
-                guard let place = state.waiting.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+                guard heedsCancellation, let place = state.waiting.firstIndex(where: { $0.ticket == ticket }) else { return nil }
                 return state.waiting.remove(at: place).continuation
             }?.resume(returning: false)
         }
-        guard isIn else { throw CancellationError() }
     }
 
-    func leave() {
+    public func leave() {
         state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard !state.waiting.isEmpty else {
                 state.isTaken = false
@@ -59,8 +67,8 @@ final class FIFOGate: Sendable {
 }
 
 extension FIFOGate {
-    /// Runs `work` when it is its turn.
-    func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
+    /// Does one thing when its turn has come.
+    public func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
         do {
             try await enter()
         } catch {

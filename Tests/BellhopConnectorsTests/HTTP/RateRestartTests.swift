@@ -1,0 +1,107 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopConnectors
+
+/// Rates over restarts: each limiter stands for a process that was killed.
+@Suite struct RateRestartTests {
+    let clock = TestClock()
+    let notebook = MemoryNotebook()
+
+    private func limiter(_ rate: Rate) async -> RateLimiter {
+        let limiter = RateLimiter(
+            rate, clock: clock, memory: RateMemory(connection: "chat", rate, in: notebook))
+        await limiter.restore()
+        return limiter
+    }
+
+    /// How many attempts may begin now.
+    private func free(_ limiter: RateLimiter) -> Int {
+        let share = limiter.attempts(of: 1)
+        let count = share.reserve(upTo: 10_000)
+        share.giveBack(count)
+        return count
+    }
+
+    @Test func `a restart gives no request back that went before it`() async throws {
+        let rate = Rate(count: 5, per: .seconds(60))
+        var used = 0
+        for _ in 0..<4 {
+            let limiter = await limiter(rate)
+            for _ in 0..<min(free(limiter), 2) {
+                try await limiter.wait()
+                used += 1
+            }
+            await clock.advance(by: .seconds(2))
+        }
+        #expect(used == 5)
+        await clock.advance(by: .seconds(60))
+        #expect(free(await limiter(rate)) == 5)
+    }
+
+    @Test(arguments: [
+        Rate(count: 1, per: .seconds(10)), Rate(count: 5, per: .seconds(60)), Rate(count: 100, per: .seconds(3600)),
+        Rate(count: 60, per: .seconds(60)), Rate(count: 50, per: .seconds(10)),
+    ])
+    func `however often it restarts, no period has more requests than the rate allows`(_ rate: Rate) async throws {
+        var random = SeededRandom(seed: 7)
+        var times: [Timestamp] = []
+        for _ in 0..<200 {
+            let limiter = await limiter(rate)
+            for _ in 0..<Int.random(in: 0...6, using: &random) {
+                if free(limiter) > 0 {
+                    try await limiter.wait()
+                    times.append(clock.now)
+                }
+                await clock.advance(by: rate.period * Double.random(in: 0...0.03, using: &random))
+            }
+        }
+        #expect(times.count > rate.count * 2)
+        let early = times.indices.dropFirst(rate.count).filter { times[$0] - times[$0 - rate.count] < rate.period }
+        #expect(early.isEmpty, "requests that went too early")
+    }
+
+    @Test func `a rate that is high writes few notes, and a restart costs a tenth of it at most`() async throws {
+        let rate = Rate(count: 100, per: .seconds(3600))
+        let first = await limiter(rate)
+        for _ in 0..<31 { try await first.wait() }
+        #expect(notebook.writes == 4)
+        #expect(free(await limiter(rate)) == 60)
+    }
+
+    @Test func `requests that go at once are all counted`() async throws {
+        let rate = Rate(count: 40, per: .seconds(60))
+        let first = await limiter(rate)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<40 { group.addTask { try? await first.wait() } }
+        }
+        #expect(free(await limiter(rate)) == 0)
+    }
+
+    @Test func `a clock that was set back makes a request of before count as one of now`() async throws {
+        let rate = Rate(count: 1, per: .seconds(60))
+        try await limiter(rate).wait()
+        await clock.advance(by: .seconds(-1000))
+        let second = await limiter(rate)
+        #expect(free(second) == 0)
+        await clock.advance(by: .seconds(60))
+        #expect(free(second) == 1)
+    }
+
+    @Test func `a connection that is made anew shares the rate of the one before`() async throws {
+        let practice = WebPractice()
+        var environment = practice.environment
+        environment.keepsRates = true
+        let rate = Rate(count: 2, per: .seconds(60))
+        await environment.rates.restore("chat", rate, in: environment)
+        let first = try #require(environment.rates.limiter("chat", rate))
+        try await first.wait()
+        await environment.rates.restore("chat", rate, in: environment)
+        #expect(environment.rates.limiter("chat", rate) === first)
+        #expect(environment.rates.limiter("other", rate) == nil)
+        environment.keepsRates = false
+        await environment.rates.restore("other", rate, in: environment)
+        #expect(environment.rates.limiter("other", rate) == nil)
+    }
+}
