@@ -14,8 +14,8 @@ extension ETOConnection {
                 .record(
                     Setting.passwordLogin(
                         "Log in with an e-mail address and a password.", username: "The account's e-mail address.")),
-                "How to log in; by default with what `bellhop login` stored. The account should be Bellhop's own: whoever logs in to the "
-                    + "web pages with it ends Bellhop's session."),
+                "How to log in; by default with the login stored by `bellhop login`. Use a separate account: logging in to ETO's web "
+                    + "pages with it ends Bellhop's session."),
             Setting("enterprise", .text, "The enterprise, by name or GUID; required if the account has several."),
             Setting("site", .text, "The site, by name or number; required if the enterprise has several."),
             Setting(
