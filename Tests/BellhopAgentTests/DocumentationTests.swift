@@ -132,7 +132,7 @@ import Testing
 
     /// The world of the configuration on a page that says what these sources are.
     private static func documented(on page: DocumentationPage, with sources: Set<String>) async throws -> RuleSurroundings {
-        let whole = page.listings.first { listing in
+        let whole = try [page, DocumentationPage("Sources")].flatMap(\.listings).first { listing in
             listing.text.hasPrefix("connections:") && sources.allSatisfy { listing.text.contains("\n  \($0):") }
         }
         let listing = try #require(whole, "no configuration on \(page.name) has \(sources)")
