@@ -49,7 +49,7 @@ import Testing
         var source: JSON.Object = ["source": .string("source-\(number)"), "tasks": 3, "last_poll": "2026-01-05T07:31:00Z"]
         source["state"] = isFailing ? "failing" : "fine"
         if isFailing {
-            source["failing_since"] = "2026-01-05T07:30:00Z"
+            source["since"] = "2026-01-05T07:30:00Z"
             source["error"] = "No connection to acme.service-now.com:443: nobody listens there."
         }
         return .object(source)
@@ -84,6 +84,33 @@ import Testing
         #expect(lines.count { $0.contains("nobody listens there") } == 1)
         #expect(lines.contains { $0.hasPrefix("source-2, source-3, source-4: No connection") })
         #expect(!lines.contains { $0.hasPrefix("source-0") || $0.hasPrefix("rule-") })
+    }
+
+    @Test func `receivers that rest are told in every form, whole where there is room`() {
+        var status = Self.status(sources: 30, failing: 1, rules: 30).asObject ?? [:]
+        status["resting"] = .array(
+            (1...4).map { number in
+                .object([
+                    "receiver": .string("chat-\(number)"), "until": "2026-01-05T08:30:05Z", "waiting": .int(Int64(number)),
+                    "why": "chat answers 429 Too Many Requests: slow down, and come back when a minute is over.",
+                ])
+            })
+        let page = StatusPage(.object(status), zone: .utc, width: 80)
+        let short = page.short(lines: 23)
+        #expect(short.count <= 23 && short.allSatisfy { $0.shownWidth <= 80 }, "\(short.joined(separator: "\n"))")
+        #expect(short.contains { $0.hasPrefix("chat-1 rests until 2026-01-05 08:30:05, and 1 delivery waits for it:") })
+        #expect(short.contains("and 3 more rest: `bellhop status --all`"))
+        for lines in [page.whole, page.failing] {
+            #expect(lines.contains { $0.hasPrefix("chat-4 rests until 2026-01-05 08:30:05, and 4 deliveries wait for it:") })
+            #expect(lines.contains { $0.hasSuffix("a minute is over.") })
+        }
+    }
+
+    @Test func `a rule that is turned off is marked`() {
+        let status: JSON = ["rules": [["rule": "tell", "runs": 1, "off": true], ["rule": "ask", "runs": 1, "off": false]]]
+        let lines = StatusPage(status, zone: .utc, width: 80).whole
+        #expect(lines.contains { $0.hasPrefix("tell  off    1") }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("ask   -      1") })
     }
 
     @Test func `moments in a text are shown by the clocks of the zone`() {

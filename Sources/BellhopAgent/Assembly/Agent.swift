@@ -1,3 +1,4 @@
+import BellhopConnectors
 import BellhopCore
 import BellhopEngine
 import BellhopRules
@@ -67,7 +68,9 @@ public struct Agent: Sendable {
                     ]
                     for (name, fact) in assembly.news.facts { facts[name] = fact }
                     return facts
-                }, wake: { assembly.surroundings.bells.dispatcher.ring() },
+                },
+                sources: { assembly.connectors.sources.map { ($0.name, $0.scope) } }, underway: { assembly.engine.underway },
+                wake: { assembly.surroundings.bells.dispatcher.ring() },
                 takeOver: { change, project in
                     .array(await TakingOver(assembly, environment: environment).take(change, project: project).map(\.json))
                 }))
