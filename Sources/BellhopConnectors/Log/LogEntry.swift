@@ -55,10 +55,7 @@ struct LogEntry: Sendable, Hashable {
         entry["text"] = .string(text)
         if !fields.isEmpty { entry["fields"] = .object(fields) }
         // Control characters below U+0020 are escaped by the encoder; the others stand inside of strings only.
-        return TerminalText.escaping(JSON.object(entry).text) { scalar in
-            let digits = String(scalar.value, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }
+        return TerminalText.escaping(JSON.object(entry).text, TerminalText.jsonEscape)
     }
 
     private static func words(_ value: JSON) -> String {
