@@ -57,6 +57,7 @@ public struct Agent: Sendable {
         let (assembly, environment) = (assembly, environment)
         return Inquirer(
             store: assembly.surroundings.store, clock: assembly.surroundings.clock,
+            kind: { assembly.configuration.connection($0)?.kind },
             agent: Inquirer.Agent(
                 facts: {
                     var facts: JSON.Object = [

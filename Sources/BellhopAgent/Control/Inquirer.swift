@@ -5,6 +5,8 @@ public import BellhopEngine
 public struct Inquirer: Sendable {
     let store: any Store
     private let clock: any AgentClock
+    /// The kind of a connection, by its name.
+    let kind: @Sendable (String) -> String?
     /// What a running agent adds; nil where no agent runs.
     let agent: Agent?
 
@@ -34,9 +36,13 @@ public struct Inquirer: Sendable {
         }
     }
 
-    public init(store: any Store, clock: any AgentClock, agent: Agent? = nil) {
+    /// - Parameter kind: of a connection, by its name; nil where it is not known.
+    public init(
+        store: any Store, clock: any AgentClock, kind: @escaping @Sendable (String) -> String? = { _ in nil }, agent: Agent? = nil
+    ) {
         self.store = store
         self.clock = clock
+        self.kind = kind
         self.agent = agent
     }
 

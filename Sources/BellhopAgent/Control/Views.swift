@@ -1,3 +1,4 @@
+import BellhopConnectors
 public import BellhopCore
 import BellhopEngine
 
@@ -35,9 +36,23 @@ extension DeliveryRecord {
         }
         switch delivery.arguments {
         case .values(let values): object["arguments"] = .object(values)
-        case .message(let message): object["message"] = ["title": .string(message.title.plainText)]
+        case .message(let message):
+            object["message"] = ["title": .string(message.title.plainText), "text": .string(PlainRenderer().text(message))]
         }
         return .object(object)
+    }
+
+    /// The same with what is sent for its message, without the address, which is a secret.
+    /// - Parameter kind: of the connection that it goes to.
+    func json(sentTo kind: String?) -> JSON {
+        var json = json
+        guard case .message(let message) = delivery.arguments, let kind,
+            let body = Catalogue.body(of: message, for: delivery, kind: kind)
+        else { return json }
+        json["request"] = [
+            "method": "POST", "to": .string("the address of connection \(delivery.id.receiver) (kind \(kind))"), "body": body,
+        ]
+        return json
     }
 }
 
