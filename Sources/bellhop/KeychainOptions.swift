@@ -48,7 +48,8 @@ extension ConfigOptions {
         let others = try SecretCommand.keychain { () throws(SecretError) in try keychain.projects() }.filter { $0.id != own }
         for other in others { tellAgent(ofProject: other, change) }
         Console.sentence(
-            "An agent whose bellhop.yaml has no line `\(ProjectLine.key)`, or lies in a folder that was moved, uses it once it is restarted.")
+            "An agent whose bellhop.yaml has no line `\(ProjectLine.key)`, or lies in a folder that was moved, uses it once it is restarted."
+        )
     }
 
     /// Tells the agent of another project, where one runs, of what is shared.

@@ -8,7 +8,8 @@ import Testing
 /// What `bellhop deliveries` shows of one delivery.
 @Suite struct `A delivery that is looked at` {
     private static let message = Message(
-        title: [.text("New: "), .value("INC0010001")], text: [.paragraph([.text("A "), .strong([.value("printer")]), .text(" burns.")])],
+        title: [.text("New: "), .value("INC0010001")],
+        text: [.paragraph([.text("A "), .strong([.value("printer")]), .text(" burns.")])],
         fields: [.init(name: [.text("Priority")], value: [.value("2")])], severity: .warning)
 
     /// The delivery of a message to `ops`, as the answer to its id, or to the list.

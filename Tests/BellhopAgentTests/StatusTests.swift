@@ -57,7 +57,8 @@ import Testing
         let occasion = Occasion.event(Event.ID("1"))
         let deliveries = ["0", "1", "2"].map { step in
             Delivery(
-                id: Delivery.ID(occasion: occasion.id, rule: "tell", step: StepPath(step), receiver: step == "2" ? "mail" : "chat"),
+                id: Delivery.ID(
+                    occasion: occasion.id, rule: "tell", step: StepPath(step), receiver: step == "2" ? "mail" : "chat"),
                 revision: "1", action: "notify", arguments: .values([:]), task: nil, lane: step, createdAt: clock.now)
         }
         try await store.route(Routing(deliveries: deliveries))

@@ -76,7 +76,9 @@ import Testing
             let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             #expect(try await stage.bellhop("run", "--once").code == 0)
             #expect(stage.notes(on: first.id).count == 1)
-            let copy = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path).filter { $0.hasPrefix("bellhop.db") }
+            let copy = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path).filter {
+                $0.hasPrefix("bellhop.db")
+            }
             #expect(copy.contains("bellhop.db") && !copy.contains("bellhop.db-wal"), "the copy is one whole file: \(copy)")
             let (store, kept) = (stage.folder.path + "/bellhop.db", stage.folder.path + "/copy.db")
             try FileManager.default.copyItem(atPath: store, toPath: kept)
@@ -87,7 +89,8 @@ import Testing
             #expect(later.allSatisfy { stage.notes(on: $0.id).count == 1 })
             let events = try await stage.events().count
 
-            for name in try FileManager.default.contentsOfDirectory(atPath: stage.folder.path) where name.hasPrefix("bellhop.db") {
+            for name in try FileManager.default.contentsOfDirectory(atPath: stage.folder.path) where name.hasPrefix("bellhop.db")
+            {
                 try FileManager.default.removeItem(atPath: stage.folder.path + "/" + name)
             }
             try FileManager.default.copyItem(atPath: kept, toPath: store)

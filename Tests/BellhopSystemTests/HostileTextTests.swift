@@ -55,7 +55,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["events", "--x\u{1B}[31m\u{9B}2J\u{202E}\u{200B}"], ["status", "x\u{1B}]0;owned\u{7}"], ["deliveries", "--state", "de\u{200B}ad\u{1B}[2J"],
+        ["events", "--x\u{1B}[31m\u{9B}2J\u{202E}\u{200B}"], ["status", "x\u{1B}]0;owned\u{7}"],
+        ["deliveries", "--state", "de\u{200B}ad\u{1B}[2J"],
         ["events", "--limit", "\u{1B}[31m"], ["wat\u{1B}[31m"], ["run", "--log-level", "\u{202E}gubed"],
     ])
     func `what was typed wrongly is repeated as text`(_ arguments: [String]) async throws {

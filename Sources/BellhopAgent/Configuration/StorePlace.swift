@@ -31,7 +31,8 @@ extension ConfigurationLoader {
         if store.isEmpty { store = "bellhop.db" }
         return StorePlace(
             store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
-            zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file), kinds: Self.kinds(in: bytes))
+            zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file),
+            kinds: Self.kinds(in: bytes))
     }
 
     private static func kinds(in bytes: [UInt8]) -> [String: String] {

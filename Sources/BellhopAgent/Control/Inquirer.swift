@@ -66,7 +66,8 @@ public struct Inquirer: Sendable {
         for source in agent?.sources() ?? [] where !known.sources.contains(where: { $0.source == source.name }) {
             known.sources.append(
                 StoreStatus.SourceStatus(
-                    source: source.name, scope: source.scope, hasBaseline: false, tasks: 0, lastCommit: nil, health: SourceHealth()))
+                    source: source.name, scope: source.scope, hasBaseline: false, tasks: 0, lastCommit: nil,
+                    health: SourceHealth()))
         }
         var status = known.json
         var facts = agent?.facts()

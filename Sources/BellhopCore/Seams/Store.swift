@@ -261,7 +261,8 @@ public struct StoreStatus: Sendable, Hashable {
     public var damaged: Int
 
     public init(
-        sources: [SourceStatus], rules: [RuleStatus], rests: [RestStatus], deliveries: [DeliveryState: Int], events: Int, unrouted: Int,
+        sources: [SourceStatus], rules: [RuleStatus], rests: [RestStatus], deliveries: [DeliveryState: Int], events: Int,
+        unrouted: Int,
         damaged: Int = 0
     ) {
         self.sources = sources

@@ -8,7 +8,8 @@ extension Session {
         let done = Int(try int(SQL.Looking.deliveryCount)) - deliveries.values.reduce(0, +)
         if done > 0 { deliveries[.done] = done }
         return StoreStatus(
-            sources: try sources(), rules: try rules(), rests: try restStatus(), deliveries: deliveries, events: Int(try int(SQL.Looking.eventCount)),
+            sources: try sources(), rules: try rules(), rests: try restStatus(), deliveries: deliveries,
+            events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
     }
 

@@ -185,7 +185,8 @@ struct StatusPage {
         for rule in rules {
             table.add(
                 [
-                    rule["rule"].words(in: zone), rule["off"] == true ? "off" : "-", "\(rule["runs"]?.asInt ?? 0)", "\(rule["errors"]?.asInt ?? 0)",
+                    rule["rule"].words(in: zone), rule["off"] == true ? "off" : "-", "\(rule["runs"]?.asInt ?? 0)",
+                    "\(rule["errors"]?.asInt ?? 0)",
                     rule["last_run"].words(in: zone), rule["next"].words(in: zone),
                 ], paints: Self.isFailing(rule) ? [3: .red] : [:])
         }
