@@ -144,7 +144,8 @@ let package = Package(
             name: "BellhopStoreTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", "CSQLite"],
             swiftSettings: house),
         .testTarget(
-            name: "BellhopSystemTests", dependencies: ["BellhopCore", "BellhopTesting", "Simulator"], swiftSettings: house),
+            name: "BellhopSystemTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", "Simulator"],
+            swiftSettings: house),
         .testTarget(
             name: "CELTests", dependencies: ["CEL"], exclude: ["Conformance/skipped.txt"], swiftSettings: house),
         .testTarget(

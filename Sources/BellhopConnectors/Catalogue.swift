@@ -57,7 +57,15 @@ public enum Catalogue {
         kinds.first { $0.manifest.kind == kind }?.login(settings) ?? .none("its kind is unknown")
     }
 
-    /// The kinds of connection that accept an action.
+    /// What a connection of this kind is sent for a message; nil where it takes none.
+    public static func body(of message: Message, for delivery: Delivery, kind: String) -> JSON? {
+        let receivers: [(kind: String, type: any MessageReceiver.Type)] = [
+            (SlackConnection.manifest.kind, SlackConnection.self), (WebhookConnection.manifest.kind, WebhookConnection.self),
+        ]
+        return receivers.first { $0.kind == kind }?.type.body(of: message, for: delivery)
+    }
+
+    /// The kinds of connection that a kind of action can go to.
     static func connections(taking action: String) -> [String] {
         connections.filter { $0.actions.contains(action) }.map(\.kind)
     }

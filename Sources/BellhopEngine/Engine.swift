@@ -41,6 +41,9 @@ public struct Engine: Service {
     /// How many attempts are in flight.
     public var inFlight: Int { dispatcher.inFlight }
 
+    /// What the sources have begun and not ended yet, by their names.
+    public var underway: [String: SourceActivity] { surroundings.underway.all }
+
     /// Takes up what an earlier run left behind. To be called once, before `run` or `runOnce`.
     public func recover() async throws(StoreError) {
         let count = try await surroundings.store.rescue(everything: true, at: surroundings.clock.now)
@@ -88,6 +91,8 @@ public struct Engine: Service {
     /// Lets a source learn its fields, which may take as long as its system takes to answer: nobody else waits for it.
     private func prepare(_ source: any Source) async {
         let known = source.schema
+        surroundings.underway.begin(.preparing, source.name, at: surroundings.clock.now)
+        defer { surroundings.underway.end(source.name) }
         await source.prepare(offline: false)
         if source.schema != known, !Task.isCancelled { await learnt(source) }
     }
@@ -128,6 +133,7 @@ public struct Engine: Service {
         for (source, plan) in sources {
             var poller = Poller(source, plan: plan, in: surroundings)
             pass.polls.append((source.name, try await poller.pollOnce()))
+            await poller.keepSuccess()
         }
         try await timers.fireDue()
         // Deliveries can cause events (a dead one), and these further deliveries.

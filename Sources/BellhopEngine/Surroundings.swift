@@ -12,6 +12,8 @@ public struct Surroundings: Sendable {
     public var checkpoint: @Sendable (Checkpoint) -> Void
     /// What the store could not take yet.
     let backlog = Backlog()
+    /// What the sources are being asked at the moment.
+    let underway = Underway()
 
     public init(
         store: any Store, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,

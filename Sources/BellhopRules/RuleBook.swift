@@ -45,7 +45,7 @@ public struct RuleBook: Sendable {
                 : rule.schedule.flatMap { schedule in
                     schedule.first(after: now).map { RuleRegistration.Schedule(text: schedule.text, next: $0) }
                 }
-            return RuleRegistration(name: rule.name, revision: rule.summary.revision, schedule: schedule)
+            return RuleRegistration(name: rule.name, revision: rule.summary.revision, schedule: schedule, isOff: rule.isOff)
         }
     }
 

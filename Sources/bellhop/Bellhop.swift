@@ -56,7 +56,16 @@ struct Bellhop: AsyncParsableCommand {
             trouble.print()
             exit(withError: ExitCode(trouble.code.rawValue))
         } catch {
-            exit(withError: error)
+            leave(with: error)
         }
+    }
+
+    /// Prints a help, a version or a mistake in the arguments as everything is printed: it may repeat what was typed.
+    private static func leave(with error: any Error) -> Never {
+        let (code, text) = (exitCode(for: error), fullMessage(for: error))
+        if !text.isEmpty {
+            if code == .success { Console.data(text) } else { Console.note(text) }
+        }
+        exit(withError: code)
     }
 }

@@ -36,13 +36,32 @@ extension ConfigOptions {
         return keychain.of(try place().project)
     }
 
-    /// Tells the agent of this project what changed in the keychain.
+    /// Tells the agent of this project what changed in the keychain, and those of all projects where it is shared.
     func tellAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(Trouble) {
+        var own: String?
         if Files.exist(config) {
-            let project = try place().project?.id
-            KeychainNotice.send(change, project: options.shared ? nil : project, to: try storeLink())
+            let project = try place().project
+            KeychainNotice.send(change, project: options.shared ? nil : project?.id, to: try storeLink())
+            own = project?.id
         }
-        if options.shared { Console.sentence("Agents of other projects use it once they are restarted.") }
+        guard options.shared else { return }
+        let others = try SecretCommand.keychain { () throws(SecretError) in try keychain.projects() }.filter { $0.id != own }
+        for other in others { tellAgent(ofProject: other, change) }
+        Console.sentence(
+            "An agent whose bellhop.yaml has no line `\(ProjectLine.key)`, or lies in a folder that was moved, uses it once it is restarted."
+        )
+    }
+
+    /// Tells the agent of another project, where one runs, of what is shared.
+    private func tellAgent(ofProject other: Keychain.Project, _ change: KeychainChange) {
+        let link: StoreLink
+        do throws(Trouble) {
+            link = try storeLink(of: other.file)
+        } catch {
+            return Console.sentence(
+                "An agent of \(other.file.visible) uses it once it is restarted: where its store is cannot be known from here.")
+        }
+        KeychainNotice.send(change, project: nil, to: link, of: other.file)
     }
 
     private func place() throws(Trouble) -> StorePlace {

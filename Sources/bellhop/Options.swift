@@ -23,11 +23,15 @@ struct ConfigOptions: ParsableArguments {
     }
 
     /// Where the store of the configuration is: looking at it needs no secrets, and nothing else in the file to be in order.
-    func storeLink() throws(Trouble) -> StoreLink {
+    func storeLink() throws(Trouble) -> StoreLink { try storeLink(of: config) }
+
+    /// The same for another bellhop.yaml.
+    func storeLink(of file: String) throws(Trouble) -> StoreLink {
         do throws(ConfigurationError) {
-            let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(config)
+            let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)
             return StoreLink(
-                store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone)
+                store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone,
+                kinds: place.kinds)
         } catch {
             throw Trouble(error)
         }
@@ -50,12 +54,17 @@ struct StoreLink {
     let socket: ControlSocket.Place
     /// The zone of the times that people read.
     let zone: TimeZoneTable
+    /// The kinds of the connections, by their names.
+    let kinds: [String: String]
+
+    /// False where no agent has ever run: the first thing it does is to make its store.
+    var hasRun: Bool { Files.exist(store) }
 
     /// Hands out the rows of the answer as they are read, and returns its end.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(Trouble) -> JSON {
         do throws(InquiryError) {
             if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
-            var answer = Inquirer(store: try open(inquiry), clock: SystemClock()).answer(inquiry)
+            var answer = Inquirer(store: try open(inquiry), clock: SystemClock(), kind: { [kinds] in kinds[$0] }).answer(inquiry)
             while true {
                 switch try await answer.next() {
                 case .rows(let rows): for value in rows { row(value) }

@@ -1,4 +1,6 @@
 import BellhopCore
+import CDispatch
+import Foundation
 import Glibc
 import Testing
 
@@ -73,5 +75,37 @@ import Testing
             }
             #expect(failures == 2)
         }
+    }
+
+    @Test func `whoever waits for a slow reader of a descriptor that does not block sleeps meanwhile`() async throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        let (reader, writer) = (ends[0], ends[1])
+        defer { close(reader) }
+        #expect(fcntl(writer, F_SETFL, O_NONBLOCK) == 0)
+        let bytes = (0..<300_000).map { UInt8($0 % 251) }
+        let reading = Task {
+            var all: [UInt8] = []
+            while all.count < bytes.count {
+                // Slower than anybody writes.
+                try await Task.sleep(for: .milliseconds(100))
+                var some = [UInt8](repeating: 0, count: 60_000)
+                let count = Glibc.read(reader, &some, some.count)
+                all += some.prefix(max(count, 0))
+            }
+            return all
+        }
+        let spent = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let error = Descriptor.write(bytes, to: writer)
+                close(writer)
+                var time = timespec()
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+                continuation.resume(returning: error == nil ? Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec) : nil)
+            }
+        }
+        #expect(try await reading.value == bytes)
+        let time = try #require(spent)
+        #expect(time < .milliseconds(100), "it was busy for \(time)")
     }
 }

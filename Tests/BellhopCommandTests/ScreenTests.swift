@@ -27,29 +27,74 @@ import Testing
         ]
     }
 
+    private static func lines(_ deliveries: [JSON], width: Int?) -> [String] {
+        var lines: [String] = []
+        var table = PagedTable(Deliveries.List.columns, width: width) { lines.append($0) }
+        for delivery in deliveries {
+            let row = Deliveries.List.row(delivery, in: .utc)
+            table.add(row.cells, paints: row.paints)
+        }
+        table.end()
+        return lines
+    }
+
     @Test func `a delivery is one row of at most 80 columns, with its id and state whole`() {
         for state in DeliveryState.allCases {
-            let lines = Deliveries.List.table([Self.delivery(state.rawValue)], in: .utc).lines(width: 80)
+            let lines = Self.lines([Self.delivery(state.rawValue)], width: 80)
             #expect(lines.count == 2)
             #expect(lines.allSatisfy { $0.shownWidth <= 80 }, "\(lines)")
             #expect(lines[1].hasPrefix("0123456789ab  \(state.rawValue)"))
             #expect(lines[1].contains("acknowledge-new-incidents") && lines[1].contains("INC0010001"))
+            #expect(lines[0].hasSuffix("WHAT") && lines[1].contains("  No connection"))
         }
     }
 
     @Test func `a wide screen shows every column and the whole text`() {
-        let lines = Deliveries.List.table([Self.delivery("available", rule: "tell")], in: .utc).lines(width: nil)
+        let lines = Self.lines([Self.delivery("available", rule: "tell")], width: nil)
         #expect(
             lines[0].split(separator: " ").joined(separator: " ")
                 == "ID STATE RULE ACTION RECEIVER TASK TRIES CREATED NEXT TRY WHAT")
         #expect(lines[1].hasSuffix("01-05 07:30  01-05 07:40  No connection to acme.service-now.com:443: connection refused."))
     }
 
+    @Test func `what is to be done is said where nothing was tried, a message with its title and text`() {
+        var comment = Self.delivery("shadow").asObject ?? [:]
+        comment["error"] = nil
+        var (message, update) = (comment, comment)
+        comment["arguments"] = ["text": "Seen:\nINC0010001"]
+        message["message"] = ["title": "New", "text": "New\n\nA printer is on fire"]
+        update["arguments"] = ["fields": ["priority": 2]]
+        let lines = Self.lines([.object(comment), .object(message), .object(update)], width: nil)
+        #expect(lines[1].hasSuffix("Seen: INC0010001"))
+        #expect(lines[2].hasSuffix("New  A printer is on fire"))
+        #expect(lines[3].hasSuffix("{\"fields\":{\"priority\":2}}"))
+    }
+
+    @Test func `a long table is printed by pages in the columns of the first, and no column is lost`() {
+        var first = Self.delivery("done").asObject ?? [:]
+        first["task"] = nil
+        var rows = Array(repeating: JSON.object(first), count: PagedTable.page + 1)
+        rows += Array(repeating: Self.delivery("done"), count: PagedTable.page)
+        var lines: [String] = []
+        var mostHeld = 0
+        var table = PagedTable(Deliveries.List.columns, width: 80) { lines.append($0) }
+        for (place, delivery) in rows.enumerated() {
+            table.add(Deliveries.List.row(delivery, in: .utc).cells)
+            mostHeld = max(mostHeld, place + 1 - lines.count)
+        }
+        table.end()
+        #expect(mostHeld < PagedTable.page)
+        let headings = lines.indices.filter { lines[$0].hasPrefix("ID") }
+        #expect(headings.count == 2 && lines.count == rows.count + 2)
+        #expect(!lines[0].contains("TASK") && lines[headings[1]].contains("TASK"))
+        #expect(lines.filter { $0.contains("INC0010001") }.count == PagedTable.page)
+    }
+
     private static func source(_ number: Int, isFailing: Bool) -> JSON {
         var source: JSON.Object = ["source": .string("source-\(number)"), "tasks": 3, "last_poll": "2026-01-05T07:31:00Z"]
         source["state"] = isFailing ? "failing" : "fine"
         if isFailing {
-            source["failing_since"] = "2026-01-05T07:30:00Z"
+            source["since"] = "2026-01-05T07:30:00Z"
             source["error"] = "No connection to acme.service-now.com:443: connection refused."
         }
         return .object(source)
@@ -84,6 +129,33 @@ import Testing
         #expect(lines.count { $0.contains("connection refused") } == 1)
         #expect(lines.contains { $0.hasPrefix("source-2, source-3, source-4: No connection") })
         #expect(!lines.contains { $0.hasPrefix("source-0") || $0.hasPrefix("rule-") })
+    }
+
+    @Test func `receivers that rest are told in every form, whole where there is room`() {
+        var status = Self.status(sources: 30, failing: 1, rules: 30).asObject ?? [:]
+        status["resting"] = .array(
+            (1...4).map { number in
+                .object([
+                    "receiver": .string("chat-\(number)"), "until": "2026-01-05T08:30:05Z", "waiting": .int(Int64(number)),
+                    "why": "chat answers 429 Too Many Requests: slow down, and come back when a minute is over.",
+                ])
+            })
+        let page = StatusPage(.object(status), zone: .utc, width: 80)
+        let short = page.short(lines: 23)
+        #expect(short.count <= 23 && short.allSatisfy { $0.shownWidth <= 80 }, "\(short.joined(separator: "\n"))")
+        #expect(short.contains { $0.hasPrefix("chat-1 rests until 2026-01-05 08:30:05, and 1 delivery waits for it:") })
+        #expect(short.contains("and 3 more rest: `bellhop status --all`"))
+        for lines in [page.whole, page.failing] {
+            #expect(lines.contains { $0.hasPrefix("chat-4 rests until 2026-01-05 08:30:05, and 4 deliveries wait for it:") })
+            #expect(lines.contains { $0.hasSuffix("a minute is over.") })
+        }
+    }
+
+    @Test func `a rule that is turned off is marked`() {
+        let status: JSON = ["rules": [["rule": "tell", "runs": 1, "off": true], ["rule": "ask", "runs": 1, "off": false]]]
+        let lines = StatusPage(status, zone: .utc, width: 80).whole
+        #expect(lines.contains { $0.hasPrefix("tell  off    1") }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("ask   -      1") })
     }
 
     @Test func `moments in a text are shown by the clocks of the zone`() {

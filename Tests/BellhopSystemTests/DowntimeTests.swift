@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import Foundation
 import Glibc
 import Simulator
 import Testing
@@ -60,6 +61,47 @@ import Testing
             agent.send(SIGTERM)
             #expect(await agent.end().code == 0)
             #expect(digests(stage) == 1)
+        }
+    }
+
+    private static let acknowledging = """
+        rule: acknowledge
+        on: task_created
+        do: [{comment: "Seen: ${{ task.number }}"}]
+
+        """
+
+    @Test func `a store that is put back from a copy writes no comment again`() async throws {
+        try await Stage.set(rules: Self.acknowledging) { stage in
+            let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            #expect(try await stage.bellhop("run", "--once").code == 0)
+            #expect(stage.notes(on: first.id).count == 1)
+            let copy = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path).filter {
+                $0.hasPrefix("bellhop.db")
+            }
+            #expect(copy.contains("bellhop.db") && !copy.contains("bellhop.db-wal"), "the copy is one whole file: \(copy)")
+            let (store, kept) = (stage.folder.path + "/bellhop.db", stage.folder.path + "/copy.db")
+            try FileManager.default.copyItem(atPath: store, toPath: kept)
+
+            stage.time.pass(.seconds(600))
+            let later = (0..<5).map { stage.instance.addTask(title: "Number \($0)", assignedTo: Stage.user) }
+            #expect(try await stage.bellhop("run", "--once").code == 0)
+            #expect(later.allSatisfy { stage.notes(on: $0.id).count == 1 })
+            let events = try await stage.events().count
+
+            for name in try FileManager.default.contentsOfDirectory(atPath: stage.folder.path) where name.hasPrefix("bellhop.db")
+            {
+                try FileManager.default.removeItem(atPath: stage.folder.path + "/" + name)
+            }
+            try FileManager.default.copyItem(atPath: kept, toPath: store)
+            #expect(try await stage.events().count < events, "it is the copy")
+            stage.time.pass(.seconds(600))
+            let last = stage.instance.addTask(title: "Last", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            try await eventually("all is done, again and anew") { try await stage.deliveries("done").count == 7 }
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+            for task in [first, last] + later { #expect(stage.notes(on: task.id).count == 1, "\(task.title)") }
         }
     }
 

@@ -30,6 +30,7 @@ import Testing
         "@here <@U123> <https://evil.example|click> *bold* `code` [a](javascript:alert(1))",
         "two\nlines\r\nX-Injected: yes",
         "a\u{85}b\u{9D}0;owned\u{9C} \u{2028}c\u{2029} \u{2067}d\u{2066}e\u{200F}f\u{61C}",
+        "no\u{200B}body\u{FEFF} \u{2060}sees\u{E0041}\u{E007F} pass\u{200D}word\u{AD}",
         #"\u0000 \\ ' '' " %00 %n ${{ env.PASSWORD }} $${{ x }} {{ y }}"#,
     ]
 
@@ -50,6 +51,21 @@ import Testing
             try checkChat(title, stage)
             try checkLogs(title, stage)
             try await checkCommands(title, run, stage)
+        }
+    }
+
+    @Test(arguments: [
+        ["events", "--x\u{1B}[31m\u{9B}2J\u{202E}\u{200B}"], ["status", "x\u{1B}]0;owned\u{7}"],
+        ["deliveries", "--state", "de\u{200B}ad\u{1B}[2J"],
+        ["events", "--limit", "\u{1B}[31m"], ["wat\u{1B}[31m"], ["run", "--log-level", "\u{202E}gubed"],
+    ])
+    func `what was typed wrongly is repeated as text`(_ arguments: [String]) async throws {
+        try await Stage.set(rules: "") { stage in
+            let ended = await (try stage.start(arguments)).end()
+            #expect(ended.code == 64)
+            #expect(ended.output.isEmpty && !ended.errors.isEmpty)
+            let controls = ended.errors.unicodeScalars.filter { $0.isControl && $0 != "\n" }
+            #expect(controls.isEmpty, "\(ended.errors.debugDescription)")
         }
     }
 

@@ -18,6 +18,51 @@ import Testing
         }
     }
 
+    @Test func `a source whose instance accepts and never answers is preparing in the status`() async throws {
+        // Whoever connects waits in its queue for good.
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(listener >= 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, size) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &size) == 0
+            }
+        }
+        try #require(isListening)
+        let port = UInt16(bigEndian: address.sin_port)
+        func configuration(_ here: String) -> String {
+            """
+            version: 1
+            connections:
+              snow: {kind: servicenow, instance: "\(here)", auth: {basic: {username: john.doe, password: "${{ env.PASSWORD }}"}}}
+              away: {kind: servicenow, instance: "http://127.0.0.1:\(port)", auth: {basic: {username: a, password: b}}}
+            sources:
+              my-work: {kind: tracker, connection: snow, every: 1s}
+              problems: {kind: table, connection: away, table: problem, every: 1s}
+
+            """
+        }
+        try await Stage.set(rules: "", configuration: configuration) { stage in
+            try stage.folder.write("rules/none", "")
+            let agent = try stage.start(["run"])
+            func sources() async throws -> [JSON] {
+                let status = try await stage.bellhop("status", "--json")
+                return status.code == 0 ? try JSON.parse(status.output)["sources"]?.asArray ?? [] : []
+            }
+            try await eventually("one is fine") { try await sources().contains { $0["state"] == "fine" } }
+            let away = try #require(try await sources().first { $0["source"] == "problems" }, "it is missing")
+            #expect(away["state"] == "preparing" && away["since"]?.asString != nil, "\(away)")
+            let text = try await stage.bellhop("status").output
+            #expect(text.split(separator: "\n").contains { $0.hasPrefix("problems") && $0.contains("preparing") }, "\(text)")
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+        }
+    }
+
     @Test func `a hibernating instance is reported as hibernating, and nothing is lost meanwhile`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)

@@ -56,6 +56,40 @@ import Testing
         }
     }
 
+    @Test func `a shared secret is used at once by the agents of all projects that ask for it`() async throws {
+        try await Stage.set(rules: StoppingTests.rules, configuration: Self.configuration) { stage in
+            try await Self.logIn(stage, password: Secrets.password)
+            let shared = try await stage.bellhop(
+                "secret", "set", "hook_url", "--shared", input: "\(stage.address)/webhook/old\n")
+            #expect(shared.code == 0, "\(shared.errors)")
+            let agent = try stage.start(["run"])
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            // Two other projects: one from which the secret is set anew, and one whose store nobody knows from here.
+            try stage.folder.write("other/bellhop.yaml", "version: 1\nproject: p0000000000f\n")
+            try stage.folder.write("third/bellhop.yaml", "version: 1\nproject: p0000000000e\n")
+            for project in ["other", "third"] {
+                let own = try await stage.bellhop(
+                    "secret", "set", "mine", "--config", "\(project)/bellhop.yaml", input: "x\n")
+                #expect(own.code == 0, "\(own.errors)")
+            }
+            try stage.folder.write("third/bellhop.yaml", "version: 1\nproject: p0000000000e\nstore: ${{ env.NOBODY_HAS_IT }}\n")
+            let set = try await stage.bellhop(
+                "secret", "set", "hook_url", "--shared", "--config", "other/bellhop.yaml",
+                input: "\(stage.address)/webhook/new\n")
+            let file = stage.folder.path + "/bellhop.yaml"
+            #expect(
+                set.errors.contains("The running agent of \(file) uses it from now on (connection `hook`)."), "\(set.errors)")
+            #expect(set.errors.contains("An agent of \(stage.folder.path)/third/bellhop.yaml uses it once it is restarted"))
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            try await eventually("it arrives at the new address") {
+                stage.simulation.receivers.received(by: "new").contains { $0.isTaken }
+            }
+            #expect(stage.simulation.receivers.received(by: "old").isEmpty)
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+        }
+    }
+
     @Test func `a secret that is removed rests its connection, and what waits goes once it is set again`() async throws {
         try await withAgent(hook: "one") { stage, agent in
             let removed = try await stage.bellhop("secret", "remove", "hook_url")

@@ -1,3 +1,4 @@
+import BellhopConnectors
 import BellhopCore
 import BellhopEngine
 import BellhopRules
@@ -56,6 +57,7 @@ public struct Agent: Sendable {
         let (assembly, environment) = (assembly, environment)
         return Inquirer(
             store: assembly.surroundings.store, clock: assembly.surroundings.clock,
+            kind: { assembly.configuration.connection($0)?.kind },
             agent: Inquirer.Agent(
                 facts: {
                     var facts: JSON.Object = [
@@ -68,7 +70,9 @@ public struct Agent: Sendable {
                     ]
                     for (name, fact) in assembly.news.facts { facts[name] = fact }
                     return facts
-                }, wake: { assembly.surroundings.bells.dispatcher.ring() },
+                },
+                sources: { assembly.connectors.sources.map { ($0.name, $0.scope) } }, underway: { assembly.engine.underway },
+                wake: { assembly.surroundings.bells.dispatcher.ring() },
                 takeOver: { change, project in
                     .array(await TakingOver(assembly, environment: environment).take(change, project: project).map(\.json))
                 }))

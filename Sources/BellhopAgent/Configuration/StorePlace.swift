@@ -6,10 +6,12 @@ public struct StorePlace: Sendable {
     public var store: String
     public var zone: TimeZoneTable
     public var project: Keychain.Project?
+    /// The kinds of the connections, by their names, as far as the file can be read.
+    public var kinds: [String: String]
 }
 
 extension ConfigurationLoader {
-    /// Reads no more than `store:`, `timezone:` and `project:`, so that no other mistake in the file hides what an agent did.
+    /// Reads no more than `store:`, `timezone:`, `project:` and the kinds of connections, so that no other mistake in the file hides what an agent did.
     public func storePlace(_ file: String) throws(ConfigurationError) -> StorePlace {
         let bytes = try bytes(of: file)
         func value(_ key: String) -> String? { Self.value(of: key, in: bytes) }
@@ -29,7 +31,13 @@ extension ConfigurationLoader {
         if store.isEmpty { store = "bellhop.db" }
         return StorePlace(
             store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
-            zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file))
+            zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file),
+            kinds: Self.kinds(in: bytes))
+    }
+
+    private static func kinds(in bytes: [UInt8]) -> [String: String] {
+        let connections = (try? YAML.parse(SourceText(bytes)))?.first?.root["connections"]?.mapping
+        return (connections?.pairs ?? []).reduce(into: [:]) { $0[$1.name] = $1.value["kind"]?.scalarText }
     }
 
     /// The project that a file names; nil where it names none.

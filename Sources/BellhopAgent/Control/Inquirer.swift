@@ -1,33 +1,48 @@
 public import BellhopCore
+public import BellhopEngine
 
 /// Answers inquiries from a store, in the form that `--json` prints.
 public struct Inquirer: Sendable {
     let store: any Store
     private let clock: any AgentClock
+    /// The kind of a connection, by its name.
+    let kind: @Sendable (String) -> String?
     /// What a running agent adds; nil where no agent runs.
     let agent: Agent?
 
     public struct Agent: Sendable {
         /// What it says of itself in a status.
         public var facts: @Sendable () -> JSON.Object
+        /// The sources that it polls, or will once they have prepared.
+        public var sources: @Sendable () -> [(name: String, scope: Scope)]
+        /// What the sources have begun and not ended yet, by their names.
+        public var underway: @Sendable () -> [String: SourceActivity]
         /// Called when deliveries became available.
         public var wake: @Sendable () -> Void
         /// Takes over what changed in the keychain of a project, and says what became of each connection that it is for.
         public var takeOver: @Sendable (KeychainChange, _ project: String?) async -> JSON
 
         public init(
-            facts: @escaping @Sendable () -> JSON.Object, wake: @escaping @Sendable () -> Void,
+            facts: @escaping @Sendable () -> JSON.Object,
+            sources: @escaping @Sendable () -> [(name: String, scope: Scope)] = { [] },
+            underway: @escaping @Sendable () -> [String: SourceActivity] = { [:] }, wake: @escaping @Sendable () -> Void,
             takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
         ) {
             self.facts = facts
+            self.sources = sources
+            self.underway = underway
             self.wake = wake
             self.takeOver = takeOver
         }
     }
 
-    public init(store: any Store, clock: any AgentClock, agent: Agent? = nil) {
+    /// - Parameter kind: of a connection, by its name; nil where it is not known.
+    public init(
+        store: any Store, clock: any AgentClock, kind: @escaping @Sendable (String) -> String? = { _ in nil }, agent: Agent? = nil
+    ) {
         self.store = store
         self.clock = clock
+        self.kind = kind
         self.agent = agent
     }
 
@@ -45,18 +60,26 @@ public struct Inquirer: Sendable {
     }
 
     func status() async throws(StoreError) -> JSON {
-        let known = try await store.status()
+        var known = try await store.status()
+        let now = clock.now
+        // A source that was never polled yet is in no store.
+        for source in agent?.sources() ?? [] where !known.sources.contains(where: { $0.source == source.name }) {
+            known.sources.append(
+                StoreStatus.SourceStatus(
+                    source: source.name, scope: source.scope, hasBaseline: false, tasks: 0, lastCommit: nil,
+                    health: SourceHealth()))
+        }
         var status = known.json
         var facts = agent?.facts()
-        status["needs"] = .array(Needs.sentences(known, agent: facts, at: clock.now).map(JSON.string))
+        status["needs"] = .array(Needs.sentences(known, agent: facts, at: now).map(JSON.string))
         let polled = facts?["polled"]
         facts?["polled"] = nil
-        let sources = (status["sources"]?.asArray ?? []).map { source in
-            var source = source
-            if let time = source["source"]?.asString.flatMap({ polled?[$0] }) { source["last_poll"] = time }
-            return source
-        }
-        status["sources"] = .array(sources)
+        let underway = agent?.underway() ?? [:]
+        status["sources"] = .array(
+            known.sources.sorted { $0.source < $1.source }.map { source in
+                source.json(underway: underway[source.source], polled: polled?[source.source]?.asString, at: now)
+            })
+        status["resting"] = .array(known.rests.filter { $0.rest.until > now }.map(\.json))
         status["agent"] = facts.map(JSON.object) ?? .null
         return status
     }

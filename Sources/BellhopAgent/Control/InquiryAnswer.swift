@@ -74,7 +74,8 @@ public struct InquiryAnswer: Sendable {
         query.after = last.place
         query.limit = asked.limit - records.count
         inquiry = .deliveries(query)
-        return .rows(records.map(\.json))
+        guard asked.id != nil else { return .rows(records.map(\.json)) }
+        return .rows(records.map { $0.json(sentTo: inquirer.kind($0.delivery.id.receiver)) })
     }
 
     /// The tasks of one source after the other, in the form that events have them, each with the scope that it was seen in.

@@ -1,4 +1,6 @@
+import BellhopConnectors
 public import BellhopCore
+import BellhopEngine
 
 extension StoredEvent {
     /// The event as a CloudEvent, with its place on the bus as an extension attribute.
@@ -34,17 +36,31 @@ extension DeliveryRecord {
         }
         switch delivery.arguments {
         case .values(let values): object["arguments"] = .object(values)
-        case .message(let message): object["message"] = ["title": .string(message.title.plainText)]
+        case .message(let message):
+            object["message"] = ["title": .string(message.title.plainText), "text": .string(PlainRenderer().text(message))]
         }
         return .object(object)
+    }
+
+    /// The same with what is sent for its message, without the address, which is a secret.
+    /// - Parameter kind: of the connection that it goes to.
+    func json(sentTo kind: String?) -> JSON {
+        var json = json
+        guard case .message(let message) = delivery.arguments, let kind,
+            let body = Catalogue.body(of: message, for: delivery, kind: kind)
+        else { return json }
+        json["request"] = [
+            "method": "POST", "to": .string("the address of connection \(delivery.id.receiver) (kind \(kind))"), "body": body,
+        ]
+        return json
     }
 }
 
 extension StoreStatus {
-    /// The store at a glance.
-    public var json: JSON {
+    /// The store at a glance, without its sources, of which a running agent knows more.
+    var json: JSON {
         [
-            "sources": .array(sources.map(\.json)), "rules": .array(rules.map(\.json)),
+            "rules": .array(rules.map(\.json)),
             "deliveries": .object(
                 DeliveryState.allCases.reduce(into: [:]) { $0[$1.rawValue] = .int(Int64(deliveries[$1] ?? 0)) }),
             "events": .int(Int64(events)), "unrouted": .int(Int64(unrouted)), "damaged": .int(Int64(damaged)),
@@ -53,31 +69,46 @@ extension StoreStatus {
 }
 
 extension StoreStatus.SourceStatus {
-    var json: JSON {
-        [
+    /// - Parameters:
+    ///   - underway: what the running agent asks of it at the moment.
+    ///   - polled: when the running agent last polled it well.
+    func json(underway: SourceActivity?, polled: String?, at now: Timestamp) -> JSON {
+        let (state, since) = state(underway, at: now)
+        return [
             "source": .string(source), "scope": .string(scope.id.text), "instance": .string(scope.instance),
             "user": .string(scope.user),
             "kind": .string(scope.kind),
             "baseline": .bool(hasBaseline), "tasks": .int(Int64(tasks)), "last_change": lastCommit.json,
-            "last_poll": health.lastSuccess.json,
+            "last_poll": polled.map(JSON.string) ?? health.lastSuccess.json,
             "failures": .int(Int64(health.failures)), "failing_since": health.failingSince.json,
             "error": health.lastError.map(JSON.string) ?? .null, "held": .bool(health.held != nil),
-            "state": .string(state.rawValue),
+            "state": .string(state.rawValue), "since": since.json,
         ]
     }
 
     /// How the source is doing, by the name that status, logs and the documentation use.
-    private var state: SourceState {
-        if health.failures > 0 { return .failing }
-        if health.held != nil { return .held }
-        return hasBaseline ? .fine : .new
+    private func state(_ underway: SourceActivity?, at now: Timestamp) -> (SourceState, since: Timestamp?) {
+        if health.failures > 0 { return (.failing, health.failingSince) }
+        if let held = health.held { return (.held, held.since) }
+        switch underway?.kind {
+        case .preparing: return (.preparing, underway?.since)
+        case .polling where underway.map { now - $0.since >= Self.longPoll } ?? false: return (.polling, underway?.since)
+        case .polling, nil: return (hasBaseline ? .fine : .new, nil)
+        }
     }
+
+    /// A poll that has taken so long is told of.
+    private static let longPoll = Duration.seconds(5)
 }
 
 /// How a source is doing.
 public enum SourceState: String, Sendable, Hashable, CaseIterable {
     /// It was not polled yet.
     case new
+    /// It learns what fields its tasks have, and was not polled since the agent started.
+    case preparing
+    /// A poll of it is under way, and has taken seconds: its system is slow, or does not answer.
+    case polling
     case fine
     /// Its latest poll failed.
     case failing
@@ -89,7 +120,16 @@ extension StoreStatus.RuleStatus {
     var json: JSON {
         [
             "rule": .string(rule), "runs": .int(Int64(runs)), "errors": .int(Int64(errors)),
-            "error": lastError.map(JSON.string) ?? .null, "last_run": lastRun.json, "next": nextDue.json,
+            "error": lastError.map(JSON.string) ?? .null, "last_run": lastRun.json, "next": nextDue.json, "off": .bool(isOff),
+        ]
+    }
+}
+
+extension StoreStatus.RestStatus {
+    var json: JSON {
+        [
+            "receiver": .string(rest.receiver), "since": .string(rest.since.rfc3339), "until": .string(rest.until.rfc3339),
+            "waiting": .int(Int64(waiting)), "why": .string(rest.why),
         ]
     }
 }

@@ -68,6 +68,15 @@ public struct Keychain: Sendable {
         return (own, names(contents).filter { !own.contains($0) })
     }
 
+    /// The projects that have something in the keychain, by the bellhop.yaml that each was last changed from; without those whose file is
+    /// gone or names another project.
+    public func projects() throws(SecretError) -> [Project] {
+        (try contents()["projects"]?.asObject ?? [:]).sorted { $0.key < $1.key }.compactMap { id, section in
+            guard let file = section["file"]?.asString, ProjectLine.id(in: file) == id else { return nil }
+            return Project(id: id, file: file)
+        }
+    }
+
     /// Nil removes it. Only the keychain's own section is changed: the project's, or the shared one where it is of no project.
     public func setSecret(_ name: String, to value: String?) throws(SecretError) {
         try set("secrets", name, to: value.map(JSON.string))

@@ -33,9 +33,13 @@ public struct SlackConnection: MessageReceiver, Connection {
         hook = Hook(name: name, address: address, exchange: http, secrets: configuration.headers.fields.map(\.value))
     }
 
-    /// Slack answers plain `ok` to an accepted message; anything else with status 200 is not from Slack.
+    public static func body(of message: Message, for delivery: Delivery) -> JSON {
+        SlackRenderer().render(message, from: MessageOrigin(delivery))
+    }
+
+    /// Slack says plain `ok` when it has taken a message; anything else under status 200 is none of its.
     public func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        let body = SlackRenderer().render(message, from: MessageOrigin(delivery)).encoded()
+        let body = Self.body(of: message, for: delivery).encoded()
         let request = HTTPRequest(
             "POST", hook.address, headers: ["Content-Type": "application/json; charset=utf-8"], body: body,
             notAfter: delivery.expires)

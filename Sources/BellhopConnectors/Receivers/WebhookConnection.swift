@@ -49,8 +49,12 @@ public struct WebhookConnection: MessageReceiver, Connection {
             secrets: configuration.headers.fields.map(\.value) + (settings.text("secret").map { [$0] } ?? []))
     }
 
+    public static func body(of message: Message, for delivery: Delivery) -> JSON {
+        WebhookMessageRenderer().render(message, from: MessageOrigin(delivery))
+    }
+
     public func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        let body = WebhookMessageRenderer().render(message, from: MessageOrigin(delivery)).encoded()
+        let body = Self.body(of: message, for: delivery).encoded()
         var headers: HeaderFields = ["Content-Type": "application/json", "webhook-id": delivery.id.text]
         if let signer { headers = headers.with(signer.headers(id: delivery.id.text, body: body, at: attempt.now)) }
         let request = HTTPRequest("POST", hook.address, headers: headers, body: body, notAfter: delivery.expires)

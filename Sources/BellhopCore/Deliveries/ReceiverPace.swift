@@ -169,11 +169,14 @@ public struct ReceiverRest: Sendable, Hashable {
     public var until: Timestamp
     /// The least time between attempts.
     public var interval: Duration
+    /// What the receiver answered, in one sentence.
+    public var why: String
 
-    public init(receiver: String, since: Timestamp, until: Timestamp, interval: Duration) {
+    public init(receiver: String, since: Timestamp, until: Timestamp, interval: Duration, why: String) {
         self.receiver = receiver
         self.since = since
         self.until = until
         self.interval = interval
+        self.why = why
     }
 }

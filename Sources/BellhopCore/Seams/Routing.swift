@@ -73,6 +73,8 @@ public struct RuleRegistration: Sendable, Hashable {
     public var revision: String
     /// The next time its schedule is due, and the schedule's text; nil without a schedule.
     public var schedule: Schedule?
+    /// True for a rule that is turned off (`enabled: false`).
+    public var isOff: Bool
 
     public struct Schedule: Sendable, Hashable {
         /// The timer's definition: if it differs from the stored one, the timer is reset.
@@ -85,10 +87,11 @@ public struct RuleRegistration: Sendable, Hashable {
         }
     }
 
-    public init(name: String, revision: String, schedule: Schedule? = nil) {
+    public init(name: String, revision: String, schedule: Schedule? = nil, isOff: Bool = false) {
         self.name = name
         self.revision = revision
         self.schedule = schedule
+        self.isOff = isOff
     }
 }
 

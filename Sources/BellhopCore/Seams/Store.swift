@@ -223,19 +223,38 @@ public struct StoreStatus: Sendable, Hashable {
         public var lastError: String?
         public var lastRun: Timestamp?
         public var nextDue: Timestamp?
+        /// True for a rule that is turned off (`enabled: false`).
+        public var isOff: Bool
 
-        public init(rule: String, runs: Int, errors: Int, lastError: String?, lastRun: Timestamp?, nextDue: Timestamp?) {
+        public init(
+            rule: String, runs: Int, errors: Int, lastError: String?, lastRun: Timestamp?, nextDue: Timestamp?, isOff: Bool
+        ) {
             self.rule = rule
             self.runs = runs
             self.errors = errors
             self.lastError = lastError
             self.lastRun = lastRun
             self.nextDue = nextDue
+            self.isOff = isOff
+        }
+    }
+
+    /// A receiver that was asked to be left alone for a while.
+    public struct RestStatus: Sendable, Hashable {
+        public var rest: ReceiverRest
+        /// How many deliveries wait for it.
+        public var waiting: Int
+
+        public init(rest: ReceiverRest, waiting: Int) {
+            self.rest = rest
+            self.waiting = waiting
         }
     }
 
     public var sources: [SourceStatus]
     public var rules: [RuleStatus]
+    /// The latest rest of each receiver that was asked for one, those that are over too.
+    public var rests: [RestStatus]
     public var deliveries: [DeliveryState: Int]
     public var events: Int
     public var unrouted: Int
@@ -243,11 +262,13 @@ public struct StoreStatus: Sendable, Hashable {
     public var damaged: Int
 
     public init(
-        sources: [SourceStatus], rules: [RuleStatus], deliveries: [DeliveryState: Int], events: Int, unrouted: Int,
+        sources: [SourceStatus], rules: [RuleStatus], rests: [RestStatus], deliveries: [DeliveryState: Int], events: Int,
+        unrouted: Int,
         damaged: Int = 0
     ) {
         self.sources = sources
         self.rules = rules
+        self.rests = rests
         self.deliveries = deliveries
         self.events = events
         self.unrouted = unrouted

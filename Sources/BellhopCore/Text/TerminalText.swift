@@ -1,6 +1,8 @@
 /// Makes text safe for a terminal: it displays exactly its content, without effects on its surroundings.
 ///
-/// The only definition of control characters. All output of commands, logs and diagnostics goes through it.
+/// The one place that says which characters those are. Whatever a command, a log or a diagnostic prints goes through it. A character that
+/// nobody can see is not shown, with one exception: joiners and variation selectors stay where they follow what is no ASCII, because
+/// emoji, Persian and Indic scripts are made of them; among Latin letters, digits and signs they have no use but to deceive.
 public enum TerminalText {
     /// What replaces a hidden character.
     public static let mark: Unicode.Scalar = "\u{FFFD}"
@@ -18,7 +20,7 @@ public enum TerminalText {
                 rest = rest[end...]
                 continue
             }
-            shown.append(scalar.isControl && scalar != "\n" && scalar != "\t" ? mark : scalar)
+            shown.append(isShown(scalar, after: shown.last) || scalar == "\n" || scalar == "\t" ? scalar : mark)
             rest.removeFirst()
         }
         return String(shown)
@@ -26,10 +28,28 @@ public enum TerminalText {
 
     /// The text with each control character replaced by the result of `escape`.
     public static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
-        guard text.unicodeScalars.contains(where: \.isControl) else { return text }
-        return text.unicodeScalars.reduce(into: "") { shown, scalar in
-            if scalar.isControl { shown += escape(scalar) } else { shown.unicodeScalars.append(scalar) }
+        if text.utf8.allSatisfy({ $0 &- 0x20 < 0x5f }) { return text }
+        var shown = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if isShown(scalar, after: shown.last) {
+                shown.append(scalar)
+            } else {
+                shown.append(contentsOf: escape(scalar).unicodeScalars)
+            }
         }
+        return String(shown)
+    }
+
+    /// A character as a text of JSON has it: `\u200b`, beyond the first plane as two.
+    public static func jsonEscape(_ scalar: Unicode.Scalar) -> String {
+        String(scalar).utf16.reduce(into: "") { $0 += "\\u" + String(0x10000 + UInt32($1), radix: 16).dropFirst() }
+    }
+
+    /// Whether a character is shown as it is, behind the one before it.
+    static func isShown(_ scalar: Unicode.Scalar, after last: Unicode.Scalar?) -> Bool {
+        if scalar.isASCII { return !scalar.isControl }
+        if scalar.joins { return last.map { !$0.isASCII && $0 != mark } ?? false }
+        return !scalar.isControl
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte &- 0x20 < 0x5f || byte == 0x0a || byte == 0x09 }
@@ -47,9 +67,7 @@ public enum TerminalText {
 extension String {
     /// The text with control characters made visible, including newlines; tabs stay.
     public var visible: String {
-        guard unicodeScalars.contains(where: { $0.isControl && $0 != "\t" }) else { return self }
-        return String(
-            String.UnicodeScalarView(unicodeScalars.map { $0.isControl && $0 != "\t" ? TerminalText.mark : $0 }))
+        TerminalText.escaping(self) { $0 == "\t" ? "\t" : String(TerminalText.mark) }
     }
 
     /// The text on one line, with control characters made visible.
@@ -59,9 +77,17 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Invisible characters that affect a terminal or the surrounding text: C0, DEL, C1, line and paragraph separators, and
-    /// everything that changes the direction of text (`Bidi_Control` in Unicode).
-    public var isControl: Bool { turnsText || isMarkOfDirection }
+    /// Shows nothing by itself, and acts on a terminal, on the text around it, or on whoever reads it: C0, DEL, C1, the separators of lines
+    /// and paragraphs, all that turns the direction of text (`Bidi_Control` in Unicode), and all else that nobody can see
+    /// (`Default_Ignorable_Code_Point`, and the marks of annotations) but what ``joins``.
+    public var isControl: Bool {
+        if turnsText { return true }
+        if value < 0xad { return false }
+        return (properties.isDefaultIgnorableCodePoint && !joins) || 0xfff9...0xfffb ~= value
+    }
+
+    /// Joins or changes the characters around it: the joiners of emoji and of scripts, and the variation selectors.
+    var joins: Bool { value == 0x200c || value == 0x200d || 0xfe00...0xfe0f ~= value }
 
     /// A control character other than a directional mark: those occur in ordinary Arabic and Hebrew, and affect only their
     /// neighbours.
@@ -71,14 +97,12 @@ extension Unicode.Scalar {
         default: false
         }
     }
-
-    private var isMarkOfDirection: Bool { value == 0x61c || value == 0x200e || value == 0x200f }
 }
 
 extension JSON {
     /// The value on one line, with everything escaped that would move a terminal's cursor or turn its text around. Such characters are
     /// only ever inside of strings, and those below U+0020 are escaped already.
     public var printable: String {
-        TerminalText.escaping(text) { "\\u" + String(0x10000 + $0.value, radix: 16).dropFirst() }
+        TerminalText.escaping(text, TerminalText.jsonEscape)
     }
 }

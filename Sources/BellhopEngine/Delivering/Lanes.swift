@@ -157,7 +157,8 @@ final class Lanes: Sendable {
             }
             let isNew = lane.pace.refused(began: began, wait: wait, at: now)
             let rest = ReceiverRest(
-                receiver: receiver, since: now, until: lane.pace.restsUntil ?? now, interval: lane.pace.interval)
+                receiver: receiver, since: now, until: lane.pace.restsUntil ?? now, interval: lane.pace.interval,
+                why: failure.message)
             return (rest, isNew)
         }
     }

@@ -68,6 +68,7 @@ extension Poller {
             surroundings.checkpoint(.afterPollCommit)
             guard case .committed(let turn, _) = result else { return .superseded }
             memory.turn = turn
+            keptSuccess = began
         }
         let isFirst = !memory.hasBaseline
         memory.known.take(readings, at: evidence.now)

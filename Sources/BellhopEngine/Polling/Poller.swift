@@ -11,6 +11,10 @@ public struct Poller: Sendable {
     var memory: SourceMemory?
     /// When a source whose latest poll failed is polled again; nil while polls work.
     var retryAt: Timestamp?
+    /// The latest success that the store knows of.
+    var keptSuccess: Timestamp?
+    /// A success that the store does not know of is kept once that is so long ago: most polls show nothing, and write nothing.
+    private static let keepEvery = Duration.seconds(600)
     /// How many polls asked for a portion of the tasks that are not listed any more.
     var portions = 0
     /// What was told last of details, without its numbers.
@@ -28,6 +32,11 @@ public struct Poller: Sendable {
     /// Polls on the plan's cadence until the task is cancelled.
     /// - Parameter looked: called once, when the first poll has ended, well or not.
     public mutating func run(looked: @Sendable () -> Void = {}) async {
+        await pollUntilCancelled(looked)
+        await keepSuccess()
+    }
+
+    private mutating func pollUntilCancelled(_ looked: @Sendable () -> Void) async {
         var wasBusy = true
         var isFirst = true
         while !Task.isCancelled {
@@ -55,6 +64,8 @@ public struct Poller: Sendable {
     /// One poll, from asking to keeping.
     public mutating func pollOnce() async throws(StoreError) -> PollOutcome {
         let started = ContinuousClock.now
+        surroundings.underway.begin(.polling, source.name, at: surroundings.clock.now)
+        defer { surroundings.underway.end(source.name) }
         var memory = try await remembering()
         retryAt = nil
         if let failure = restFailure(memory.health) { return .failed(failure) }
@@ -65,6 +76,7 @@ public struct Poller: Sendable {
                 surroundings.signals.emit(.pollSuperseded(source: source.name))
             } else {
                 self.memory = memory
+                await keepSuccess(after: Self.keepEvery)
             }
             return outcome
         } catch {
@@ -83,7 +95,26 @@ public struct Poller: Sendable {
         if let memory { return memory }
         let memory = try await surroundings.store.open(source.scope, source: source.name, at: surroundings.clock.now)
         self.memory = memory
+        keptSuccess = memory.health.lastSuccess
         return memory
+    }
+
+    /// Keeps when the source was last polled well, where the store's moment is so much older: whoever asks the store later must not be
+    /// given an older one than the agent gave.
+    mutating func keepSuccess(after age: Duration = .zero) async {
+        guard let health = memory?.health, let success = health.lastSuccess, success > keptSuccess ?? .distantPast,
+            keptSuccess.map({ success - $0 >= age }) ?? (age == .zero)
+        else { return }
+        let (store, scope) = (surroundings.store, source.scope.id)
+        let error = await uncancelled { () async -> StoreError? in
+            do throws(StoreError) { try await store.setHealth(health, of: scope, events: []) } catch { return error }
+            return nil
+        }
+        if let error {
+            surroundings.signals.emit(.storeFailed(doing: "keeping when \(source.name) was polled", error))
+        } else {
+            keptSuccess = success
+        }
     }
 
     // MARK: - One poll

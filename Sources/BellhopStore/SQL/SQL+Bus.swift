@@ -38,10 +38,16 @@ extension SQL {
         static let lastPlace = "SELECT coalesce(max(sequence), 0) FROM event"
 
         static let insert = """
-            INSERT INTO rule (name, revision, since, schedule, due) VALUES (:name, :revision, :since, :schedule, :due)
+            INSERT INTO rule (name, revision, since, schedule, due, is_off)
+            VALUES (:name, :revision, :since, :schedule, :due, :off)
             """
 
-        static let update = "UPDATE rule SET revision = :revision, schedule = :schedule, due = :due WHERE name = :name"
+        /// The error of a rule's last run says nothing of one that is turned off.
+        static let update = """
+            UPDATE rule SET
+                revision = :revision, schedule = :schedule, due = :due, is_off = :off, last_error = iif(:off, NULL, last_error)
+            WHERE name = :name
+            """
 
         static let remove = "DELETE FROM rule WHERE name = :name"
 

@@ -108,11 +108,11 @@ extension SQL {
             """
 
         static let rest = """
-            INSERT INTO rest (receiver, since, until, interval) VALUES (:receiver, :since, :until, :interval)
-            ON CONFLICT (receiver) DO UPDATE SET since = :since, until = :until, interval = :interval
+            INSERT INTO rest (receiver, since, until, interval, why) VALUES (:receiver, :since, :until, :interval, :why)
+            ON CONFLICT (receiver) DO UPDATE SET since = :since, until = :until, interval = :interval, why = :why
             """
 
-        static let rests = "SELECT receiver, since, until, interval FROM rest"
+        static let rests = "SELECT receiver, since, until, interval, why FROM rest"
 
         static let subject = "SELECT subject FROM delivery WHERE id = :id"
 

@@ -9,7 +9,13 @@ extension SQL {
             ORDER BY source
             """
 
-        static let rules = "SELECT name, runs, errors, last_error, last_run, due FROM rule ORDER BY name"
+        static let rules = "SELECT name, runs, errors, last_error, last_run, due, is_off FROM rule ORDER BY name"
+
+        /// From the index alone.
+        static let waiting = """
+            SELECT count(*) FROM delivery
+            WHERE state = 'available' AND state <> 'done' AND head IN (0, 1) AND receiver = :receiver
+            """
 
         static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE state <> 'done' GROUP BY state"
 

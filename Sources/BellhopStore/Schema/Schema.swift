@@ -3,8 +3,8 @@ enum Schema {
     /// Marks a file as a Bellhop store: the bytes of `BELL`.
     static let application: Int64 = 0x4245_4c4c
 
-    /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
-    static let migrations = [first, second]
+    /// One step from each version to the next, the first from an empty file; `user_version` counts those that were taken.
+    static let migrations = [first, second, third]
 
     /// The version this program works with.
     static let version = Int64(migrations.count)
@@ -163,5 +163,11 @@ enum Schema {
         -- By what does not change when a delivery is claimed: a page less to write for each.
         DROP INDEX delivery_lane;
         CREATE INDEX delivery_lane ON delivery (lane) WHERE finished IS NULL;
+        """
+
+    /// For the status: what a receiver answered when it asked for its rest, and which rules are turned off.
+    private static let third = """
+        ALTER TABLE rest ADD COLUMN why TEXT NOT NULL DEFAULT '';
+        ALTER TABLE rule ADD COLUMN is_off INTEGER NOT NULL DEFAULT 0;
         """
 }

@@ -8,7 +8,8 @@ extension Session {
         let done = Int(try int(SQL.Looking.deliveryCount)) - deliveries.values.reduce(0, +)
         if done > 0 { deliveries[.done] = done }
         return StoreStatus(
-            sources: try sources(), rules: try rules(), deliveries: deliveries, events: Int(try int(SQL.Looking.eventCount)),
+            sources: try sources(), rules: try rules(), rests: try restStatus(), deliveries: deliveries,
+            events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
     }
 
@@ -107,9 +108,18 @@ extension Session {
             rules.append(
                 StoreStatus.RuleStatus(
                     rule: statement.text(0), runs: Int(statement.int(1)), errors: Int(statement.int(2)),
-                    lastError: statement.optionalText(3), lastRun: statement.optionalTime(4), nextDue: statement.optionalTime(5)))
+                    lastError: statement.optionalText(3), lastRun: statement.optionalTime(4), nextDue: statement.optionalTime(5),
+                    isOff: statement.int(6) == 1))
         }
         return rules
+    }
+
+    private func restStatus() throws -> [StoreStatus.RestStatus] {
+        try rests().map { rest in
+            var statement = try prepare(SQL.Looking.waiting)
+            try statement.bind(":receiver", rest.receiver)
+            return StoreStatus.RestStatus(rest: rest, waiting: try statement.next() ? Int(statement.int(0)) : 0)
+        }
     }
 
     private static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {

@@ -67,6 +67,7 @@ extension Session {
         try statement.bind(":since", rest.since)
         try statement.bind(":until", rest.until)
         try statement.bind(":interval", rest.interval.wholeMicroseconds)
+        try statement.bind(":why", rest.why)
         try statement.run()
     }
 
@@ -77,7 +78,7 @@ extension Session {
             rests.append(
                 ReceiverRest(
                     receiver: statement.text(0), since: statement.time(1), until: statement.time(2),
-                    interval: .microseconds(statement.int(3))))
+                    interval: .microseconds(statement.int(3)), why: statement.text(4)))
         }
         return rests
     }

@@ -70,6 +70,7 @@ extension Session {
         try statement.bind(":revision", rule.revision)
         try statement.bind(":schedule", rule.schedule?.text)
         try statement.bind(":due", due)
+        try statement.bind(":off", rule.isOff)
         try statement.bind(":name", rule.name)
         try statement.run()
     }
@@ -81,6 +82,7 @@ extension Session {
         try statement.bind(":since", since)
         try statement.bind(":schedule", rule.schedule?.text)
         try statement.bind(":due", rule.schedule?.next)
+        try statement.bind(":off", rule.isOff)
         try statement.run()
     }
 }

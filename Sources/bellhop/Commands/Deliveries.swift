@@ -15,11 +15,16 @@ struct Deliveries: AsyncParsableCommand {
               held       it may have been done, and nothing can prove it: look at the task, then retry or drop it
               shadow     its rule is in shadow mode: recorded, not done
               dropped    a person dropped it, or the step that it waited for is dead
+
+            `bellhop deliveries` lists the newest 50: --limit N says how many, --state STATE (one of those above) and --rule RULE which.
+            `bellhop deliveries ID` shows one whole, with all that it sends; ID is an id of the list, or the start of one.
+            `bellhop deliveries retry ID` and `bellhop deliveries drop ID` decide on one that is dead or held.
             """,
         subcommands: [List.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List deliveries, oldest first.")
+        static let configuration = CommandConfiguration(
+            abstract: "List deliveries, oldest first; with an id, show one whole.")
 
         @OptionGroup var config: ConfigOptions
         @OptionGroup var output: OutputOptions
@@ -66,10 +71,15 @@ struct Deliveries: AsyncParsableCommand {
                 if count == 0 { throw Trouble(.problem, "There is no delivery \(id.visible).") }
                 return
             }
-            var deliveries: [JSON] = []
-            _ = try await link.answer(.deliveries(query)) { deliveries.append($0) }
-            Self.table(deliveries, in: link.zone).print()
-            let undecided = deliveries.count { DeliveryState(rawValue: $0["state"]?.asString ?? "")?.needsPerson ?? false }
+            var table = PagedTable(Self.columns, width: Screen.dataWidth) { Console.data($0) }
+            var undecided = 0
+            let zone = link.zone
+            _ = try await link.answer(.deliveries(query)) { delivery in
+                let row = Self.row(delivery, in: zone)
+                table.add(row.cells, paints: row.paints)
+                if row.needsPerson { undecided += 1 }
+            }
+            table.end()
             if undecided > 0 {
                 Console.sentence(
                     "\(undecided == 1 ? "One needs" : "\(undecided) need") a decision: `bellhop deliveries ID` says why; `retry` or `drop` decides."
@@ -77,29 +87,41 @@ struct Deliveries: AsyncParsableCommand {
             }
         }
 
-        /// A row for each delivery.
-        static func table(_ deliveries: [JSON], in zone: TimeZoneTable) -> Table {
-            var table = Table([
-                .init("ID"), .init("STATE"), .init("RULE"), .init("ACTION", rank: 5), .init("RECEIVER", rank: 3),
-                .init("TASK", rank: 1), .init("TRIES", rank: 7), .init("CREATED", rank: 8), .init("NEXT TRY", rank: 6),
-                .init("WHAT", rank: 4, isText: true),
-            ])
-            for delivery in deliveries {
-                let state = DeliveryState(rawValue: delivery["state"]?.asString ?? "")
-                let attempts = delivery["attempts"]?.asInt ?? 0
-                let what = delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString ?? "-"
-                table.add(
-                    [
-                        String((delivery["id"]?.asString ?? "").prefix(12)), state?.rawValue ?? "-",
-                        delivery["rule"].words(in: zone),
-                        (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
-                        delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
-                        state == .available && attempts > 0 ? delivery["next"].minute(in: zone) : "-",
-                        what.withLocalTimes(in: zone),
-                    ], paints: state?.paint(attempts: attempts).map { [1: $0] } ?? [:])
-            }
-            return table
+        /// What is (to be) done is left out last.
+        static let columns: [Table.Column] = [
+            .init("ID"), .init("STATE"), .init("RULE"), .init("ACTION", rank: 5), .init("RECEIVER", rank: 3),
+            .init("TASK", rank: 2), .init("TRIES", rank: 7), .init("CREATED", rank: 8), .init("NEXT TRY", rank: 6),
+            .init("WHAT", rank: 1, isText: true),
+        ]
+
+        /// One delivery in the ``columns``.
+        static func row(
+            _ delivery: JSON, in zone: TimeZoneTable
+        ) -> (cells: [String], paints: [Int: Paint], needsPerson: Bool) {
+            let state = DeliveryState(rawValue: delivery["state"]?.asString ?? "")
+            let attempts = delivery["attempts"]?.asInt ?? 0
+            let cells = [
+                String((delivery["id"]?.asString ?? "").prefix(12)), state?.rawValue ?? "-",
+                delivery["rule"].words(in: zone),
+                (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
+                delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
+                state == .available && attempts > 0 ? delivery["next"].minute(in: zone) : "-",
+                what(delivery).withLocalTimes(in: zone),
+            ]
+            return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
         }
+
+        /// How it went; where nothing was tried yet, or never will be, what is to be said or done.
+        private static func what(_ delivery: JSON) -> String {
+            if let done = delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString { return done }
+            let arguments = delivery["arguments"]
+            let text = delivery["message"]?["text"] ?? arguments?["text"] ?? arguments ?? .null
+            let words = text.asString ?? (text.asObject?.isEmpty ?? true ? "-" : text.text)
+            return String(words.prefix(longestIntention)).singleLine
+        }
+
+        /// In characters; the rest stands behind the delivery's id.
+        private static let longestIntention = 200
     }
 
     struct Retry: AsyncParsableCommand {

@@ -8,7 +8,8 @@ struct Status: AsyncParsableCommand {
         discussion: """
             Asks the running agent; without one, reads its store. What is failing comes first, and what does not fit 24 lines is counted; \
             --all shows it. For a health probe, --check exits with 1 where something needs a person: no agent runs, a source is failing, \
-            a rule failed when it last ran, changed rules or the store have errors, or deliveries are dead or held.
+            a rule failed when it last ran, changed rules or the store have errors, or deliveries are dead or held. Before the first run \
+            it says so, and exits with 1 too.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -31,7 +32,7 @@ struct Status: AsyncParsableCommand {
 
     func run() async throws {
         let link = try config.storeLink()
-        let status = try await link.answer(.status)
+        let status = check && !link.hasRun ? Self.beforeFirstRun(link) : try await link.answer(.status)
         let page = StatusPage(status, zone: link.zone, width: Screen.dataWidth)
         if output.json {
             Console.json(status)
@@ -40,6 +41,14 @@ struct Status: AsyncParsableCommand {
             for line in lines { Console.data(line) }
         }
         if check, !page.needsNobody { throw ExitCode(Trouble.Code.problem.rawValue) }
+    }
+
+    /// What a probe hears of an agent that was never started.
+    private static func beforeFirstRun(_ link: StoreLink) -> JSON {
+        [
+            "agent": .null,
+            "needs": [.string("The agent has not run yet, for there is no store \(link.store): `bellhop run` starts it.")],
+        ]
     }
 
     /// A screen of 24 lines, less the one for the next prompt.

@@ -42,19 +42,9 @@ enum Console {
 
     private static func write(_ text: String, to file: Int32) {
         // Whoever read our output is gone, or its disk is full.
-        if !put(text, to: file), file == STDOUT_FILENO { exit(errno == EPIPE ? 0 : Trouble.Code.inputOutput.rawValue) }
-    }
-
-    private static func put(_ text: String, to file: Int32) -> Bool {
-        let bytes = Array(text.utf8)
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count > 0 else { return false }
-            written += count
+        if let error = Descriptor.write(Array(text.utf8), to: file), file == STDOUT_FILENO {
+            exit(error == EPIPE ? 0 : Trouble.Code.inputOutput.rawValue)
         }
-        return true
     }
 
     /// Asks for a secret without showing what is typed. Where there is no terminal, all of standard input is the secret, without the newline

@@ -4,22 +4,28 @@ import BellhopCore
 /// What became of a change in the keychain where an agent runs: it counts at once, or the command says that a restart is needed.
 enum KeychainNotice {
     /// Tells the agent of a project, and says what it made of it. Silent where none runs.
-    static func send(_ change: KeychainChange, project: String?, to link: StoreLink) {
+    /// - Parameter other: the bellhop.yaml of the project, where it is not the one that the command is for: its agent may well not use
+    ///   what changed.
+    static func send(_ change: KeychainChange, project: String?, to link: StoreLink, of other: String? = nil) {
+        let agent = "The running agent" + (other.map { " of \($0.visible)" } ?? "")
         let answer: JSON?
         do throws(InquiryError) {
             answer = try ControlClient(link.socket).ask(.keychainChanged(change, project: project))
         } catch {
-            return Console.sentence("The running agent could not be told, so it must be restarted to use this: \(error.message)")
+            return Console.sentence("\(agent) could not be told, so it must be restarted to use this: \(error.message)")
         }
         guard let outcomes = answer?.asArray else { return }
-        if outcomes.isEmpty { return Console.sentence(unused(change)) }
+        if outcomes.isEmpty {
+            if other == nil { Console.sentence(unused(change)) }
+            return
+        }
         for outcome in outcomes {
             let name = outcome["connection"]?.asString ?? ""
             let why = outcome["why"]?.asString ?? ""
             switch outcome["outcome"]?.asString {
-            case "in_use": Console.sentence("The running agent uses it from now on (connection `\(name)`).")
-            case "needs_restart": Console.sentence("The running agent must be restarted to use it: \(why.visible).")
-            default: Console.sentence("The running agent now rests connection `\(name)`. \(why.visible)")
+            case "in_use": Console.sentence("\(agent) uses it from now on (connection `\(name)`).")
+            case "needs_restart": Console.sentence("\(agent) must be restarted to use it: \(why.visible).")
+            default: Console.sentence("\(agent) now rests connection `\(name)`. \(why.visible)")
             }
         }
     }

@@ -114,6 +114,22 @@ final class LineWriter: Sendable {
     }
 
     private func put(_ bytes: [UInt8]) -> Result<Void, Failure> {
+        guard let error = Descriptor.write(bytes, to: file) else { return .success(()) }
+        let reason = String(cString: strerror(error))
+        return .failure(Failure(.fileSystem, .retry(after: nil), "\(name) cannot be written: \(reason)."))
+    }
+
+    private var stalled: Failure {
+        Failure(
+            .fileSystem, .retry(after: nil),
+            "\(name) takes no more lines: whoever reads it has stopped. The line is written once it is read again.")
+    }
+}
+
+/// Files, pipes and terminals by their numbers.
+enum Descriptor {
+    /// Writes all, and sleeps while a reader that is slow leaves no room. The `errno` of what went wrong; nil when nothing did.
+    static func write(_ bytes: [UInt8], to file: Int32) -> Int32? {
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
@@ -123,16 +139,9 @@ final class LineWriter: Sendable {
                 var wanted = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
                 poll(&wanted, 1, -1)
             } else if count == 0 || errno != EINTR {
-                let reason = String(cString: strerror(errno))
-                return .failure(Failure(.fileSystem, .retry(after: nil), "\(name) cannot be written: \(reason)."))
+                return count == 0 ? EIO : errno
             }
         }
-        return .success(())
-    }
-
-    private var stalled: Failure {
-        Failure(
-            .fileSystem, .retry(after: nil),
-            "\(name) takes no more lines: whoever reads it has stopped. The line is written once it is read again.")
+        return nil
     }
 }

@@ -21,7 +21,7 @@ struct StatusPage {
     var needs: [String] { needsNobody ? ["Nothing needs a person."] : lines(ofNeeds: sentences, atMost: .max) }
 
     var whole: [String] {
-        parts([head, sources(limit: .max), rules(limit: .max), totals, lines(ofNeeds: beside, atMost: .max)])
+        parts([head, sources(limit: .max), rules(limit: .max), rests(limit: .max), totals, lines(ofNeeds: beside, atMost: .max)])
     }
 
     var failing: [String] {
@@ -29,7 +29,7 @@ struct StatusPage {
         let rules = allRules.filter(Self.isFailing)
         let parts = [
             head, failing.isEmpty ? [] : table(ofSources: failing) + reasons(failing),
-            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules),
+            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), rests(limit: .max),
             needsNobody ? needs : lines(ofNeeds: beside, atMost: .max),
         ]
         return self.parts(parts)
@@ -39,10 +39,12 @@ struct StatusPage {
     func short(lines: Int) -> [String] {
         let (head, totals) = (self.head, self.totals)
         let needs = self.lines(ofNeeds: beside, atMost: 3)
+        let rests = self.rests(limit: 2)
         // A blank line before each part, and the headings of both tables.
-        let room = max(lines - head.count - totals.count - needs.count - (needs.isEmpty ? 3 : 4) - 2, 4)
+        let others = [head, totals, needs, rests].filter { !$0.isEmpty }
+        let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
         let ruleRoom = min(allRules.count, max(room / 2, room - allSources.count))
-        return parts([head, sources(limit: room - ruleRoom), rules(limit: ruleRoom), totals, needs])
+        return parts([head, sources(limit: room - ruleRoom), rules(limit: ruleRoom), rests, totals, needs])
     }
 
     private func parts(_ parts: [[String]]) -> [String] { Array(parts.filter { !$0.isEmpty }.joined(separator: [""])) }
@@ -118,6 +120,22 @@ struct StatusPage {
         return table(ofRules: shown) + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : []) + errors
     }
 
+    /// The receivers that rest, a sentence each; in the short form a line each.
+    private func rests(limit: Int) -> [String] {
+        let (shown, more) = cut(status["resting"]?.asArray ?? [], limit: limit)
+        let lines = shown.map { rest in
+            let waiting = rest["waiting"]?.asInt ?? 0
+            let line =
+                "\(rest["receiver"].words(in: zone)) rests until \(rest["until"].words(in: zone)), and \(waiting) "
+                + "deliver\(waiting == 1 ? "y waits" : "ies wait") for it"
+            guard let why = rest["why"]?.asString, !why.isEmpty else { return line + "." }
+            return "\(line): \(why)"
+        }
+        if limit == .max { return wrapped(lines) }
+        return lines.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
+            + (more > 0 ? ["and \(more) more rest: `bellhop status --all`"] : [])
+    }
+
     /// As many as there is room for, less one where a line says how many are left out.
     private func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
         guard all.count > limit else { return (all, 0) }
@@ -144,10 +162,15 @@ struct StatusPage {
         ])
         for source in sources {
             let state = source["state"]?.asString ?? "-"
-            let paint: Paint? = state == SourceState.failing.rawValue ? .red : state == SourceState.held.rawValue ? .yellow : nil
+            let paint: Paint? =
+                switch SourceState(rawValue: state) {
+                case .failing: .red
+                case .held, .preparing, .polling: .yellow
+                case .new, .fine, nil: nil
+                }
             table.add(
                 [
-                    source["source"].words(in: zone), state, source["failing_since"].minute(in: zone),
+                    source["source"].words(in: zone), state, source["since"].minute(in: zone),
                     "\(source["tasks"]?.asInt ?? 0)", source["last_poll"].words(in: zone), source["last_change"].words(in: zone),
                 ], paints: paint.map { [1: $0] } ?? [:])
         }
@@ -156,14 +179,16 @@ struct StatusPage {
 
     private func table(ofRules rules: [JSON]) -> [String] {
         var table = Table([
-            .init("RULE"), .init("RUNS", rank: 2), .init("ERRORS", rank: 1), .init("LAST RUN", rank: 4), .init("NEXT", rank: 3),
+            .init("RULE"), .init("STATE", rank: 1), .init("RUNS", rank: 3), .init("ERRORS", rank: 2), .init("LAST RUN", rank: 5),
+            .init("NEXT", rank: 4),
         ])
         for rule in rules {
             table.add(
                 [
-                    rule["rule"].words(in: zone), "\(rule["runs"]?.asInt ?? 0)", "\(rule["errors"]?.asInt ?? 0)",
+                    rule["rule"].words(in: zone), rule["off"] == true ? "off" : "-", "\(rule["runs"]?.asInt ?? 0)",
+                    "\(rule["errors"]?.asInt ?? 0)",
                     rule["last_run"].words(in: zone), rule["next"].words(in: zone),
-                ], paints: Self.isFailing(rule) ? [2: .red] : [:])
+                ], paints: Self.isFailing(rule) ? [3: .red] : [:])
         }
         return table.lines(width: width)
     }

@@ -23,7 +23,7 @@ struct Table {
     }
 
     /// A text that is left fewer columns says nothing.
-    private static let leastText = 24
+    private static let leastText = 16
     /// A text on a screen takes no more: what is longer stands whole behind the row's id.
     private static let mostText = 60
 
@@ -36,11 +36,31 @@ struct Table {
         rows.append(Row(cells: cells.map(\.singleLine), paints: paints))
     }
 
+    /// Which columns are shown, and how wide.
+    struct Layout {
+        fileprivate var shown: [Int]
+        fileprivate var widths: [Int]
+        /// Left out because nothing stood in them.
+        fileprivate var empty: [Int]
+    }
+
+    var count: Int { rows.count }
+
+    mutating func removeRows() { rows.removeAll(keepingCapacity: true) }
+
     /// - Parameter width: the screen's; nil for no limit.
     func lines(width: Int?) -> [String] {
-        var shown = Array(columns.indices)
+        let layout = layout(width: width)
+        return [heading(layout)] + rows(layout)
+    }
+
+    /// - Parameter width: the screen's; nil for no limit.
+    func layout(width: Int?) -> Layout {
         // A column in which nothing stands says nothing.
-        shown.removeAll { column in columns[column].rank > 0 && !rows.isEmpty && rows.allSatisfy { $0.cells[column] == "-" } }
+        let empty = columns.indices.filter { column in
+            columns[column].rank > 0 && !rows.isEmpty && rows.allSatisfy { $0.cells[column] == "-" }
+        }
+        var shown = columns.indices.filter { !empty.contains($0) }
         var widths = natural
         if let width {
             for column in shown where columns[column].isText { widths[column] = min(widths[column], Self.mostText) }
@@ -55,11 +75,20 @@ struct Table {
                 }
             }
         }
-        let head = Row(cells: columns.map(\.heading), paints: [:])
-        return ([head] + rows).enumerated().map { index, row in
-            let line = shown.map { cell(row, $0, widths, isLast: $0 == shown.last) }.joined(separator: "  ")
-            return index == 0 ? Paint.dim(line) : line
-        }
+        return Layout(shown: shown, widths: widths, empty: empty)
+    }
+
+    func heading(_ layout: Layout) -> String { Paint.dim(line(Row(cells: columns.map(\.heading), paints: [:]), layout)) }
+
+    func rows(_ layout: Layout) -> [String] { rows.map { line($0, layout) } }
+
+    /// Whether something stands in a column that the layout leaves out because nothing did.
+    func hasMore(than layout: Layout) -> Bool {
+        layout.empty.contains { column in rows.contains { $0.cells[column] != "-" } }
+    }
+
+    private func line(_ row: Row, _ layout: Layout) -> String {
+        layout.shown.map { cell(row, $0, layout.widths, isLast: $0 == layout.shown.last) }.joined(separator: "  ")
     }
 
     private var natural: [Int] {
@@ -73,7 +102,8 @@ struct Table {
     }
 
     private func cell(_ row: Row, _ column: Int, _ widths: [Int], isLast: Bool) -> String {
-        let text = row.cells[column].cutBetweenWords(to: widths[column])
+        // An id or a name that is wider than those of the rows before it stays whole.
+        let text = columns[column].isText ? row.cells[column].cutBetweenWords(to: widths[column]) : row.cells[column]
         let padded = isLast ? text : text.padded(to: widths[column])
         return row.paints[column].map { $0(padded) } ?? padded
     }

@@ -6,7 +6,8 @@ struct ReceiverPaceTests {
 
     @Test func `a pace that is taken up after a restart waits its interval before the first attempt`() {
         var pace = ReceiverPace(most: 4)
-        let rest = ReceiverRest(receiver: "ops", since: start - .seconds(10), until: start - .seconds(9), interval: .seconds(1))
+        let rest = ReceiverRest(
+            receiver: "ops", since: start - .seconds(10), until: start - .seconds(9), interval: .seconds(1), why: "Slow down.")
         pace.restore(rest, at: start)
         let now = pace.room(inFlight: 0, at: start)
         #expect(now.attempts == 0)

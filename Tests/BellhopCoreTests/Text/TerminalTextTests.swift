@@ -2,10 +2,12 @@ import BellhopCore
 import Testing
 
 @Suite struct TerminalTextTests {
-    /// C0 but for tab and newline, DEL, C1, the separators, and Unicode's `Bidi_Control`.
+    /// C0 but for tab and newline, DEL, C1, the separators, Unicode's `Bidi_Control`, and what nobody can see.
     private static let controls: [Unicode.Scalar] =
         [
-            0x00...0x08, 0x0b...0x1f, 0x7f...0x9f, 0x61c...0x61c, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069,
+            0x00...0x08, 0x0b...0x1f, 0x7f...0x9f, 0x61c...0x61c, 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f,
+            0xad...0xad, 0x34f...0x34f, 0x115f...0x1160, 0x180b...0x180f, 0x3164...0x3164, 0xfe00...0xfe0f, 0xfeff...0xfeff,
+            0xffa0...0xffa0, 0xfff9...0xfffb, 0xe0001...0xe007f, 0xe0100...0xe01ef,
         ].flatMap { (range: ClosedRange<UInt32>) in range.compactMap(Unicode.Scalar.init) }
 
     @Test func `each control is shown as a mark, in every form of text`() {
@@ -25,6 +27,23 @@ import Testing
         #expect(TerminalText.lines(text) == text)
         #expect(text.visible == text.replacing("\n", with: "\u{FFFD}"))
         #expect(text.singleLine == text.replacing("\n", with: " ").replacing("\t", with: " "))
+    }
+
+    @Test func `joiners stay in emoji and in scripts that need them, and nowhere else`() {
+        let fine = "👩‍👩‍👧 ❤️ می‌خواهم क्‍ष"
+        #expect(TerminalText.lines(fine) == fine && fine.visible == fine && TerminalText.escaping(fine) { _ in "!" } == fine)
+        #expect("pass\u{200D}word".visible == "pass\u{FFFD}word")
+        #expect(TerminalText.lines("\u{200D}x\u{FE0F}") == "\u{FFFD}x\u{FFFD}")
+        #expect("\u{1B}\u{200D}".visible == "\u{FFFD}\u{FFFD}", "what stands for a control hides nothing either")
+    }
+
+    @Test func `a text of JSON has each as its code units`() throws {
+        for scalar: Unicode.Scalar in ["\u{9b}", "\u{200b}", "\u{e0041}"] {
+            let escaped = TerminalText.escaping("\"a\(scalar)b\"", TerminalText.jsonEscape)
+            #expect(escaped.utf8.allSatisfy { $0 < 0x80 })
+            #expect(try JSON.parse(escaped) == .string("a\(scalar)b"))
+        }
+        #expect(TerminalText.jsonEscape("\u{e0041}") == "\\udb40\\udc41")
     }
 
     @Test func `only colours stay where colours are, and nothing else that begins as they do`() {

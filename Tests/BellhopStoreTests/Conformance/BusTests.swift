@@ -81,7 +81,8 @@ import Testing
         let status = try await bench.store.status().rules
         #expect(
             status == [
-                .init(rule: "rule", runs: 1, errors: 2, lastError: "no such field", lastRun: bench.now, nextDue: nil)
+                .init(
+                    rule: "rule", runs: 1, errors: 2, lastError: "no such field", lastRun: bench.now, nextDue: nil, isOff: false)
             ])
     }
 

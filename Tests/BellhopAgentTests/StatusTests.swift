@@ -1,0 +1,103 @@
+import BellhopCore
+import BellhopEngine
+import BellhopStore
+import BellhopTesting
+import Testing
+
+@testable import BellhopAgent
+
+@Suite struct `The status of a running agent` {
+    private static let scope = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "")
+
+    /// The status of an agent with one source, which does this at the moment.
+    private func source(
+        _ activity: SourceActivity?, in store: SQLiteStore, clock: TestClock
+    ) async throws -> JSON {
+        let agent = Inquirer.Agent(
+            facts: { [:] }, sources: { [("incidents", Self.scope)] }, underway: { activity.map { ["incidents": $0] } ?? [:] },
+            wake: {}, takeOver: { _, _ in [] })
+        let status = try await Inquirer(store: store, clock: clock, agent: agent).status()
+        let sources = status["sources"]?.asArray ?? []
+        #expect(sources.count == 1)
+        return try #require(sources.first)
+    }
+
+    @Test func `a source that still prepares is there, since when, and is new once it has`() async throws {
+        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        let began = clock.now
+        await clock.advance(by: .seconds(1))
+        let preparing = try await source(SourceActivity(kind: .preparing, since: began), in: store, clock: clock)
+        #expect(preparing["source"] == "incidents" && preparing["state"] == "preparing")
+        #expect(preparing["since"] == .string(began.rfc3339) && preparing["instance"] == "https://acme.example")
+        let prepared = try await source(nil, in: store, clock: clock)
+        #expect(prepared["state"] == "new" && prepared["since"] == .null)
+    }
+
+    @Test func `a source whose poll takes long is polling since when, and one that fails is failing`() async throws {
+        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        _ = try await store.open(Self.scope, source: "incidents", at: clock.now)
+        let commit = PollCommit(
+            scope: Self.scope.id, source: "incidents", expectedTurn: 0, at: clock.now, cursor: nil, answer: nil, present: [],
+            removed: [], events: [], health: SourceHealth(lastSuccess: clock.now))
+        _ = try await store.commit(commit)
+        let activity = SourceActivity(kind: .polling, since: clock.now)
+        await clock.advance(by: .seconds(4))
+        #expect(try await source(activity, in: store, clock: clock)["state"] == "fine")
+        await clock.advance(by: .seconds(2))
+        let polling = try await source(activity, in: store, clock: clock)
+        #expect(polling["state"] == "polling" && polling["since"] == .string(activity.since.rfc3339))
+        let health = SourceHealth(failures: 1, failingSince: clock.now, lastError: "It does not answer.")
+        try await store.setHealth(health, of: Self.scope.id, events: [])
+        let failing = try await source(activity, in: store, clock: clock)
+        #expect(failing["state"] == "failing" && failing["since"] == .string(clock.now.rfc3339))
+    }
+
+    @Test func `receivers that rest are told with their reason and what waits for them, until the rest is over`() async throws {
+        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        let occasion = Occasion.event(Event.ID("1"))
+        let deliveries = ["0", "1", "2"].map { step in
+            Delivery(
+                id: Delivery.ID(
+                    occasion: occasion.id, rule: "tell", step: StepPath(step), receiver: step == "2" ? "mail" : "chat"),
+                revision: "1", action: "notify", arguments: .values([:]), task: nil, lane: step, createdAt: clock.now)
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        let claimed = try await store.claim(
+            limit: 1, room: ["chat": Room(attempts: 1)], others: 0, until: clock.now + .seconds(60), at: clock.now)
+        let claim = try #require(claimed.claims.first)
+        let rest = ReceiverRest(
+            receiver: "chat", since: clock.now, until: clock.now + .seconds(90), interval: .seconds(1), why: "chat answers 429.")
+        let failure = Failure(.throttled, .rest(.seconds(90)), "chat answers 429.")
+        _ = try await store.finish([
+            Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: .postponed(failure), rest: rest)
+        ])
+        let inquirer = Inquirer(store: store, clock: clock)
+        #expect(
+            try await inquirer.status()["resting"] == [
+                [
+                    "receiver": "chat", "since": .string(rest.since.rfc3339), "until": .string(rest.until.rfc3339), "waiting": 2,
+                    "why": "chat answers 429.",
+                ]
+            ])
+        await clock.advance(by: .seconds(90))
+        #expect(try await inquirer.status()["resting"] == [])
+    }
+
+    private static func rule(_ status: JSON) -> JSON? { status["rules"]?.asArray?.first }
+
+    @Test func `a rule that is turned off is off, without the error of its last run`() async throws {
+        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        _ = try await store.register([RuleRegistration(name: "tell", revision: "1")], at: clock.now)
+        try await store.route(
+            Routing(tallies: [RuleTally(rule: "tell", runs: 0, errors: 1, lastError: "no such field", at: clock.now)]))
+        let inquirer = Inquirer(store: store, clock: clock)
+        let before = try await inquirer.status()
+        #expect(Self.rule(before)?["error"] == "no such field" && Self.rule(before)?["off"] == false)
+        _ = try await store.register([RuleRegistration(name: "tell", revision: "1", isOff: true)], at: clock.now)
+        let off = try await inquirer.status()
+        #expect(Self.rule(off)?["error"] == .null && Self.rule(off)?["off"] == true)
+        #expect(!(off["needs"]?.asArray ?? []).contains { $0.asString?.contains("tell") == true })
+        _ = try await store.register([RuleRegistration(name: "tell", revision: "1")], at: clock.now)
+        #expect(Self.rule(try await inquirer.status())?["off"] == false)
+    }
+}

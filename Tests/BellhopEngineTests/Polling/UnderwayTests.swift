@@ -1,0 +1,86 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Logging
+import ServiceLifecycle
+import Testing
+
+/// What is known of polls beyond what each of them wrote down.
+@Suite(.timeLimit(.minutes(5))) struct `Polls that are under way` {
+    private func start(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: engine, successTerminationBehavior: .gracefullyShutdownGroup)], logger: logger))
+        return (group, Task { try await group.run() })
+    }
+
+    @Test func `a source that prepares or is polled is known to be at it since when, until that ends`() async throws {
+        let bench = try Bench()
+        let start = bench.now
+        let preparing = ScriptedSource("preparing", instance: "https://a.example", clock: bench.clock, preparation: .days(1))
+        let polled = ScriptedSource("polled", instance: "https://b.example", clock: bench.clock, delay: .seconds(300))
+        polled.set(tasks(0..<2))
+        let quick = bench.source(tasks(0..<2))
+        let shelf = try await bench.shelf(telling("task_created"))
+        let engine = Engine(
+            bench.surroundings, shelf: shelf, sources: [(preparing, .minutely), (polled, .minutely), (quick, .minutely)],
+            actions: { _ in ScriptedAction() })
+        let (group, running) = self.start(engine)
+        try await until { bench.recorder.count("source.baseline") != 0 }
+        await bench.run(until: start + .seconds(30))
+        #expect(
+            engine.underway == [
+                "preparing": SourceActivity(kind: .preparing, since: start),
+                "polled": SourceActivity(kind: .polling, since: start),
+            ])
+        await bench.run(until: start + .seconds(301))
+        #expect(engine.underway["polled"] == SourceActivity(kind: .polling, since: start + .seconds(300)), "its next poll")
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(engine.underway.isEmpty)
+    }
+
+    @Test func `when a source was last polled well is kept when the agent ends`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        let shelf = try await bench.shelf(telling("task_created"))
+        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let (group, running) = start(engine)
+        await bench.run(until: bench.now + .seconds(301))
+        let last = try #require(source.asked.lists.last)
+        #expect(source.asked.lists.count > 4)
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(try await bench.store.status().sources.first?.health.lastSuccess == last)
+    }
+
+    @Test func `one pass keeps when it polled, though nothing was new`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        let shelf = try await bench.shelf(telling("task_created"))
+        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        _ = try await engine.runOnce()
+        await bench.clock.advance(by: .seconds(90))
+        _ = try await engine.runOnce()
+        #expect(try await bench.store.status().sources.first?.health.lastSuccess == bench.now)
+    }
+
+    @Test func `polls without news write down every ten minutes that they were made`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        let start = bench.now
+        let (surroundings, plan) = (bench.surroundings, PollPlan.minutely)
+        let polling = Task {
+            var poller = Poller(source, plan: plan, in: surroundings)
+            await poller.run()
+        }
+        await bench.run(until: start + .seconds(590))
+        #expect(try await bench.store.status().sources.first?.health.lastSuccess == start)
+        await bench.run(until: start + .seconds(1190))
+        let kept = try #require(try await bench.store.status().sources.first?.health.lastSuccess)
+        #expect(kept >= start + .seconds(600) && kept <= start + .seconds(660))
+        polling.cancel()
+        await polling.value
+    }
+}

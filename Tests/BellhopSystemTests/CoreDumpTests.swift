@@ -1,0 +1,53 @@
+import BellhopTesting
+import Foundation
+import Glibc
+import Testing
+
+/// Images of the memory of a process that holds passwords.
+@Suite(.timeLimit(.minutes(2))) struct CoreDumpTests {
+    private static func text(of file: String) throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+
+    @Test func `a crash of the agent writes no core`() async throws {
+        try await Stage.set(rules: StoppingTests.rules) { stage in
+            let agent = try stage.start(["run"])
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            let limits = try Self.text(of: "/proc/\(agent.id)/limits").split(separator: "\n")
+            let core = try #require(limits.first { $0.hasPrefix("Max core file size") })
+            #expect(core.split(separator: " ").suffix(3) == ["0", "0", "bytes"], "\(core)")
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+        }
+    }
+
+    private static let setpriv = "/usr/bin/setpriv"
+    private static let other: uid_t = 65534
+
+    /// A user's own process whose memory may be dumped is its user's in /proc; root sees the difference only in another user's process.
+    @Test(.enabled(if: geteuid() != 0 || access(setpriv, X_OK) == 0, "root needs setpriv to be somebody else"))
+    func `the memory of the agent cannot be read by other programs of its user`() async throws {
+        let folder = try TemporaryFolder()
+        chmod(folder.path, 0o755)
+        let isRoot = geteuid() == 0
+        // Every command begins alike; this one needs no folder of its own, and stays.
+        let command = [Repository.program, "simulate", "--port", "0"]
+        let wrapper = [Self.setpriv, "--reuid=\(Self.other)", "--regid=\(Self.other)", "--clear-groups"]
+        let all = isRoot ? wrapper + command : command
+        let program = try Program(Array(all.dropFirst()), program: all[0], in: "/", environment: ["HOME": "/"])
+        let user = isRoot ? Self.other : geteuid()
+        func owner() -> uid_t? {
+            var facts = stat()
+            return stat("/proc/\(program.id)/environ", &facts) == 0 ? facts.st_uid : nil
+        }
+        // A process that may be dumped belongs to its own user there.
+        try await eventually("its files in /proc are root's, and not of user \(user)") { !program.isRunning || owner() == 0 }
+        #expect(program.isRunning, "\(program.errorsSoFar)")
+        program.send(SIGKILL)
+        _ = await program.end()
+    }
+
+    @Test(arguments: ["README.md", "Sources/BellhopAgent/BellhopAgent.docc/Running-as-a-service.md"])
+    func `the unit of the service allows no core either`(_ page: String) throws {
+        let text = try Repository.text(page)
+        #expect(text.contains("\nLimitCORE=0\n"))
+    }
+}
