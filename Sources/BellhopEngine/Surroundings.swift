@@ -12,6 +12,8 @@ public struct Surroundings: Sendable {
     public var checkpoint: @Sendable (Checkpoint) -> Void
     /// What the store could not take yet.
     let backlog = Backlog()
+    /// Which connections asked to be left alone.
+    let rests = Rests()
 
     public init(
         store: any Store, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,

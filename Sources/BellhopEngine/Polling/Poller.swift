@@ -81,6 +81,7 @@ public struct Poller: Sendable {
 
     private mutating func remembering() async throws(StoreError) -> SourceMemory {
         if let memory { return memory }
+        try await surroundings.rests.restore(from: surroundings.store)
         let memory = try await surroundings.store.open(source.scope, source: source.name, at: surroundings.clock.now)
         self.memory = memory
         return memory
