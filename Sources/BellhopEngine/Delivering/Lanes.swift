@@ -99,7 +99,9 @@ final class Lanes: Sendable {
                     if lane.reserved > 0 { rate.giveBack(lane.reserved) }
                     lane.reserved = 0
                     // While its receiver rests it needs no requests, which others can use.
-                    rate.setWaiting(lane.isWaiting && rests.until(receiver, at: now) == nil)
+                    // Nor while it can begin no other attempt: those under way may need them.
+                    let isFull = lane.limits.lanes.map { lane.inFlight >= $0 } ?? false
+                    rate.setWaiting(lane.isWaiting && !isFull && rests.until(receiver, at: now) == nil)
                 }
                 state.lanes[receiver] = lane
             }
