@@ -15,6 +15,7 @@ final class BoundSource: Source {
     let scope: Scope
     /// The name of its connection.
     let connection: String
+    var receiver: String { connection }
     private let binding: Mutex<Binding>
 
     init(_ source: any Source, connection: String) {

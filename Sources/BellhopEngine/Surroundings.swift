@@ -14,6 +14,8 @@ public struct Surroundings: Sendable {
     let backlog = Backlog()
     /// What the sources are being asked at the moment.
     let underway = Underway()
+    /// Which connections asked to be left alone.
+    let rests = Rests()
 
     public init(
         store: any Store, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,

@@ -33,8 +33,10 @@ extension SQLiteStore: Store {
         try await write { try $0.commit(poll) }
     }
 
-    public func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event]) async throws(StoreError) {
-        try await write { try $0.setHealth(health, of: scope, events: events) }
+    public func setHealth(
+        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?
+    ) async throws(StoreError) {
+        try await write { try $0.setHealth(health, of: scope, events: events, rest: rest) }
     }
 
     // The bus.

@@ -47,7 +47,7 @@ import Testing
         let polling = try await source(activity, in: store, clock: clock)
         #expect(polling["state"] == "polling" && polling["since"] == .string(activity.since.rfc3339))
         let health = SourceHealth(failures: 1, failingSince: clock.now, lastError: "It does not answer.")
-        try await store.setHealth(health, of: Self.scope.id, events: [])
+        try await store.setHealth(health, of: Self.scope.id, events: [], rest: nil)
         let failing = try await source(activity, in: store, clock: clock)
         #expect(failing["state"] == "failing" && failing["since"] == .string(clock.now.rfc3339))
     }

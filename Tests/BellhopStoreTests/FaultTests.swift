@@ -17,7 +17,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
             testDescription: "setHealth", prepare: opened,
             run: {
                 let health = SourceHealth(failures: 1)
-                try await $0.store.setHealth(health, of: Sample.scope.id, events: [Sample.event(1), Sample.event(2)])
+                try await $0.store.setHealth(health, of: Sample.scope.id, events: [Sample.event(1), Sample.event(2)], rest: nil)
             }),
         Operation(testDescription: "append", run: { try await $0.store.append([Sample.event(1), Sample.event(2)]) }),
         Operation(

@@ -32,7 +32,7 @@ import Testing
         let before = bench.store.writing.commits
         async let good = bench.store.append([Sample.event(1)])
         let bad = Task {
-            try await bench.store.setHealth(SourceHealth(), of: Scope.ID(text: "?"), events: [Sample.event(2)])
+            try await bench.store.setHealth(SourceHealth(), of: Scope.ID(text: "?"), events: [Sample.event(2)], rest: nil)
         }
         async let late: Void = bench.store.setNote("a", to: 1)
         await bench.waitForWriters(3)

@@ -102,15 +102,7 @@ public final class HTTPConnection: HTTPExchange {
                 throw TransportError(error, at: request.address)
             }
         }
-        do {
-            try await limiter?.wait()
-        } catch {
-            throw TransportError(.cancelled, mayHaveArrived: false, "The request was cancelled before it was sent.")
-        }
-        if let notAfter = request.notAfter, clock.now > notAfter {
-            throw TransportError(
-                .timeout, mayHaveArrived: false, "The request to \(request.address.place) had to wait too long and was not sent.")
-        }
+        try await waitForTurn(request)
         let progress = Progress(changesSomething: request.changesSomething, hasBody: request.body?.isEmpty == false)
         let timeout = request.timeout ?? configuration.timeout
         do {
@@ -126,6 +118,19 @@ public final class HTTPConnection: HTTPExchange {
             throw TransportError(
                 error, at: request.address, through: configuration.proxy, timeout: timeout, limit: configuration.maxBody, progress
             )
+        }
+    }
+
+    /// Returns when the connection's rate lets the request go.
+    func waitForTurn(_ request: HTTPRequest) async throws(TransportError) {
+        do {
+            try await limiter?.wait()
+        } catch {
+            throw TransportError(.cancelled, mayHaveArrived: false, "The request was cancelled before it was sent.")
+        }
+        if let notAfter = request.notAfter, clock.now > notAfter {
+            throw TransportError(
+                .timeout, mayHaveArrived: false, "The request to \(request.address.place) had to wait too long and was not sent.")
         }
     }
 

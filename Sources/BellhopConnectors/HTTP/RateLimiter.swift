@@ -79,6 +79,18 @@ public final class RateLimiter: Sendable {
         }
     }
 
+    /// Gives back what was set aside for the attempt that this task makes, as before it waits for what others ask; it goes first when it
+    /// asks again.
+    static func giveBackWhatIsSetAside() {
+        guard let leave = Leave.current else { return }
+        leave.limiter.giveBack(leave)
+    }
+
+    private func giveBack(_ leave: Leave) {
+        let left = leave.takeAll()
+        if left > 0 { queue.withLock { $0.giveBack(left, at: clock.now) } }
+    }
+
     /// The rate as deliveries see it, given the requests per attempt.
     public func attempts(of requests: Int) -> any AttemptRate { Share(limiter: self, requests: min(requests, rate.count)) }
 
@@ -103,8 +115,7 @@ public final class RateLimiter: Sendable {
         func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value {
             let leave = Leave(limiter, requests: requests)
             let value = await Leave.$current.withValue(leave) { await attempt() }
-            let left = leave.takeAll()
-            if left > 0 { limiter.queue.withLock { $0.giveBack(left, at: limiter.clock.now) } }
+            limiter.giveBack(leave)
             return value
         }
     }

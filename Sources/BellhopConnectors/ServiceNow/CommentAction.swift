@@ -27,7 +27,9 @@ struct CommentAction: RecordAction {
     }
 
     private var journal: Journal {
-        Journal(session: session, access: connection.journalAccess, claims: connection.claims)
+        Journal(
+            session: session, access: connection.journalAccess, claims: connection.claims, looks: connection.looks,
+            labels: connection.labels, ahead: connection.entries, sessions: connection.writers.all.count)
     }
 
     /// What is to be written, where, and how it is found again.
@@ -53,20 +55,14 @@ struct CommentAction: RecordAction {
         var table = "task"
         var serverTime: Timestamp?
         // What the history shows before anything is sent cannot be what was sent.
-        let looksAtHistory = connection.journalAccess.now != .open && !evidence.mayBeSent(before: attempt)
+        let isFirst = !evidence.mayBeSent(before: attempt)
+        let looksAtHistory = isFirst ? connection.journalAccess.now != .open : connection.journalAccess.now == .closed
         do throws(Failure) {
-            if !looksAtHistory,
-                let look = try await connection.looks.look(at: comment.task, next: attempt.upcoming, session)
-            {
-                table = look.table
-                serverTime = look.serverTime(at: connection.clock.now)
-            } else {
-                let record = try await TaskRecord.read(
-                    comment.reference, fields: looksAtHistory ? [comment.element] : [], session)
-                table = record.table
-                serverTime = record.serverTime
-                if looksAtHistory { evidence.history = record[comment.element]?.label.map { JournalHistory.Known($0) } }
-            }
+            let record = try await read(
+                comment.reference, fields: looksAtHistory ? [comment.element] + TaskHistories.times : [], attempt)
+            table = record.table
+            serverTime = record.serverTime(at: connection.clock.now)
+            if isFirst, looksAtHistory { evidence.history = record[comment.element]?.label.map { JournalHistory.Known($0) } }
         } catch  where error.reason == .forbidden {
             serverTime = try await checkList(for: comment)
         } catch  where error.reason == .goneOrHidden {
@@ -91,7 +87,8 @@ struct CommentAction: RecordAction {
         }
         let search = Journal.Search(
             task: comment.task, table: table, element: comment.element, text: comment.text,
-            notBefore: since - times.skew, history: evidence.history, claimed: attempt.claimed, delivery: comment.delivery.text)
+            notBefore: since - times.skew, history: evidence.history, claimed: attempt.claimed, delivery: comment.delivery.text,
+            listed: table == "task" ? comment.reference.className : table, upcoming: attempt.upcomingTasks(besides: comment.task))
         return Work(
             comment: comment, table: table, since: since, search: search, ahead: (serverTime ?? now) - now,
             notAfter: attempt.now + times.start)
@@ -129,7 +126,10 @@ struct CommentAction: RecordAction {
     private func earlier(
         _ work: Work, _ notebook: DeliveryNote, _ attempt: Attempt, _ evidence: WriteEvidence
     ) async throws(Failure) -> Receipt? {
-        let finding = try await journal.look(for: work.search)
+        var search = work.search
+        // What was read when nothing of it could be at work any more shows what became of it.
+        search.since = attempt.lastUncertain.map { $0 + times.quiet }
+        let finding = try await journal.look(for: search)
         if case .written(let id) = finding {
             try await notebook.keep(nil, or: .unknownOutcome)
             return work.comment.receipt("found written by an earlier attempt", id)

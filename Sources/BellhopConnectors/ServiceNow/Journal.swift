@@ -34,6 +34,17 @@ struct Journal: Sendable {
         var claimed: Set<String>
         /// The delivery's name, under which it takes the entry that proves it.
         var delivery: String
+        /// The table whose records the task is read with, and the tasks of the deliveries that come next.
+        var listed: String
+        var upcoming: [TaskKey] = []
+        /// What was read ahead since this moment counts too; nil for what has to be read now.
+        var since: Timestamp?
+    }
+
+    /// Entries of our own in one journal of a task, the newest first.
+    struct Entries: Sendable {
+        var element: String
+        var rows: [JSON]
     }
 
     /// Whether the journal's table can be read: learnt, so that it is not asked for in vain each time. A class over a lock, because all
@@ -48,27 +59,25 @@ struct Journal: Sendable {
     var session: ServiceNowSession
     var access: Access
     var claims: ClaimedEntries
+    var looks: TaskLooks
+    var labels: FieldLabels
+    var ahead: ReadAhead<Entries>
+    /// How many next tasks' histories are read with one that is looked at for a proof: as many as write at once.
+    var sessions: Int
     /// How many of our own newest entries are read.
     private static let depth = 50
+    /// How many of several tasks are.
+    private static let most = 500
 
     func look(for search: Search) async throws(Failure) -> Finding {
         if access.now == .closed {
             let finding = try await lookAtTask(for: search)
             guard case .unprovable = finding else { return finding }
         }
-        let query =
-            "element_id=\(search.task.text)^element=\(search.element)^sys_created_by=javascript:gs.getUserName()^ORDERBYDESCsys_created_on"
-        let (rows, total) = try await entries(query, limit: Self.depth)
+        if let rows = try await listed(search) { return finding(in: rows, for: search) ?? .absent }
+        let (rows, total) = try await entries(Self.query("=\(search.task.text)", search.element), limit: Self.depth)
         if !rows.isEmpty { access.set(.open) }
-        let own = rows.reversed().compactMap { row -> (id: String, texts: [String])? in
-            guard let id = row["sys_id"]?.asString, row["element"]?.asString == search.element,
-                row["element_id"]?.asString == search.task.text,
-                let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(serviceNow: $0) }),
-                time >= search.notBefore, time <= search.notAfter
-            else { return nil }
-            return (id, [row["value"]?.asString ?? ""])
-        }
-        if let finding = finding(among: own, for: search) { return finding }
+        if let finding = finding(in: rows, for: search) { return finding }
         // The total counts before the access rules: so many there are, seen or unseen.
         if let total {
             if total <= rows.count || rows.count == Self.depth { return .absent }
@@ -78,6 +87,41 @@ struct Journal: Sendable {
         if total == nil, try await canRead(search.element) { return .absent }
         access.set(.closed)
         return try await lookAtTask(for: search)
+    }
+
+    private static func query(_ tasks: String, _ element: String) -> String {
+        "element_id\(tasks)^element=\(element)^sys_created_by=javascript:gs.getUserName()^ORDERBYDESCsys_created_on"
+    }
+
+    /// Our own entries on the task, read with those on the tasks that come next; nil where they have to be asked for by themselves: nothing
+    /// comes next, or the answer does not hold all that there are.
+    private func listed(_ search: Search) async throws(Failure) -> [JSON]? {
+        guard let since = search.since else { return nil }
+        let now = session.clock.now
+        if let kept = ahead.value(of: search.task, since: since, at: now), kept.element == search.element { return kept.rows }
+        guard !search.upcoming.isEmpty, access.now == .open else { return nil }
+        let asked = [search.task] + search.upcoming
+        return try await ahead.asking(at: now) { () async throws(Failure) in
+            let query = Self.query("IN" + asked.map(\.text).joined(separator: ","), search.element)
+            let (rows, total) = try await entries(query, limit: Self.most)
+            let tasks = Dictionary(grouping: rows) { TaskKey($0["element_id"]?.asString ?? "") }
+            guard total == rows.count, rows.count < Self.most, tasks.keys.allSatisfy(asked.contains) else { return (nil, [:]) }
+            let all = asked.map { ($0, Entries(element: search.element, rows: tasks[$0] ?? [])) }
+            return (tasks[search.task] ?? [], Dictionary(all) { first, _ in first })
+        }
+    }
+
+    /// What rows of our own account prove, the newest first; nil where all of them are others'.
+    private func finding(in rows: [JSON], for search: Search) -> Finding? {
+        let own = rows.reversed().compactMap { row -> (id: String, texts: [String])? in
+            guard let id = row["sys_id"]?.asString, row["element"]?.asString == search.element,
+                row["element_id"]?.asString == search.task.text,
+                let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(serviceNow: $0) }),
+                time >= search.notBefore, time <= search.notAfter
+            else { return nil }
+            return (id, [row["value"]?.asString ?? ""])
+        }
+        return finding(among: own, for: search)
     }
 
     /// What entries of our own account prove, the oldest first; nil where all of them are others'. The one that says it just so comes
@@ -118,12 +162,25 @@ struct Journal: Sendable {
     /// The second way: the history that the task's own field shows, of which what is new above the known one is read, or what is not older
     /// than the first attempt.
     private func lookAtTask(for search: Search) async throws(Failure) -> Finding {
+        let fields = [search.element] + TaskHistories.times
+        var question = TaskLooks.Question(task: search.task, table: search.listed, fields: fields, next: search.upcoming)
+        let listed: TaskRecord?
+        if let since = search.since {
+            listed = try await looks.record(for: question, since: since, session)
+        } else {
+            // What is read of the next ones with each proof is what their histories were before they are written to.
+            question.next = Array(search.upcoming.prefix(sessions))
+            listed = try await looks.read(question, session)
+        }
+        if let listed, let history = listed[search.element]?.label, !history.isEmpty {
+            return try await finding(in: history, of: listed.values, for: search)
+        }
+        var search = search
+        // A list that shows no history where the record does said nothing of what it was before.
+        if search.history?.length == 0, listed != nil { search.history = nil }
         let call = ServiceNowCall.table(
             "\(search.table)/\(search.task.text)",
-            [
-                ("sysparm_display_value", "all"),
-                ("sysparm_fields", ([search.element] + TaskHistories.times).joined(separator: ",")),
-            ], expecting: .record)
+            [("sysparm_display_value", "all"), ("sysparm_fields", fields.joined(separator: ","))], expecting: .record)
         let record: JSON
         do throws(Failure) {
             record = try await session.send(call).record
@@ -132,9 +189,20 @@ struct Journal: Sendable {
         }
         let history = FieldValue(record[search.element])?.label ?? ""
         if history.isEmpty { return .unprovable("this account cannot read the journal") }
+        return try await finding(in: history, of: record, for: search)
+    }
+
+    private func finding(in history: String, of record: JSON, for search: Search) async throws(Failure) -> Finding {
         if search.history?.above(in: history)?.isEmpty == true { return .absent }
-        guard let read = TaskHistories.read(history, above: search.history, since: search.notBefore, record) else {
-            return .unprovable("the times in the task's history cannot be read")
+        let labels = try await labels.names(of: search.element, in: search.table, session)
+        let read: JournalHistory
+        do throws(JournalHistory.Unreadable) {
+            read = try TaskHistories.read(history, above: search.history, since: search.notBefore, labels: labels, record)
+        } catch {
+            switch error {
+            case .times: return .unprovable("the times in the task's history cannot be read")
+            case .heading: return .unprovable("the headings in the task's history have another label than the dictionary says")
+            }
         }
         return finding(in: read, by: await session.user, for: search)
     }

@@ -18,6 +18,7 @@ public struct ServiceNowConnection: Connection {
     var writing: ServiceNowSession
     let writers: WritingSessions
     let looks = TaskLooks()
+    let entries = ReadAhead<Journal.Entries>()
     /// What labels and names stand for on the instance.
     let labels: FieldLabels
     private let gates: SharedGates
@@ -27,7 +28,7 @@ public struct ServiceNowConnection: Connection {
     let journalAccess = Journal.Access()
     let claims: ClaimedEntries
     let clock: any AgentClock
-    private let http: HTTPConnection
+    let http: HTTPConnection
     private let tokens: HTTPConnection?
 
     /// - Parameters:
@@ -115,8 +116,13 @@ public struct ServiceNowConnection: Connection {
 
     public var origin: String? { instance }
 
-    /// One write in each session; a comment is a look, a write and its proof.
-    public var limits: ReceiverLimits { http.limits(lanes: writers.all.count, upcoming: 20, requests: 3) }
+    /// One write in each session.
+    public var limits: ReceiverLimits {
+        http.limits(lanes: writers.all.count, upcoming: 20, requests: Self.requestsOfWrite)
+    }
+
+    /// A comment is a look, a write and its proof.
+    static let requestsOfWrite = 3
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         let user = try await verifyUser()
@@ -181,6 +187,12 @@ public struct ServiceNowConnection: Connection {
     /// that share one wait a little longer.
     func creating(_ key: String) -> FIFOGate {
         gates.gate("create \(base.origin) \(Fingerprint(content: key).low % 64)")
+    }
+
+    /// Forgets what was read of a task that was written to.
+    func forget(_ task: TaskKey) {
+        looks.forget(task)
+        entries.forget(task)
     }
 
     /// Where a person opens a task.

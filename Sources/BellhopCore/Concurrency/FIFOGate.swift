@@ -45,7 +45,12 @@ public final class FIFOGate: Sendable {
                     state.waiting.append((ticket, continuation))
                     return nil
                 }
-                if let known { continuation.resume(returning: known) }
+                if let known {
+                    continuation.resume(returning: known)
+                } else {
+                    // Whoever is in may need just the requests that were set aside for this one.
+                    RateLimiter.giveBackWhatIsSetAside()
+                }
             }
         } onCancel: {
             state.withLock { state -> CheckedContinuation<Bool, Never>? in

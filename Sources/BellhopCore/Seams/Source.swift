@@ -10,6 +10,8 @@ public protocol Source: Sendable {
     var hidesChanges: Bool { get }
     /// What its records are.
     var shows: RecordKind { get }
+    /// The connection that it reads from, as deliveries call it: what it asks of one, a rest, holds for both.
+    var receiver: String { get }
     /// How many tasks that are not listed any more can be asked for in one poll. The others count as there until a later one.
     var mostDepartures: Int { get }
 
@@ -30,6 +32,7 @@ extension Source {
     public var hidesChanges: Bool { true }
     public func prepare(offline: Bool) async {}
     public var shows: RecordKind { .tasks }
+    public var receiver: String { "source/\(name)" }
     public var mostDepartures: Int { .max }
 }
 

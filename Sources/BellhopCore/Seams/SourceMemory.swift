@@ -35,14 +35,12 @@ public struct SourceHealth: Sendable, Hashable {
     public var lastSuccess: Timestamp?
     /// A result held back until the next poll shows the same.
     public var held: HeldResult?
-    /// Until when the other side wants no requests.
-    public var restsUntil: Timestamp?
     /// An empty first list, until another one confirms it.
     public var emptyBaseline: EmptyBaseline?
 
     public init(
         failures: Int = 0, failingSince: Timestamp? = nil, lastError: String? = nil, announced: Bool = false,
-        lastSuccess: Timestamp? = nil, held: HeldResult? = nil, restsUntil: Timestamp? = nil, emptyBaseline: EmptyBaseline? = nil
+        lastSuccess: Timestamp? = nil, held: HeldResult? = nil, emptyBaseline: EmptyBaseline? = nil
     ) {
         self.failures = failures
         self.failingSince = failingSince
@@ -50,7 +48,6 @@ public struct SourceHealth: Sendable, Hashable {
         self.announced = announced
         self.lastSuccess = lastSuccess
         self.held = held
-        self.restsUntil = restsUntil
         self.emptyBaseline = emptyBaseline
     }
 }

@@ -16,8 +16,10 @@ public protocol Store: Notebook {
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]]
     /// T1.
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult
-    /// Stores the polls' health when there is no poll to commit, with the resulting events.
-    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event]) async throws(StoreError)
+    /// Keeps how polls are going when there is no poll to commit, with what it has to tell, and the rest that was asked for, if any.
+    func setHealth(
+        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?
+    ) async throws(StoreError)
 
     // The bus.
 

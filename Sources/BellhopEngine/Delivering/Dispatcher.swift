@@ -42,7 +42,7 @@ public struct Dispatcher: Sendable {
         self.surroundings = surroundings
         self.limits = limits
         self.actions = actions
-        lanes = Lanes(most: limits.perReceiver, limits: receivers)
+        lanes = Lanes(most: limits.perReceiver, rests: surroundings.rests, limits: receivers)
     }
 
     /// How many attempts are in flight.
@@ -118,7 +118,7 @@ public struct Dispatcher: Sendable {
     private var most: Int { max(limits.perReceiver / 4, 1) }
 
     private func claim() async throws(StoreError) -> [Claim] {
-        if !lanes.areRestored { lanes.restore(try await surroundings.store.rests()) }
+        try await surroundings.rests.restore(from: surroundings.store)
         while true {
             let limit = min(limits.inFlight - lanes.total, most)
             guard limit > 0 else { return [] }

@@ -23,8 +23,6 @@ final class Lanes: Sendable {
         var lanes: [String: Lane] = [:]
         /// How many of the attempts have a lease until then.
         var leases: [Timestamp: Int] = [:]
-        /// Rests that were kept, of receivers that nothing was due for yet; nil until they are read.
-        var rests: [String: ReceiverRest]?
     }
 
     /// Beyond so many, receivers with nothing to remember are forgotten: rules may compute addresses.
@@ -35,11 +33,13 @@ final class Lanes: Sendable {
 
     private let state = Mutex(State())
     private let most: Int
+    private let rests: Rests
     private let limits: @Sendable (String) -> ReceiverLimits
 
     /// - Parameter most: attempts in flight to one receiver.
-    init(most: Int, limits: @escaping @Sendable (String) -> ReceiverLimits) {
+    init(most: Int, rests: Rests, limits: @escaping @Sendable (String) -> ReceiverLimits) {
         self.most = most
+        self.rests = rests
         self.limits = limits
     }
 
@@ -48,15 +48,9 @@ final class Lanes: Sendable {
     /// When the first of the leases ends; nil when nothing is in flight.
     var firstLeaseEnd: Timestamp? { state.withLock { $0.leases.keys.min() } }
 
-    var areRestored: Bool { state.withLock { $0.rests != nil } }
-
-    /// Takes up the rests that an earlier run kept.
-    func restore(_ rests: [ReceiverRest]) {
-        state.withLock { $0.rests = Dictionary(rests.map { ($0.receiver, $0) }) { first, _ in first } }
-    }
-
     /// Ends what a clock that was put back would make last.
     func bringForward(to now: Timestamp) {
+        rests.bringForward(to: now)
         state.withLock { state in
             for receiver in state.lanes.keys { state.lanes[receiver]?.pace.bringForward(to: now) }
         }
@@ -71,6 +65,7 @@ final class Lanes: Sendable {
                 // A connection whose secrets changed has been made anew.
                 if lane.inFlight == 0, lane.reserved == 0 { lane.limits = limits(receiver) }
                 (lane.room, lane.next) = lane.pace.room(inFlight: lane.inFlight, at: now)
+                if let until = rests.until(receiver, at: now) { (lane.room, lane.next) = (0, until) }
                 lane.room = min(lane.room, limit)
                 if lane.room > 0, let rate = lane.limits.rate {
                     lane.reserved = rate.reserve(upTo: lane.room)
@@ -104,7 +99,9 @@ final class Lanes: Sendable {
                     if lane.reserved > 0 { rate.giveBack(lane.reserved) }
                     lane.reserved = 0
                     // While its receiver rests it needs no requests, which others can use.
-                    rate.setWaiting(lane.isWaiting && lane.pace.restsUntil.map { $0 <= now } ?? true)
+                    // Nor while it can begin no other attempt: those under way may need them.
+                    let isFull = lane.limits.lanes.map { lane.inFlight >= $0 } ?? false
+                    rate.setWaiting(lane.isWaiting && !isFull && rests.until(receiver, at: now) == nil)
                 }
                 state.lanes[receiver] = lane
             }
@@ -115,7 +112,7 @@ final class Lanes: Sendable {
             for receiver in unknown {
                 let limits = limits(receiver)
                 var lane = Lane(limits: limits, pace: ReceiverPace(most: min(limits.lanes ?? most, most)))
-                if let rest = state.rests?[receiver] { lane.pace.restore(rest, at: now) }
+                if let rest = rests.latest(of: receiver) { lane.pace.restore(rest, at: now) }
                 state.lanes[receiver] = lane
             }
             return !unknown.isEmpty
@@ -159,6 +156,7 @@ final class Lanes: Sendable {
             let rest = ReceiverRest(
                 receiver: receiver, since: now, until: lane.pace.restsUntil ?? now, interval: lane.pace.interval,
                 why: failure.message)
+            rests.take(rest)
             return (rest, isNew)
         }
     }

@@ -14,7 +14,6 @@ extension Poller {
         health.failures += 1
         health.failingSince = health.failingSince ?? now
         health.lastError = failure.message
-        health.restsUntil = if case .rest(let wait?) = failure.remedy { now + wait } else { nil }
         var events: [Event] = []
         let isHopeless = failure.remedy == .pauseConnection || failure.remedy == .giveUp
         if !health.announced, health.failures >= plan.failuresToAnnounce || isHopeless {
@@ -25,15 +24,16 @@ extension Poller {
         let next = nextPoll(after: failure, failures: health.failures, started: now)
         retryAt = next
         surroundings.signals.emit(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: next))
-        try await surroundings.store.setHealth(health, of: source.scope.id, events: events)
+        var rest: ReceiverRest?
+        if case .rest(let wait) = failure.remedy { rest = surroundings.rests.take(wait, of: source.receiver, why: failure.message, at: now) }
+        try await surroundings.store.setHealth(health, of: source.scope.id, events: events, rest: rest)
         announce(events)
     }
 
-    /// The failure of a poll that is not made, because the other side asked to be left alone for longer; nil where it may be asked.
+    /// The failure of a poll that is not made, because its connection asked to be left alone for longer; nil where it may be asked.
     mutating func restFailure(_ health: SourceHealth) -> Failure? {
         let now = surroundings.clock.now
-        // A clock that was set silences a source for no longer than anybody may ask.
-        guard let until = health.restsUntil, until > now, until - now <= .days(1) else { return nil }
+        guard let until = surroundings.rests.until(source.receiver, at: now) else { return nil }
         retryAt = until
         return Failure(.throttled, .rest(until - now), health.lastError ?? "The source asked to be left alone until \(until).")
     }
@@ -47,7 +47,7 @@ extension Poller {
         guard before.failures > 0 || before.emptyBaseline != health.emptyBaseline else { return }
         let events = before.announced ? [recovered(before, at: surroundings.clock.now)] : []
         try await storing { store throws(StoreError) in
-            try await store.setHealth(health, of: self.source.scope.id, events: events)
+            try await store.setHealth(health, of: self.source.scope.id, events: events, rest: nil)
         }
         announce(events)
     }
@@ -91,7 +91,7 @@ extension Poller {
         if memory.health.announced { events.append(recovered(memory.health, at: now)) }
         let kept = events
         try await storing { store throws(StoreError) in
-            try await store.setHealth(health, of: self.source.scope.id, events: kept)
+            try await store.setHealth(health, of: self.source.scope.id, events: kept, rest: nil)
         }
         memory.health = health
         surroundings.signals.emit(.pollHeld(source: source.name, held))

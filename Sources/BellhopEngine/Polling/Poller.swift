@@ -93,6 +93,7 @@ public struct Poller: Sendable {
 
     private mutating func remembering() async throws(StoreError) -> SourceMemory {
         if let memory { return memory }
+        try await surroundings.rests.restore(from: surroundings.store)
         let memory = try await surroundings.store.open(source.scope, source: source.name, at: surroundings.clock.now)
         self.memory = memory
         keptSuccess = memory.health.lastSuccess
@@ -107,7 +108,7 @@ public struct Poller: Sendable {
         else { return }
         let (store, scope) = (surroundings.store, source.scope.id)
         let error = await uncancelled { () async -> StoreError? in
-            do throws(StoreError) { try await store.setHealth(health, of: scope, events: []) } catch { return error }
+            do throws(StoreError) { try await store.setHealth(health, of: scope, events: [], rest: nil) } catch { return error }
             return nil
         }
         if let error {

@@ -8,7 +8,6 @@ extension SourceHealth {
         object["lastError"] = lastError.map(JSON.string)
         object["lastSuccess"] = lastSuccess.map { .int($0.microseconds) }
         object["held"] = held?.json
-        object["restsUntil"] = restsUntil.map { .int($0.microseconds) }
         object["emptySince"] = emptyBaseline.map { .int($0.since.microseconds) }
         return .object(object)
     }
@@ -23,7 +22,7 @@ extension SourceHealth {
         self.init(
             failures: Int(try object.int("failures")), failingSince: object.optionalTime("failingSince"),
             lastError: object.optionalText("lastError"), announced: object.members["announced"] == true,
-            lastSuccess: object.optionalTime("lastSuccess"), held: held, restsUntil: object.optionalTime("restsUntil"),
+            lastSuccess: object.optionalTime("lastSuccess"), held: held,
             emptyBaseline: object.optionalTime("emptySince").map(EmptyBaseline.init(since:)))
     }
 }

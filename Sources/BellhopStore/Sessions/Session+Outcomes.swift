@@ -61,7 +61,7 @@ extension Session {
         return true
     }
 
-    private func keep(_ rest: ReceiverRest) throws {
+    func keep(_ rest: ReceiverRest) throws {
         var statement = try prepare(SQL.Deliveries.rest)
         try statement.bind(":receiver", rest.receiver)
         try statement.bind(":since", rest.since)

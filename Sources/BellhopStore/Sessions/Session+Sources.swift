@@ -83,11 +83,12 @@ extension Session {
         return .committed(turn: row.turn + 1, newEvents: count)
     }
 
-    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event]) throws {
+    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?) throws {
         var statement = try prepare(SQL.Sources.setHealth)
         try statement.bind(":health", text: health.stored.encoded())
         try statement.bind(":name", scope.text)
         guard try statement.run() == 1 else { throw Self.unopened(scope) }
+        if let rest { try keep(rest) }
         try append(events)
     }
 

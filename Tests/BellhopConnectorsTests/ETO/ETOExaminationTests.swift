@@ -49,6 +49,31 @@ import Testing
         #expect(practice.eto.counts.failedLogins == (step == "login" ? 1 : 0))
     }
 
+    @Test func `doctor, query and the agent try a refused password once together, and a login by a person again`() async throws {
+        try await practice.simulation.serve { address in
+            /// Each as in a process of its own.
+            func ask(_ work: (ETOConnection) async throws -> Void) async throws -> Failure? {
+                let connection = try await ETOConnection(
+                    name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
+                let failure = await failure { try await work(connection) }
+                try await connection.shutdown()
+                return failure
+            }
+            for _ in 0..<2 {
+                _ = try await ask { connection in
+                    let findings = await connection.examine(Self.needs)
+                    #expect(findings.contains { $0.verdict == .missing && $0.subject == "login" })
+                }
+                // As both the agent and `query` ask.
+                let refused = try await ask { _ = try await practice.source($0).list(from: Standing()) }
+                #expect(refused?.remedy == .pauseConnection)
+            }
+            #expect(practice.eto.counts.failedLogins == 1)
+            #expect(try await ask { _ = try await $0.verifyLogin(Self.needs) } != nil)
+            #expect(practice.eto.counts.failedLogins == 2)
+        }
+    }
+
     @Test(arguments: ["GetSSOEnterprises", "GetSSOSites", "SSOSiteLogin"])
     func `a failing step of the services is reported by its name, without a token`(_ step: String) async throws {
         practice.simulation.faults.add(.neighbour(.etoDetail), path: "/API/Security.svc/\(step)", times: nil)

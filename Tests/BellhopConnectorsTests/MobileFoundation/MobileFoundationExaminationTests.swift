@@ -45,6 +45,35 @@ import Testing
         #expect(practice.runtime.counts.refusedClients == 1)
     }
 
+    @Test func `doctor, query and the agent try a refused secret once together, and a login by a person again`() async throws {
+        practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
+        let orders = Self.source("orders", ["adapter": "orders", "id": "id"])
+        try await practice.simulation.serve { address in
+            for _ in 0..<2 {
+                let findings = try await practice.open(at: address, secret: "wrong") { connection, _ in
+                    await connection.examine(ConnectionNeeds(sources: [orders]))
+                }
+                #expect(findings.contains { $0.verdict == .missing })
+                // As both the agent and `query` ask.
+                let refused = await failure {
+                    try await practice.open(at: address, secret: "wrong", ["scope": ["orders"]]) { connection, _ in
+                        let source = try connection.source("orders", kind: "adapter", settings: orders.settings)
+                        _ = try await source?.list(from: Standing())
+                    }
+                }
+                #expect(refused?.remedy == .pauseConnection)
+            }
+            #expect(practice.runtime.counts.refusedClients == 1)
+            let again = await failure {
+                try await practice.open(at: address, secret: "wrong") { connection, _ in
+                    _ = try await connection.verifyLogin(ConnectionNeeds())
+                }
+            }
+            #expect(again != nil)
+            #expect(practice.runtime.counts.refusedClients == 2)
+        }
+    }
+
     @Test func `a scope that the client has not, an adapter that is not there, and a back end that fails are told`() async throws
     {
         practice.runtime.addAdapter("vault", .init(scopes: ["admin"]) { _ in .init(body: "[]") })

@@ -13,12 +13,12 @@ import Testing
     }
 
     private func read(
-        _ history: String, above known: String? = nil, since: String = "2000-01-01 00:00:00"
+        _ history: String, above known: String? = nil, since: String = "2000-01-01 00:00:00", labels: Set<String>? = nil
     ) throws -> [JournalHistory.Entry] {
         let clock = try #require(clock)
         let since = try #require(Timestamp(serviceNow: since))
         let known = known.map { JournalHistory.Known($0) }
-        return try #require(JournalHistory(history, above: known, since: since, clock: clock)).entries
+        return try JournalHistory(history, above: known, since: since, labels: labels, clock: clock).entries
     }
 
     private let old = "2026-01-05 09:00:00 - Abel Tuter (Additional comments)\nIt smokes.\n\n"
@@ -79,12 +79,18 @@ import Testing
         #expect(entries.map(\.author) == ["J. (extern) Doe", "A"])
     }
 
+    @Test func `a first line with another label than the dictionary has is no heading`() throws {
+        let history = "2026-01-05 10:30:00 - Any Name (Customer notes)\nOne\n\n" + old
+        #expect(throws: JournalHistory.Unreadable.heading) { try read(history, labels: ["Additional comments", "Kommentare"]) }
+        #expect(try read(history, labels: ["Customer notes"]).map(\.author) == ["Any Name"])
+        #expect(try read(old, labels: ["Additional comments", "Kommentare"]).map(\.author) == ["Abel Tuter"])
+    }
+
     @Test func `an entry whose text holds headings is read whole, too`() throws {
         let clock = try #require(clock)
         let text = "One\n\n2026-01-05 10:00:00 - X (Additional comments)\n\nTwo"
-        let history = try #require(
-            JournalHistory(
-                "2026-01-05 10:30:00 - John Doe (Additional comments)\n\(text)\n\n" + old, above: nil, since: ages, clock: clock))
+        let history = try JournalHistory(
+            "2026-01-05 10:30:00 - John Doe (Additional comments)\n\(text)\n\n" + old, above: nil, since: ages, clock: clock)
         #expect(history.texts(of: 0, joining: JournalHistory.headings(in: text)).contains(text))
     }
 

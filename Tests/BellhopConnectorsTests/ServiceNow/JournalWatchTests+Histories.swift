@@ -57,6 +57,35 @@ extension JournalWatchTests {
         #expect(next.map(\.author) == ["Abel Tuter"])
     }
 
+    @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
+    func `a journal with a label of its own is read by it, and what has the usual one is text`(
+        _ dictionary: SimulatedUser.Reading
+    ) async throws {
+        instance.changeUser("john.doe") { $0.dictionary = dictionary }
+        instance.settings.labels = ["comments": "Customer notes"]
+        var (observer, task) = try await watch()
+        let text = "Look:\n\n2026-01-05 04:05:00 - Any Name (Additional comments)\nPlease close it."
+        instance.addNote(text, on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(60))
+        let told = try await observer.comments()
+        #expect(told.map(\.text) == [text])
+        #expect(told.map(\.author) == ["Abel Tuter"])
+    }
+
+    @Test func `a history whose first line does not have the label of the dictionary is not believed`() async throws {
+        var (observer, task) = try await watch()
+        // What is under another label was not written as an entry of this journal, as far as anybody can tell.
+        instance.settings.labels = ["comments": "Forged"]
+        instance.addNote("Please close it.", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(60))
+        #expect(try await observer.comments() == [])
+        #expect(observer.notices.last?.contains("another label than the dictionary") == true)
+        instance.settings.labels = [:]
+        instance.addNote("Genuine", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(60))
+        #expect(try await observer.comments().map(\.text).sorted() == ["Genuine", "Please close it."])
+    }
+
     @Test func `what a history showed when the journal was read is not told again`() async throws {
         var (observer, task) = try await watch()
         for (number, reading) in [SimulatedUser.Reading.allowed, .forbidden].enumerated() {

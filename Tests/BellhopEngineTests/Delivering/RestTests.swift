@@ -62,7 +62,7 @@ import Testing
         #expect(try await bench.store.rests().map(\.until) == [bench.now + .seconds(600)])
         action.script { _, _ in Receipt("done") }
         // Another run of the agent.
-        let dispatcher = Dispatcher(surroundings, actions: { _ in action })
+        let dispatcher = Dispatcher(bench.restarted, actions: { _ in action })
         let start = bench.now
         let loop = Task { await dispatcher.run() }
         await bench.run(until: start + .seconds(599))
@@ -74,6 +74,49 @@ import Testing
         #expect(try await bench.deliveries(.done).count == 10)
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
         #expect(action.texts.suffix(10).elementsEqual(action.texts.suffix(10).sorted()))
+    }
+
+    @Test(arguments: [true, false]) func `a rest that a poll met is kept by the deliveries of its connection`(
+        _ isRestarted: Bool
+    ) async throws {
+        let bench = try Bench()
+        let source = bench.source([])
+        source.edit { state in
+            state.receiver = "snow"
+            state.lists = [.failure(Failure(.throttled, .rest(.seconds(600)), "429"))]
+        }
+        var poller = bench.poller(source)
+        #expect(try await poller.pollOnce().isFailed)
+        let action = ScriptedAction { _, _ in Receipt("done") }
+        try await bench.owe([Owed("1", receiver: "snow"), Owed("2", receiver: "chat")])
+        let dispatcher = Dispatcher(isRestarted ? bench.restarted : bench.surroundings, actions: { _ in action })
+        #expect(try await dispatcher.dispatchPending() == 1)
+        #expect(action.texts == ["2"])
+        await bench.clock.advance(by: .seconds(590))
+        #expect(try await dispatcher.dispatchPending() == 0)
+        await bench.clock.advance(by: .seconds(10))
+        try await dispatcher.dispatchPending()
+        #expect(action.texts == ["2", "1"])
+        #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
+    }
+
+    @Test(arguments: [true, false]) func `a rest that a delivery met keeps the polls of its connection away`(
+        _ isRestarted: Bool
+    ) async throws {
+        let bench = try Bench()
+        let source = bench.source([])
+        source.edit { $0.receiver = "snow" }
+        let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
+        try await bench.owe([Owed("1", receiver: "snow")])
+        try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
+        var poller = Poller(source, plan: .minutely, in: isRestarted ? bench.restarted : bench.surroundings)
+        #expect(try await poller.pollOnce().isFailed)
+        #expect(source.asked.lists.isEmpty)
+        await bench.clock.advance(by: .seconds(600))
+        #expect(try await poller.pollOnce().isFailed == false)
+        #expect(source.asked.lists.count == 1)
+        // Nothing was wrong with the source, so it is no failure of it.
+        #expect(try await bench.happened().isEmpty)
     }
 
     @Test func `a rest is for its receiver alone`() async throws {

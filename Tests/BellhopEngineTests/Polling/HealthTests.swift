@@ -53,7 +53,7 @@ import Testing
         #expect(try await poller.pollOnce().isFailed)
         let asked = source.asked.lists.count
         await bench.clock.advance(by: .seconds(600))
-        var another = bench.poller(source)
+        var another = Poller(source, plan: .minutely, in: bench.restarted)
         #expect(try await another.pollOnce().isFailed)
         #expect(source.asked.lists.count == asked)
         await bench.clock.advance(by: .seconds(600))

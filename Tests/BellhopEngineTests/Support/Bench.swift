@@ -26,6 +26,9 @@ struct Bench: Sendable {
 
     var now: Timestamp { clock.now }
 
+    /// What a new run of the agent has, which knows only what the store does.
+    var restarted: Surroundings { Surroundings(store: store, clock: clock, signals: recorder.signals, random: { 0.5 }) }
+
     /// Makes the n-th statement that writes from now fail, once.
     func fail(statement count: Int) { faults.fail(statement: count) }
 

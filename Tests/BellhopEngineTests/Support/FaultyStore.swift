@@ -78,8 +78,12 @@ final class FaultyStore: Store {
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
         try await through(.commit) { () throws(StoreError) in try await base.commit(poll) }
     }
-    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event]) async throws(StoreError) {
-        try await through(.setHealth) { () throws(StoreError) in try await base.setHealth(health, of: scope, events: events) }
+    func setHealth(
+        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?
+    ) async throws(StoreError) {
+        try await through(.setHealth) { () throws(StoreError) in
+            try await base.setHealth(health, of: scope, events: events, rest: rest)
+        }
     }
     @discardableResult
     func append(_ events: [Event]) async throws(StoreError) -> Int {

@@ -22,6 +22,8 @@ final class ScriptedSource: Source {
         /// True while the details say no more than the listing does, as where the account may not read them.
         var isForbidden = false
         var notice: String?
+        /// The connection that it shares with deliveries.
+        var receiver: String?
         var cursor: Cursor?
         /// What the lists show of journals.
         var comments: [TaskComment] = []
@@ -49,6 +51,7 @@ final class ScriptedSource: Source {
     let name: String
     let scope: Scope
     var schema: TaskSchema { state.withLock { $0.schema } }
+    var receiver: String { state.withLock { $0.receiver } ?? "source/\(name)" }
     private let state = Mutex(State())
     private let log = Mutex(Log())
     private let clock: any AgentClock

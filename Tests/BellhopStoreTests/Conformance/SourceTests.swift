@@ -130,13 +130,13 @@ import Testing
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         let health = SourceHealth(failures: 3, failingSince: bench.now, lastError: "no route", announced: true)
-        try await bench.store.setHealth(health, of: Sample.scope.id, events: [Sample.event(1, type: .sourceFailing)])
+        try await bench.store.setHealth(health, of: Sample.scope.id, events: [Sample.event(1, type: .sourceFailing)], rest: nil)
         let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         #expect(memory.health == health)
         #expect(!memory.hasBaseline)
         #expect(try await bench.store.unrouted(limit: 10).map(\.event.type) == [.sourceFailing])
         await #expect(throws: StoreError.self) {
-            try await bench.store.setHealth(health, of: Scope.ID(text: "unheard of"), events: [Sample.event(2)])
+            try await bench.store.setHealth(health, of: Scope.ID(text: "unheard of"), events: [Sample.event(2)], rest: nil)
         }
         #expect(try await bench.store.unrouted(limit: 10).count == 1)
     }

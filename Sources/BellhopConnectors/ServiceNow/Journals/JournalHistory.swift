@@ -3,8 +3,8 @@ import BellhopCore
 /// The history that a task shows of one of its journals: its entries, the newest first, each under a heading such as
 /// `2022-11-21 22:50:34 - System Administrator (Additional comments)` and with an empty line behind it.
 ///
-/// Only the first line is a heading for certain, for only the instance writes there. What looks like another may stand in somebody's
-/// text. So a history is read as what is new above the text that was known before, and what looks like an entry further down in that is
+/// Only the first line is a heading for certain, for only the instance writes there, and only where it ends with a label that the dictionary
+/// has for the journal, as far as that can be read. What looks like another may stand in somebody's text. So a history is read as what is new above the text that was known before, and what looks like an entry further down in that is
 /// told as such.
 struct JournalHistory: Sendable {
     /// What stands like an entry.
@@ -52,6 +52,9 @@ struct JournalHistory: Sendable {
         }
     }
 
+    /// Why a history is not read.
+    enum Unreadable: Error { case times, heading }
+
     let entries: [Entry]
     /// Whether they are all that is new since a history that was known, however old they say they are.
     let isNew: Bool
@@ -61,12 +64,14 @@ struct JournalHistory: Sendable {
     /// Clocks are set back by an hour in autumn, and entries of that hour are in disorder.
     private static let disorder = Duration.seconds(3600)
 
-    /// Nil where the first line is no heading by this clock.
-    ///
     /// - Parameters:
     ///   - known: the history as it was before; nil where it was not read before.
     ///   - since: without a known history, what is older is not read.
-    init?(_ history: String, above known: Known?, since: Timestamp, clock: UserClock) {
+    ///   - labels: what the journal is called; nil where only the history itself says it.
+    /// - Throws: where the first line is no heading of this journal by this clock.
+    init(
+        _ history: String, above known: Known?, since: Timestamp, labels: Set<String>? = nil, clock: UserClock
+    ) throws(Unreadable) {
         let above = known.flatMap { $0.above(in: history) }
         isNew = above != nil
         let all = Self.lines(of: above ?? history)
@@ -74,9 +79,11 @@ struct JournalHistory: Sendable {
             (entries, lines) = ([], [])
             return
         }
-        guard let label = Self.label(all[0]) else { return nil }
+        guard let label = Self.label(all[0]), labels?.contains(String(label.dropFirst().dropLast())) ?? true else {
+            throw .heading
+        }
         let headings = Self.headings(among: all, label, clock)
-        guard let top = headings.first, top.place == 0 else { return nil }
+        guard let top = headings.first, top.place == 0 else { throw .times }
         // A time that somebody made up, though it be old, must not hide what stands below it.
         let count = above != nil ? headings.count : (headings.lastIndex { $0.time >= since } ?? -1) + 1
         var entries: [Entry] = []

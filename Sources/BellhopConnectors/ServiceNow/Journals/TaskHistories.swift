@@ -25,8 +25,12 @@ struct TaskHistories: Sendable {
         of keys: [TaskKey], since: Timestamp, floor: Timestamp, above known: KnownHistories
     ) async throws(Failure) -> Entries {
         var entries = Entries(known: known)
-        var isUnreadable = false
+        var unreadable: Set<JournalHistory.Unreadable> = []
+        var labels: [String: Set<String>] = [:]
         let us = await connection.reading.user
+        if !keys.isEmpty {
+            for kind in kinds { labels[kind] = try await connection.labels.names(of: kind, in: table, connection.reading) }
+        }
         for start in stride(from: 0, to: keys.count, by: Self.batch) {
             let some = keys[start..<min(start + Self.batch, keys.count)]
             let query = EncodedQuery(
@@ -39,9 +43,11 @@ struct TaskHistories: Sendable {
                 for kind in kinds {
                     let history = FieldValue(row[kind])?.label ?? ""
                     let place = KnownHistories.Place(task: TaskKey(id), kind: kind)
-                    let read = Self.read(history, above: known[place], since: max(since, floor), row)
-                    guard let read else {
-                        isUnreadable = true
+                    let read: JournalHistory
+                    do throws(JournalHistory.Unreadable) {
+                        read = try Self.read(history, above: known[place], since: max(since, floor), labels: labels[kind], row)
+                    } catch {
+                        unreadable.insert(error)
                         continue
                     }
                     entries.known[place] = JournalHistory.Known(history)
@@ -52,9 +58,14 @@ struct TaskHistories: Sendable {
         entries.notices.append(
             "The account \(connection.username) may not read the journal's table (sys_journal_field), so comments are read from the tasks' own histories: their authors are display names."
         )
-        if isUnreadable {
+        if unreadable.contains(.times) {
             entries.notices.append(
                 "The times in the histories of tasks cannot be read, so their comments are not told: set the date format of \(connection.username) to yyyy-MM-dd HH:mm:ss."
+            )
+        }
+        if unreadable.contains(.heading) {
+            entries.notices.append(
+                "The histories of some tasks have headings with another label than the dictionary has for the journal, so their comments are not told: look at the labels of \(kinds.joined(separator: " and ")) in sys_dictionary and sys_documentation."
             )
         }
         return entries
@@ -63,14 +74,16 @@ struct TaskHistories: Sendable {
     /// The times that a row shows both ways, by which those of its histories are read.
     static let times = ["sys_updated_on", "sys_created_on"]
 
-    /// Nil when the times of the history cannot be read.
     static func read(
-        _ history: String, above known: JournalHistory.Known?, since: Timestamp, _ row: JSON
-    ) -> JournalHistory? {
+        _ history: String, above known: JournalHistory.Known?, since: Timestamp, labels: Set<String>?, _ row: JSON
+    ) throws(JournalHistory.Unreadable) -> JournalHistory {
         let clock = UserClock(times.compactMap { FieldValue(row[$0]) })
         // Without any entry there is nothing to read, whatever the clock.
-        guard let clock else { return history.isEmpty ? .empty : nil }
-        return JournalHistory(history, above: known, since: since, clock: clock)
+        guard let clock else {
+            if history.isEmpty { return .empty }
+            throw .times
+        }
+        return try JournalHistory(history, above: known, since: since, labels: labels, clock: clock)
     }
 
     private func comment(_ entry: JournalHistory.Entry, at place: KnownHistories.Place, _ us: ServiceNowUser?) -> TaskComment {

@@ -79,6 +79,18 @@ struct DictionaryReading: Sendable {
         return []
     }
 
+    /// What a column is called: in the dictionary, and in other languages and for single tables. Empty where the account may read neither.
+    func labels(of field: String, in table: String) async throws(Failure) -> Set<String> {
+        let chain = try await chain(of: table)
+        let element = EncodedQuery(.init("element", .equal, field))
+        let own = try await rows(
+            "sys_dictionary", EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ","))).and(element), ["column_label"])
+        // A class may have a label of its own, and the table that was asked may be one that others extend.
+        let others = own.isEmpty ? [] : try await rows("sys_documentation", element, ["label"])
+        let labels = own.compactMap { FieldValue($0["column_label"])?.raw } + others.compactMap { FieldValue($0["label"])?.raw }
+        return Set(labels.filter { !$0.isEmpty })
+    }
+
     /// The column that the records of a table are called by.
     func display(of table: String) async throws(Failure) -> String {
         let chain = try await chain(of: table)

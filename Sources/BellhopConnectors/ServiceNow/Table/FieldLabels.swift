@@ -11,8 +11,13 @@ actor FieldLabels {
     private var choices: [String: [DictionaryReading.Choice]] = [:]
     /// Values by `field of a table` and text. What was not found is not kept: somebody may make it.
     private var found: [String: String] = [:]
+    /// What fields are called, by `table.field`, and when that was asked; empty where this account may not read it.
+    private var names: [String: (all: Set<String>, asked: Timestamp)] = [:]
     /// Fields whose dictionary this account may not read.
     private var unreadable: Set<String> = []
+
+    /// What fields are called is asked for again after so long.
+    private static let life = Duration.seconds(3600)
 
     /// More than these are forgotten and asked for again.
     private static let mostFound = 10_000
@@ -40,6 +45,19 @@ actor FieldLabels {
         if found.count >= Self.mostFound { found = [:] }
         if text.utf8.count <= Self.longestFound { found[key] = value }
         return value
+    }
+
+    /// What people may read as the name of a field: its label in the dictionary, and those in other languages and for single tables. Nil
+    /// where this account may read none of them.
+    func names(
+        of field: String, in table: String, _ session: ServiceNowSession
+    ) async throws(Failure) -> Set<String>? {
+        let key = "\(table).\(field)"
+        let now = session.clock.now
+        if let known = names[key], now >= known.asked, now - known.asked < Self.life { return known.all.isEmpty ? nil : known.all }
+        let all = try await Self.reading(session).labels(of: field, in: table)
+        names[key] = (all, now)
+        return all.isEmpty ? nil : all
     }
 
     /// Fields of every task that hold whatever is written: nothing is asked for them.

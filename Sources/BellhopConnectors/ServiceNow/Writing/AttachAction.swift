@@ -11,7 +11,7 @@ struct AttachAction: RecordAction {
     func proceed(_ file: Attachment, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         let notebook = note(of: delivery)
         var evidence = try await notebook.evidence(at: attempt)
-        let record = try await TaskRecord.read(file.task, fields: [], session)
+        let record = try await read(file.task, attempt)
         switch try await look(file, record.table, since: evidence.since ?? attempt.mayRepeat?.lowerBound) {
         case .written(let id):
             await notebook.forget()
@@ -24,7 +24,7 @@ struct AttachAction: RecordAction {
         case .absent, .unprovable: break
         }
         try await waitOut(attempt, evidence, notebook)
-        let start = evidence.since ?? (record.serverTime ?? connection.clock.now) - times.skew
+        let start = evidence.since ?? (record.serverTime(at: connection.clock.now) ?? connection.clock.now) - times.skew
         if evidence.since == nil || evidence.isDecided {
             evidence.since = start
             evidence.isDecided = false

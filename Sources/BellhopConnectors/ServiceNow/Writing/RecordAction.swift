@@ -20,7 +20,10 @@ protocol RecordAction: Action {
 }
 
 extension RecordAction {
-    init(connection: ServiceNowConnection) { self.init(connection: connection, times: WriteTimes()) }
+    init(connection: ServiceNowConnection) {
+        let rate = connection.http.configuration.rate
+        self.init(connection: connection, times: WriteTimes().at(rate, requests: ServiceNowConnection.requestsOfWrite))
+    }
 
     var session: ServiceNowSession { connection.writing }
     var place: String { connection.base.place }
@@ -31,6 +34,8 @@ extension RecordAction {
             return try await connection.writers.lend { session async throws(Failure) in
                 var connection = self.connection
                 connection.writing = session
+                // What was read of the task before this is of no use to the next.
+                defer { if let task = delivery.task { self.connection.forget(task.key) } }
                 return try await Self(connection: connection, times: times).proceed(order, delivery, attempt)
             }
         }

@@ -1,67 +1,92 @@
 import BellhopCore
-import Synchronization
 
-/// Looks at tasks before something is written to them: one request for the task of an attempt and for those that come next.
-///
-/// A class over a lock, because what one attempt has read serves the next ones.
-final class TaskLooks: Sendable {
-    /// What a look showed of a task.
-    struct Look: Sendable, Hashable {
-        /// The table of its class.
+/// Looks at tasks before something is written to them, and after: one request for the task of an attempt and for those that come next.
+struct TaskLooks: Sendable {
+    /// What is wanted of a task.
+    struct Question: Sendable, Hashable {
+        var task: TaskKey
+        /// The table that is asked: only records of just this class count, but for the table `task`, where all do.
         var table: String
-        /// What the server's clock and ours said then.
-        var serverTime: Timestamp?
-        var at: Timestamp
-
-        /// The server's time when our clock says this.
-        func serverTime(at now: Timestamp) -> Timestamp? { serverTime.map { $0 + (now - at) } }
+        /// What to read besides what every record has.
+        var fields: [String] = []
+        /// The tasks that are read with it.
+        var next: [TaskKey]
     }
 
-    private let looks = Mutex<[TaskKey: Look]>([:])
-    /// A look is good for so long.
-    private static let life = Duration.seconds(30)
+    private struct Kept: Sendable {
+        var record: TaskRecord
+        var fields: Set<String>
+    }
 
-    /// What is known of a task, which serves one attempt; or else a look at it and at those that come next. Nil where the account may not
-    /// ask for them so, or the task is not among those it may see: then it has to be asked for itself.
-    func look(
-        at task: TaskKey, next upcoming: [String], _ session: ServiceNowSession
-    ) async throws(Failure) -> Look? {
-        if let look = take(task, at: session.clock.now) { return look }
-        let next = upcoming.compactMap { $0.split(separator: "/").last.map { TaskKey(String($0)) } }
-        let keys = Set(next.filter { ServiceNowConnection.isSysID($0.text) && $0 != task })
-        guard !keys.isEmpty else { return nil }
-        let asked = [task] + keys.sorted { $0.text < $1.text }
+    private let ahead = ReadAhead<Kept>()
+
+    /// What is known of a task since a moment, or else a look at it and at those that come next. Nil where the account may not ask for them
+    /// so, or the answer does not have the task: then it has to be asked for by itself.
+    func record(
+        for question: Question, since: Timestamp = .distantPast, _ session: ServiceNowSession
+    ) async throws(Failure) -> TaskRecord? {
+        if let kept = ahead.value(of: question.task, since: since, at: session.clock.now),
+            question.table == "task" || kept.record.table == question.table, kept.fields.isSuperset(of: question.fields)
+        {
+            return kept.record
+        }
+        return try await read(question, session)
+    }
+
+    /// The same as it is now, whatever is known.
+    func read(_ question: Question, _ session: ServiceNowSession) async throws(Failure) -> TaskRecord? {
+        guard !question.next.isEmpty, FieldWrite.isName(question.table) else { return nil }
+        let asked = [question.task] + question.next
         let call = ServiceNowCall.table(
-            "task",
+            question.table,
             [
                 ("sysparm_query", "sys_idIN" + asked.map(\.text).joined(separator: ",")),
-                ("sysparm_fields", "sys_id,sys_class_name"), ("sysparm_display_value", "false"),
+                ("sysparm_fields", TaskRecord.paths(question.fields).joined(separator: ",")),
+                ("sysparm_display_value", question.fields.isEmpty ? "false" : "all"),
                 ("sysparm_exclude_reference_link", "true"), ("sysparm_limit", String(asked.count)),
                 ("sysparm_no_count", "true"), ("sysparm_suppress_pagination_header", "true"),
             ], expecting: .rows)
-        let reply: ServiceNowReply
         do throws(Failure) {
-            reply = try await session.send(call)
+            return try await ahead.asking(at: session.clock.now) { () async throws(Failure) in
+                let reply = try await session.send(call)
+                guard let records = Self.records(in: reply, question, Set(asked), at: session.clock.now) else {
+                    return (nil, [:])
+                }
+                let fields = Set(question.fields)
+                return (records[question.task], records.mapValues { Kept(record: $0, fields: fields) })
+            }
         } catch  where [.forbidden, .goneOrHidden, .refused, .badAnswer, .tooLarge, .quota].contains(error.reason) {
             return nil
         }
-        let now = session.clock.now
-        for row in reply.rows {
-            guard let id = row["sys_id"]?.asString, let table = row["sys_class_name"]?.asString, FieldWrite.isName(table) else {
-                continue
-            }
-            // A server that does not understand a query answers with other rows.
-            let key = TaskKey(id)
-            guard key == task || keys.contains(key) else { return nil }
-            looks.withLock { $0[key] = Look(table: table, serverTime: reply.serverTime, at: now) }
-        }
-        return take(task, at: now)
     }
 
-    private func take(_ task: TaskKey, at now: Timestamp) -> Look? {
-        looks.withLock { looks in
-            looks = looks.filter { $0.value.at <= now && now - $0.value.at < Self.life }
-            return looks.removeValue(forKey: task)
+    /// Forgets a task that was written to.
+    func forget(_ task: TaskKey) { ahead.forget(task) }
+
+    /// Nil where there is one that was not asked for: a server that does not understand a query answers with other rows.
+    private static func records(
+        in reply: ServiceNowReply, _ question: Question, _ asked: Set<TaskKey>, at now: Timestamp
+    ) -> [TaskKey: TaskRecord]? {
+        var records: [TaskKey: TaskRecord] = [:]
+        for row in reply.rows {
+            guard let id = FieldValue(row["sys_id"])?.raw, let table = FieldValue(row["sys_class_name"])?.raw else { continue }
+            guard asked.contains(TaskKey(id)) else { return nil }
+            guard FieldWrite.isName(table), question.table == "task" || table == question.table else { continue }
+            records[TaskKey(id)] = TaskRecord(table: table, values: row, serverTime: reply.serverTime, at: now)
         }
+        return records
+    }
+}
+
+extension RecordAction {
+    /// A task as it is, or as a look for an earlier attempt has shown it since a moment.
+    func read(
+        _ task: TaskReference, fields: [String] = [], _ attempt: Attempt, since: Timestamp = .distantPast
+    ) async throws(Failure) -> TaskRecord {
+        let question = TaskLooks.Question(
+            task: task.key, table: fields.isEmpty ? "task" : task.className, fields: fields,
+            next: attempt.upcomingTasks(besides: task.key))
+        if let record = try await connection.looks.record(for: question, since: since, session) { return record }
+        return try await TaskRecord.read(task, fields: fields, session)
     }
 }

@@ -5,7 +5,18 @@ struct TaskRecord: Sendable {
     /// The table of its class, as the record itself says: a label is no table.
     var table: String
     var values: JSON
+    /// What the server's clock and ours said when it was read.
     var serverTime: Timestamp?
+    var at: Timestamp
+
+    /// The server's time when our clock says this.
+    func serverTime(at now: Timestamp) -> Timestamp? { serverTime.map { $0 + (now - at) } }
+
+    /// What is read of a record: what every one has, and these fields.
+    static func paths(_ fields: [String]) -> [String] {
+        var seen: Set<String> = []
+        return (["sys_id", "number", "sys_class_name", "sys_mod_count"] + fields).filter { seen.insert($0).inserted }
+    }
 
     subscript(field: String) -> FieldValue? { FieldValue(values[field]) }
 
@@ -44,13 +55,11 @@ struct TaskRecord: Sendable {
     private static func read(
         _ task: TaskReference, in table: String, _ fields: [String], _ session: ServiceNowSession
     ) async throws(Failure) -> TaskRecord {
-        var seen: Set<String> = []
-        let paths = (["sys_id", "number", "sys_class_name", "sys_mod_count"] + fields).filter { seen.insert($0).inserted }
         let reply = try await session.send(
             .table(
                 "\(table)/\(task.key.text)",
                 [
-                    ("sysparm_fields", paths.joined(separator: ",")), ("sysparm_display_value", "all"),
+                    ("sysparm_fields", paths(fields).joined(separator: ",")), ("sysparm_display_value", "all"),
                     ("sysparm_exclude_reference_link", "true"),
                 ], expecting: .record))
         guard FieldValue(reply.record["sys_id"])?.raw == task.key.text else {
@@ -58,7 +67,7 @@ struct TaskRecord: Sendable {
                 .badAnswer, .retry(after: nil),
                 "\(session.base.place) answered with another task than the one that was asked for.")
         }
-        return TaskRecord(table: table, values: reply.record, serverTime: reply.serverTime)
+        return TaskRecord(table: table, values: reply.record, serverTime: reply.serverTime, at: session.clock.now)
     }
 }
 

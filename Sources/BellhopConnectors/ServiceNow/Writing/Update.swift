@@ -28,6 +28,9 @@ struct Update: WriteOrder {
         }
     }
 
+    /// Whether it is written however the task is.
+    var isUnconditional: Bool { expected.isEmpty && seen == nil }
+
     /// What must be read to decide.
     var fields: [String] { writes.map(\.name) + expected.map(\.field) + (seen?.keys ?? []) }
 

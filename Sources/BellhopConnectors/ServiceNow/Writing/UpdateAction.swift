@@ -12,7 +12,11 @@ struct UpdateAction: RecordAction {
     func proceed(_ update: Update, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         let notebook = note(of: delivery)
         let earlier = attempt.isFirst ? nil : Before(try await notebook.read())
-        let record = try await TaskRecord.read(update.task, fields: update.fields, session)
+        // What depends on how the task is, or was written to before, looks at it just before it writes.
+        let record =
+            update.isUnconditional && attempt.isFirst
+            ? try await read(update.task, fields: update.fields, attempt, since: delivery.createdAt)
+            : try await TaskRecord.read(update.task, fields: update.fields, session)
         var update = update
         update.writes = try await connection.labels.resolved(update.writes, in: record.table, of: record, session)
         if update.isMet(by: record) {

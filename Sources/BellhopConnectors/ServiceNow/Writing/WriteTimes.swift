@@ -24,6 +24,19 @@ public struct WriteTimes: Sendable, Hashable {
         self.looks = looks
     }
 
+    /// The same where requests go at a rate: the one that writes may have to wait for those before it, though no longer than an attempt may
+    /// take.
+    func at(_ rate: Rate?, requests: Int) -> WriteTimes {
+        guard let rate else { return self }
+        var times = self
+        let periods = (requests + rate.count - 1) / rate.count
+        times.start = min(start + rate.period * periods, max(start, Self.longestStart))
+        return times
+    }
+
+    /// An attempt is ended then.
+    private static let longestStart = Duration.seconds(240)
+
     /// After so long nothing that an attempt sent is at work any more.
     var quiet: Duration { start + server }
 

@@ -1,0 +1,67 @@
+import BellhopCore
+import Synchronization
+
+/// Which connections take no requests before a moment, because they asked for it (429, or 503 with a time): learnt by polls and by
+/// deliveries, and heeded by both.
+///
+/// A class over a mutex, because all pollers and the dispatcher share it.
+final class Rests: Sendable {
+    private struct State {
+        var rests: [String: ReceiverRest] = [:]
+        var areRestored = false
+    }
+
+    private let state = Mutex(State())
+
+    /// A rest that was asked for without saying how long.
+    private static let unsaid = Duration.seconds(5)
+    /// Nobody may ask for a longer one, so that a clock that is set silences nothing for ever.
+    private static let longest = Duration.days(1)
+
+    /// Takes up what an earlier run kept.
+    func restore(from store: any Store) async throws(StoreError) {
+        if state.withLock({ $0.areRestored }) { return }
+        let kept = try await store.rests()
+        state.withLock { state in
+            if state.areRestored { return }
+            state.areRestored = true
+            for rest in kept where state.rests[rest.receiver] == nil { state.rests[rest.receiver] = rest }
+        }
+    }
+
+    /// The latest rest of a connection, which may be over.
+    func latest(of receiver: String) -> ReceiverRest? { state.withLock { $0.rests[receiver] } }
+
+    /// Until when a connection rests; nil where it does not.
+    func until(_ receiver: String, at now: Timestamp) -> Timestamp? {
+        guard let until = latest(of: receiver)?.until, until > now, until - now <= Self.longest else { return nil }
+        return until
+    }
+
+    /// Takes in what a delivery met.
+    func take(_ rest: ReceiverRest) { state.withLock { $0.rests[rest.receiver] = rest } }
+
+    /// Takes in what a poll met: the rest to keep. How fast deliveries go afterwards is theirs to find out.
+    func take(_ wait: Duration?, of receiver: String, why: String, at now: Timestamp) -> ReceiverRest {
+        state.withLock { state in
+            let known = state.rests[receiver]
+            let until = now + max(wait ?? Self.unsaid, .zero)
+            let rest = ReceiverRest(
+                receiver: receiver, since: now, until: max(until, known?.until ?? until), interval: known?.interval ?? .zero,
+                why: why)
+            state.rests[receiver] = rest
+            return rest
+        }
+    }
+
+    /// Ends what a clock that was put back would make last.
+    func bringForward(to now: Timestamp) {
+        state.withLock { state in
+            for (receiver, rest) in state.rests where rest.since > now {
+                state.rests[receiver] = ReceiverRest(
+                    receiver: receiver, since: now, until: now + (rest.until - rest.since), interval: rest.interval,
+                    why: rest.why)
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import BellhopCore
+import BellhopEngine
+import BellhopStore
+import BellhopTesting
+import Logging
+import Simulator
+import Synchronization
+import Testing
+
+@testable import BellhopConnectors
+
+/// What polls and deliveries of one connection share: its rate, and the rests that the instance asks for.
+@Suite(.timeLimit(.minutes(1))) struct `Polls and deliveries of one connection` {
+    private let practice = Practice()
+    private let store: SQLiteStore
+
+    init() throws { store = try SQLiteStore.inMemory() }
+
+    /// The instance behind the rate of a connection.
+    private final class Rated: HTTPExchange {
+        private let base: InProcess
+        private let way = Mutex<HTTPConnection?>(nil)
+
+        init(_ base: InProcess) { self.base = base }
+
+        func use(_ http: HTTPConnection) { way.withLock { $0 = http } }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            try await way.withLock { $0 }?.waitForTurn(request)
+            return try await base.send(request)
+        }
+    }
+
+    /// Whether an attempt is under way.
+    private final class Attempts: Sendable {
+        private let count = Mutex(0)
+        var areUnderWay: Bool { count.withLock { $0 > 0 } }
+        func change(by step: Int) { count.withLock { $0 += step } }
+    }
+
+    private struct Watched: Action {
+        let action: CommentAction
+        let attempts: Attempts
+
+        func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+            attempts.change(by: 1)
+            defer { attempts.change(by: -1) }
+            return try await action.perform(delivery, attempt: attempt)
+        }
+    }
+
+    /// What the engine told.
+    private final class Told: Sendable {
+        private let kept = Mutex<[Signal]>([])
+        var signals: Signals {
+            Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { signal in
+                self.kept.withLock { $0.append(signal) }
+            }
+        }
+        /// Polls that ended well.
+        var polls: Int {
+            kept.withLock { signals in
+                signals.count { if case .polled = $0 { true } else if case .unchanged = $0 { true } else { false } }
+            }
+        }
+    }
+
+    private func owe(_ count: Int) async throws -> [SimulatedTask] {
+        let tasks = (0..<count).map { practice.instance.addTask(title: "Printer \($0)", assignedTo: "john.doe") }
+        let deliveries = tasks.map { task in
+            var delivery = Delivery.comment("Thanks", on: task.id, occasion: "event/\(task.id)")
+            delivery.effect = .writes
+            return delivery
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        return tasks
+    }
+
+    private func source(_ connection: ServiceNowConnection) throws -> BoundSource {
+        let settings = Settings(["table": "incident", "query": "active=true"])
+        return BoundSource(try TableSource(name: "incidents", settings: settings, connection: connection), connection: "snow")
+    }
+
+    private func dispatcher(_ surroundings: Surroundings, _ connection: ServiceNowConnection) -> Dispatcher {
+        Dispatcher(
+            surroundings, receivers: { _ in connection.limits }, actions: { _ in CommentAction(connection: connection) })
+    }
+
+    // MARK: Rates
+
+    @Test(arguments: [1, 2])
+    func `at so few requests a minute that a comment needs more, all comments are written and polls go on`(
+        _ count: Int
+    ) async throws {
+        let tasks = try await owe(4)
+        let exchange = Rated(InProcess(practice.simulation))
+        let rate: JSON = ["count": .int(Int64(count)), "microseconds": 60_000_000]
+        let connection = try ServiceNowConnection(
+            name: "snow", settings: practice.settings("http://127.0.0.1:9", ["rate": rate]), in: practice.surroundings,
+            over: exchange)
+        exchange.use(connection.http)
+        let told = Told()
+        let surroundings = Surroundings(store: store, clock: practice.clock, signals: told.signals)
+        let poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        let attempts = Attempts()
+        let dispatcher = Dispatcher(
+            surroundings, receivers: { _ in connection.limits },
+            actions: { _ in Watched(action: CommentAction(connection: connection), attempts: attempts) })
+        let clock = practice.clock
+        let loops = Task {
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    repeat { _ = try? await dispatcher.dispatchPending() } while (try? await clock.sleep(for: .seconds(1))) != nil
+                }
+                group.addTask {
+                    var poller = poller
+                    repeat { _ = try? await poller.pollOnce() } while (try? await clock.sleep(for: .seconds(60))) != nil
+                }
+            }
+        }
+        for _ in 0..<480 {
+            // A poll sleeps, and so does an attempt, beside its time limit.
+            var patience = 20_000
+            while clock.sleeperCount < (attempts.areUnderWay ? 3 : 2), patience > 0 {
+                patience -= 1
+                await Task.yield()
+            }
+            await clock.advance(by: .seconds(5))
+        }
+        loops.cancel()
+        await loops.value
+        let records = try await store.deliveries(DeliveryQuery())
+        #expect(records.count == 4)
+        let ends = records.map { "\($0.state), \($0.attempts) attempts: \($0.failure?.message ?? "")" }
+        #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 }, "\(ends)")
+        for task in tasks { #expect(practice.instance.journal(of: task.id, .workNotes).count == 1) }
+        #expect(told.polls >= 8, "\(told.polls) polls")
+        #expect(practice.simulation.requests.count() <= 41 * count)
+        try await connection.shutdown()
+    }
+
+    // MARK: Rests
+
+    private static let refusals: [Fault] = [.tooManyRequests(.seconds(90)), .unavailable(.seconds(90))]
+
+    @Test(arguments: refusals)
+    func `a poll that is refused for a time keeps comments back for as long`(_ refusal: Fault) async throws {
+        let connection = try practice.near(InProcess(practice.simulation))
+        let surroundings = Surroundings(store: store, clock: practice.clock, signals: Told().signals)
+        var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        let dispatcher = dispatcher(surroundings, connection)
+        _ = try await poller.pollOnce()
+        let task = try await owe(1)[0]
+        practice.simulation.faults.add(refusal, "GET", path: "/api/now/v2/table/incident", times: 1)
+        _ = try await poller.pollOnce()
+        let asked = practice.simulation.requests.count()
+        #expect(try await dispatcher.dispatchPending() == 0)
+        await practice.clock.advance(by: .seconds(80))
+        #expect(try await dispatcher.dispatchPending() == 0)
+        #expect(practice.simulation.requests.count() == asked)
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await dispatcher.dispatchPending() == 1)
+        #expect(practice.instance.journal(of: task.id, .workNotes).count == 1)
+        try await connection.shutdown()
+    }
+
+    @Test func `a comment that is refused for a time keeps polls away for as long`() async throws {
+        let connection = try practice.near(InProcess(practice.simulation))
+        let surroundings = Surroundings(store: store, clock: practice.clock, signals: Told().signals)
+        var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        let dispatcher = dispatcher(surroundings, connection)
+        _ = try await poller.pollOnce()
+        let task = try await owe(1)[0]
+        practice.simulation.faults.add(.tooManyRequests(.seconds(90)), "POST", times: 1)
+        #expect(try await dispatcher.dispatchPending() == 1)
+        let asked = practice.simulation.requests.count()
+        await practice.clock.advance(by: .seconds(80))
+        guard case .failed(let failure) = try await poller.pollOnce() else {
+            Issue.record("the poll was made")
+            return
+        }
+        #expect(failure.remedy == .rest(.seconds(10)))
+        #expect(practice.simulation.requests.count() == asked)
+        await practice.clock.advance(by: .seconds(10))
+        if case .failed = try await poller.pollOnce() { Issue.record("the poll failed") }
+        #expect(try await dispatcher.dispatchPending() == 1)
+        #expect(practice.instance.journal(of: task.id, .workNotes).count == 1)
+        try await connection.shutdown()
+    }
+}
