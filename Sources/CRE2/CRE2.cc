@@ -26,6 +26,8 @@ extern "C" const char *cre2_error(const cre2_regex *regex) {
 
 extern "C" int cre2_groups(const cre2_regex *regex) { return regex->re.NumberOfCapturingGroups(); }
 
+extern "C" int cre2_size(const cre2_regex *regex) { return regex->re.ProgramSize(); }
+
 extern "C" bool cre2_match(const cre2_regex *regex, const char *text, size_t length, size_t start, cre2_span *spans, int count) {
     return cre2_match_within(regex, text, length, start, length, spans, count);
 }

@@ -149,7 +149,7 @@ struct FlowLine {
             switch byte {
             case ASCII.openBrace, ASCII.closeBrace, ASCII.openBracket, ASCII.closeBracket: code = code ?? .textAfterBracket
             case ASCII.comma: code = code ?? .commaInFlow
-            case ASCII.hash where ASCII.isBlank(previous): code = code ?? .cutByComment
+            case ASCII.hash where previous == 0 || ASCII.isBlank(previous): code = code ?? .cutByComment
             case ASCII.colon where excerpt[index + 1].isBlankOrEnd: code = code ?? .colonInValue
             default: break
             }

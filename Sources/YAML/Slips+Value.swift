@@ -28,7 +28,33 @@ extension Slips {
             return []
         }
         let message = "YAML takes a colon followed by a space as the end of a key"
-        return [quoted(line, .colonInValue, message, at: colon..<colon + 1)]
+        return nested(line, colon) + [quoted(line, .colonInValue, message, at: colon..<colon + 1)]
+    }
+
+    /// `do: comment: hi`: what belongs under a key, written on its line.
+    private func nested(_ line: LineAnatomy, _ colon: Int) -> [Slip] {
+        let inner = line.value.lowerBound..<colon
+        guard let key = line.key, source.bytes[inner].allSatisfy({ ASCII.isWord($0) || $0 == ASCII.dash }) else { return [] }
+        let (outer, name) = (line.excerpt.text(key), line.excerpt.text(inner))
+        switch outer {
+        case "do":
+            let head = line.excerpt.text(line.line.lowerBound..<line.excerpt.skipBlanks(key.upperBound) + 1)
+            let blanks = String(repeating: " ", count: line.contentColumn + 2)
+            return [
+                Slip(
+                    code: .colonInValue, message: "`\(name)` stands on the line of `do`, which holds a list",
+                    help: "begin each action with `- `, on a line of its own", range: source.range(inner),
+                    lines: line.number...line.number,
+                    mended: head + "\n" + blanks + "- " + line.excerpt.text(line.value.lowerBound..<line.line.upperBound))
+            ]
+        case "on", "throttle", "auth", "limit":
+            return [
+                slip(
+                    line, .colonInValue, "`\(name)` stands on the line of `\(outer)` without brackets",
+                    "put `{` and `}` around it", at: inner, "{" + line.valueText + "}")
+            ]
+        default: return []
+        }
     }
 
     private func bracket(_ line: LineAnatomy) -> [Slip] {
@@ -131,6 +157,7 @@ extension Slips {
         switch code {
         case .templateInFlow: "between `{` and `}` or `[` and `]`, `${{ }}` needs quotes around the whole value"
         case .commaInFlow: "between `{` and `}` a comma ends the value"
+        case .cutByComment where first == ASCII.hash: "YAML takes `#` at the start of a value for the start of a comment"
         case .cutByComment: "YAML takes ` #` for the start of a comment, which cuts this value short"
         case .colonInValue: "YAML takes a colon followed by a space as the end of a key"
         case .textAfterBracket: "a value with brackets in it needs quotes here"

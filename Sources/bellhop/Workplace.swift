@@ -44,13 +44,33 @@ struct Workplace {
         await notes.close()
         return Workplace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
-            surroundings: surroundings,
-            warnings: Diagnostics(
-                try missingLogins(configuration).map { name in
+            surroundings: surroundings, warnings: try doubts(of: configuration))
+    }
+
+    /// What a configuration lacks that only running needs: logins that are not stored, and what was chosen while logging in and is not
+    /// written.
+    static func doubts(of configuration: Configuration) throws(Trouble) -> Diagnostics {
+        let logins = try missingLogins(configuration).map { name in
+            Diagnostic(
+                .warning, code: "no-login", "the login of connection `\(name)` is not stored yet",
+                help: "run `bellhop login \(name)`")
+        }
+        var choices: [Diagnostic] = []
+        for connection in configuration.connections where Catalogue.login(ofKind: connection.kind, connection.settings) == .asked
+        {
+            let login = try SecretCommand.keychain { () throws(SecretError) in
+                try configuration.keychain.login(connection.name)
+            }
+            for (setting, value) in login?.choices ?? [:] where connection.settings.values[setting] == nil {
+                choices.append(
                     Diagnostic(
-                        .warning, code: "no-login", "the login of connection `\(name)` is not stored yet",
-                        help: "run `bellhop login \(name)`")
-                }))
+                        .warning, code: "missing-choice",
+                        "the account of connection `\(connection.name)` has several of `\(setting)`, and bellhop.yaml names none",
+                        help: "write `\(setting): \(value.text)` under `\(connection.name)`, which was chosen by `bellhop login`")
+                )
+            }
+        }
+        return Diagnostics(logins + choices)
     }
 
     /// Connections whose login is not stored yet.

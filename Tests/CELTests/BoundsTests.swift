@@ -75,6 +75,37 @@ struct BoundsTests {
         #expect(try evaluated("regex.replace(x, '[a-z]+', 'c').size()", ["x": .string(text)]) == 100_000)
     }
 
+    @Test(arguments: [
+        "lists.range(1000).all(i, !string(i).matches('x{1,500}' + string(i)))",
+        "lists.range(1000).all(i, string(i).matches('(' + string(i)) || i >= 0)",
+        "lists.range(30000).all(i, int('x' + string(i)) > 0 || i >= 0)",
+        "lists.range(30000).exists(i, int('x' + string(i)) > 0)",
+        "lists.range(10000).all(i, isIP('2001:db8::' + string(i % 1000)) && isCIDR('2001:db8::/' + string(i % 100)))",
+        "cel.bind(m, lists.range(100).transformMapEntry(i, v, {'key ' + string(v): v}), lists.range(60000).all(i, m['key 7'] == 7))",
+    ])
+    func `what takes long has its cost`(_ expression: String) throws {
+        var limits = Limits()
+        limits.cost = 600_000
+        let error = try failure(expression, limits: limits)
+        #expect(error.hasPrefix("cost-limit"), "\(error)")
+    }
+
+    @Test func `maps that differ have different hashes, and those that are equal the same, so that distinct() takes linear time`()
+    {
+        let maps = (0..<1000).map { Value.map(Value.Map([("a", .int($0)), ("b", 1)])) }
+        #expect(Set(maps.map(\.hashValue)).count == maps.count)
+        let turned = Value.map(Value.Map([("b", .double(1)), ("a", .int(7))]))
+        #expect(turned == maps[7] && turned.hashValue == maps[7].hashValue)
+        let nested = [maps[7], turned].map { Value.map(Value.Map([("in", $0)])) }
+        #expect(nested[0].hashValue == nested[1].hashValue)
+    }
+
+    @Test func `numbers that are none are all distinct, and in no set`() throws {
+        #expect(try evaluated("lists.range(3000).map(i, 0.0 / 0.0).distinct().size()") == 3000)
+        let sets = "cel.bind(l, lists.range(3000).map(i, 0.0 / 0.0), sets.contains(l, l) || sets.intersects(l, l))"
+        #expect(try evaluated(sets) == false)
+    }
+
     @Test func `the evaluations of one run share its work`() throws {
         var environment = Environment()
         environment.declare("x", .int)

@@ -30,6 +30,16 @@ public enum RuleLoading {
         }
     }
 
+    /// The files that hold tests and are not called so.
+    public static func misnamedTests(_ found: RuleFinder.Found) -> Diagnostics {
+        do throws(Diagnostics) {
+            _ = try RuleBook.load(found.rules, surroundings: openSurroundings())
+            return Diagnostics()
+        } catch {
+            return Diagnostics(error.all.filter { $0.code == "misnamed-tests" })
+        }
+    }
+
     /// What rules are checked against, with a configuration.
     public static func surroundings(_ configuration: Configuration, sources: [any Source]) -> RuleSurroundings {
         let facts = sources.compactMap { source -> RuleSurroundings.SourceFacts? in

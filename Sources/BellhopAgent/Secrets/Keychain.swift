@@ -1,4 +1,4 @@
-import BellhopCore
+public import BellhopCore
 import Glibc
 
 /// What `bellhop login` and `bellhop secret set` stored: one file, readable by its owner only.
@@ -25,12 +25,17 @@ public struct Keychain: Sendable {
         public var nonce: String?
         /// Whom it was typed for: the origin of their addresses. It is sent nowhere else.
         public var place: String?
+        /// The settings of the connection that its account leaves open, each with what was chosen: bellhop.yaml must name them.
+        public var choices: JSON.Object
 
-        public init(username: String, password: String, nonce: String? = nil, place: String? = nil) {
+        public init(
+            username: String, password: String, nonce: String? = nil, place: String? = nil, choices: JSON.Object = [:]
+        ) {
             self.username = username
             self.password = password
             self.nonce = nonce
             self.place = place
+            self.choices = choices
         }
     }
 
@@ -86,7 +91,9 @@ public struct Keychain: Sendable {
         guard let login = try section(of: connection)["logins"]?[connection], let username = login["username"]?.asString,
             let password = login["password"]?.asString
         else { return nil }
-        return Login(username: username, password: password, nonce: login["nonce"]?.asString, place: login["place"]?.asString)
+        return Login(
+            username: username, password: password, nonce: login["nonce"]?.asString, place: login["place"]?.asString,
+            choices: login["choices"]?.asObject ?? [:])
     }
 
     public func setLogin(_ connection: String, to login: Login?) throws(SecretError) {
@@ -94,6 +101,7 @@ public struct Keychain: Sendable {
             var members: JSON.Object = ["username": .string(login.username), "password": .string(login.password)]
             members["nonce"] = login.nonce.map(JSON.string)
             members["place"] = login.place.map(JSON.string)
+            if !login.choices.isEmpty { members["choices"] = .object(login.choices) }
             return JSON.object(members)
         }
         try set("logins", connection, to: value)

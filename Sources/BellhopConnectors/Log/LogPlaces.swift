@@ -35,7 +35,9 @@ public struct LogPlaces: Sendable, Hashable {
         guard folders.contains(where: { Self.isBelow(place, Self.real($0.isEmpty ? "." : $0)) }) else {
             throw Refusal("it is outside the folder of bellhop.yaml and of the `log_folders` there")
         }
-        if own.contains(where: { $0.contains(place) }) { throw Refusal("this file is Bellhop's own") }
+        var facts = stat()
+        let isOwn = own.contains { $0.contains(place) } || stat(place, &facts) == 0 && isOwn(facts)
+        if isOwn { throw Refusal("this file is Bellhop's own") }
         return place
     }
 
@@ -59,10 +61,14 @@ public struct LogPlaces: Sendable, Hashable {
 
     /// Whether an open file is one of Bellhop's own under another name.
     func isOwn(_ facts: stat) -> Bool {
-        own.contains { own in
-            guard let path = own.wholePath else { return false }
+        func isSame(_ path: String) -> Bool {
             var other = stat()
             return stat(path, &other) == 0 && other.st_ino == facts.st_ino && other.st_dev == facts.st_dev
+        }
+        return own.contains { own in
+            if let path = own.wholePath, isSame(path) { return true }
+            // Only a file with several names can be one of many.
+            return facts.st_nlink > 1 && facts.st_mode & S_IFMT == S_IFREG && own.files.contains(where: isSame)
         }
     }
 
@@ -101,7 +107,39 @@ extension LogPlaces.Own {
         }
     }
 
-    /// Whether a real path belongs to it, or would take its name when log files are rotated (`NAME.1`).
+    /// All files of it that are there.
+    fileprivate var files: [String] {
+        switch self {
+        case .file(let path): return ["", ".new", ".lock"].map { path + $0 }
+        case .store(let path): return ["", "-wal", "-shm", "-journal", ".lock"].map { path + $0 }
+        case .folder(let path): return Self.files(below: path)
+        case .rules(let path):
+            guard path.contains(where: { "*?[".contains($0) }) else { return [path] + Self.files(below: path) }
+            var found = glob_t()
+            defer { globfree(&found) }
+            guard glob(path, 0, nil, &found) == 0 else { return [] }
+            let paths = (0..<Int(found.gl_pathc)).compactMap { index in found.gl_pathv[index].map { String(cString: $0) } }
+            return paths + paths.flatMap { Self.files(below: $0) }
+        }
+    }
+
+    private static func files(below folder: String, depth: Int = 0) -> [String] {
+        guard depth < 16, let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var paths: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name == "." || name == ".." { continue }
+            let path = folder + "/" + name
+            paths.append(path)
+            if entry.pointee.d_type != UInt8(DT_REG) { paths += files(below: path, depth: depth + 1) }
+        }
+        return paths
+    }
+
+    /// Whether a real path is of it, or would take its name when files are put aside (`NAME.1`).
     fileprivate func contains(_ place: String) -> Bool {
         switch self {
         case .file(let path): return Self.names(path, and: [".new", ".lock"], place)

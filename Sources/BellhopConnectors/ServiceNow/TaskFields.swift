@@ -87,7 +87,8 @@ enum TaskFields {
             fields.append(
                 TaskSchema.Field(
                     name, isLabel && type == .int ? .text : type, path: path,
-                    holdsID: !isLabel && (known?.isReference ?? (target(of: path) != nil))))
+                    holdsID: !isLabel && (known?.isReference ?? (target(of: path) != nil)),
+                    choices: isLabel ? [] : known?.choices ?? []))
         }
         guard let setting else {
             for name in standard { try add(name, name) }

@@ -13,12 +13,48 @@ public struct TaskSchema: Sendable, Hashable {
         public var path: String
         /// Whether it holds the id of another record, whose name is the field's label.
         public var holdsID: Bool
+        /// What it holds one of, where that is known; a value may have several labels, one in each language.
+        public var choices: [Choice]
 
-        public init(_ name: String, _ type: FieldType, path: String? = nil, holdsID: Bool = false) {
+        public init(
+            _ name: String, _ type: FieldType, path: String? = nil, holdsID: Bool = false, choices: [Choice] = []
+        ) {
             self.name = name
             self.type = type
             self.path = path ?? name
             self.holdsID = holdsID
+            self.choices = choices
+        }
+    }
+
+    /// A value that a field may have, with the label that people read.
+    public struct Choice: Sendable, Hashable {
+        public var value: String
+        public var label: String
+
+        public init(_ value: String, _ label: String) {
+            self.value = value
+            self.label = label
+        }
+
+        /// The values of a label: as it is written, else whatever its case, else without the number that it begins with (`2 - High`).
+        public static func values(called text: String, among choices: [Choice]) -> [String] {
+            let wanted = text.lowercased()
+            let ways: [(String) -> Bool] = [
+                { $0 == text }, { $0.lowercased() == wanted }, { unnumbered($0).lowercased() == wanted },
+            ]
+            for way in ways {
+                var seen: Set<String> = []
+                let values = choices.filter { way($0.label) }.map(\.value).filter { seen.insert($0).inserted }
+                if !values.isEmpty { return values }
+            }
+            return []
+        }
+
+        private static func unnumbered(_ label: String) -> String {
+            let rest = label.drop { $0.isNumber }
+            guard rest.count < label.count, rest.hasPrefix(" - ") else { return label }
+            return String(rest.dropFirst(3))
         }
     }
 

@@ -92,3 +92,30 @@ struct SharedNames {
         return environment
     }
 }
+
+/// Names that rules of the same sources share, made when first asked for.
+struct SharedNameCache {
+    let base: Environment
+    private let isOpen: Bool
+    private let hasEvent: Bool
+    private var made: [String: SharedNames] = [:]
+    /// The tasks that each scope of `tasks` stands for.
+    private(set) var groups: [String: TaskGroup] = [:]
+
+    /// - Parameter hasEvent: false where expressions are about no event.
+    init(isOpen: Bool, hasEvent: Bool = true) {
+        self.isOpen = isOpen
+        self.hasEvent = hasEvent
+        base = SharedNames.base(hasEvent: hasEvent)
+    }
+
+    mutating func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {
+        let scope = SharedNames.scope(of: sources)
+        if let names = made[scope] { return names }
+        let names = SharedNames(sources, isOpen: isOpen, on: base, hasEvent: hasEvent)
+        made[scope] = names
+        groups[scope] = TaskGroup(
+            sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
+        return names
+    }
+}

@@ -72,7 +72,9 @@ struct ExpressionCompiler {
             {
                 problems.append(Diagnostic(node.cutByComment(comment), in: node.source, file: file))
             } else {
-                problems += error.all.map { told($0, text, at: offset, of: node, what) }
+                let all = error.all.map { told($0, text, at: offset, of: node, what) }
+                // An encoded query is one slip, however many words of it mean nothing here.
+                problems += all.first { $0.code == "encoded-query" }.map { [$0] } ?? all
             }
             return nil
         }

@@ -3,10 +3,14 @@ import CEL
 
 /// Looks for what an expression may say and hardly means: a comparison that never holds, one that a null decides, a clock of another zone.
 struct ExpressionReview {
-    private let names: RuleNames
-    private let expression: CEL.Expression
+    let names: RuleNames
+    let expression: CEL.Expression
     /// The parts of which the expression itself says what happens where they are null.
     private let guarded: Set<String>
+    /// Which texts are labels and never values, and who reads labels.
+    let labels: LabelFacts
+    /// Whether it was said already that a source reads no labels: once is enough.
+    var hasToldOfLabels = false
     private var found: [Issue] = []
 
     /// What is worth a second look, in the order of the text.
@@ -19,6 +23,7 @@ struct ExpressionReview {
     private init(_ expression: CEL.Expression, _ names: RuleNames) {
         self.names = names
         self.expression = expression
+        labels = LabelFacts(names.sources, isOpen: names.types.isOpen)
         var guarded: Set<String> = []
         Self.each(expression.root) { guarded.formUnion(Self.guarded(by: $0, of: expression.text)) }
         self.guarded = guarded
@@ -47,78 +52,36 @@ struct ExpressionReview {
             default: break
             }
         case .call(let name, target: let target?, let arguments) where arguments.isEmpty: lookAtZone(name, of: target, node)
-        case .call("changed", target: nil, _): lookAtChanges("changed()", "false", node.point)
+        case .call("changed", target: nil, let arguments):
+            lookAtChanges("changed()", "false", node.point)
+            lookAtEnds(arguments, node)
+        case .select(let owner, _, _), .has(let owner, _, _):
+            if isLabels(owner) { lookForLabels(node, "null") }
         case .identifier("before", _): lookAtChanges("before", "null", node.range)
         case .identifier("changes", _): lookAtChanges("changes", "empty", node.range)
         default: break
         }
+        if case .call = node.kind, expression.type(of: node) == .bool { lookAtCalls(node) }
         for child in node.kind.children { visit(child) }
     }
 
-    private mutating func report(_ code: String, _ message: String, at range: Range<Int>, help: String) {
+    /// Within a call that is a condition, `label()` that is only the value is a slip; in a text it is what was asked for.
+    private mutating func lookAtCalls(_ node: CEL.Node) {
+        if case .call("label", target: nil, _) = node.kind, labels.without?.canReadLabels == true {
+            lookForLabels(node, "the value")
+        }
+        for child in node.kind.children { lookAtCalls(child) }
+    }
+
+    mutating func report(_ code: String, _ message: String, at range: Range<Int>, help: String) {
         found.append(Issue(code: code, message: message, range: range, help: help))
     }
 
-    private func text(_ node: CEL.Node) -> String { Self.text(node, of: expression.text) }
+    func text(_ node: CEL.Node) -> String { Self.text(node, of: expression.text) }
 
     private static func text(_ node: CEL.Node, of whole: String) -> String {
         let bytes = Array(whole.utf8)
         return String(decoding: bytes[node.range.clamped(to: 0..<bytes.count)], as: UTF8.self)
-    }
-
-    // MARK: Labels in the place of values
-
-    /// Compares a field that holds an id, or the class, with a text that no such field ever holds.
-    private mutating func lookAtLabels(_ field: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
-        guard case .select(let owner, let name, _) = field.kind, isTask(owner) else { return }
-        let wanted = others.compactMap { other -> String? in
-            if case .literal(.string(let text)) = other.kind { text } else { nil }
-        }
-        if name == "class", !isFields(owner) {
-            guard names.sources.allSatisfy({ ["", "tracker", "table"].contains($0.kind) }),
-                let label = wanted.first(where: { !Self.mayBeTable($0) })
-            else { return }
-            return report(
-                "label-not-class", "`\(text(field))` is the name of a table and never \"\(label)\"", at: comparison.range,
-                help: "write `\(replaced(field, by: ".type", in: comparison))`, or the table's name, such as \"incident\"")
-        }
-        guard let source = names.sources.first(where: { $0.schema[name]?.holdsID == true }),
-            let label = wanted.first(where: { !$0.isEmpty && !Self.isID($0) })
-        else { return }
-        let advice = "write `\(replaced(field, by: ".labels." + name, in: comparison))`"
-        let needsLabels = !source.hasLabels && !names.types.isOpen
-        report(
-            "label-not-value", "`\(text(field))` holds an id and never \"\(label)\"", at: comparison.range,
-            help: needsLabels ? "give source `\(source.name)` `display: both`, and \(advice)" : advice)
-    }
-
-    /// The comparison with the field under another name of its task.
-    private func replaced(_ field: CEL.Node, by name: String, in comparison: CEL.Node) -> String {
-        guard case .select(var owner, _, _) = field.kind else { return text(comparison) }
-        if isFields(owner), case .select(let task, _, _) = owner.kind { owner = task }
-        let bytes = Array(expression.text.utf8)
-        let head = bytes[comparison.range.lowerBound..<field.range.lowerBound]
-        let tail = bytes[field.range.upperBound..<comparison.range.upperBound]
-        return String(decoding: head, as: UTF8.self) + text(owner) + name + String(decoding: tail, as: UTF8.self)
-    }
-
-    private func isTask(_ node: CEL.Node) -> Bool {
-        switch expression.type(of: node) {
-        case .object(names.types.task), .nullable(.object(names.types.task)): true
-        default: isFields(node)
-        }
-    }
-
-    private func isFields(_ node: CEL.Node) -> Bool { expression.type(of: node) == .object(names.types.fields) }
-
-    private static func mayBeTable(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: "_") }
-    }
-
-    /// Whether a text can be a sys_id; some references hold other keys, which have no blank and no capital.
-    private static func isID(_ text: String) -> Bool {
-        let hasLetter = text.utf8.contains { ($0 | 0x20) &- UInt8(ascii: "a") < 26 }
-        return text.utf8.count == 32 && !text.utf8.contains(UInt8(ascii: " ")) || !hasLetter
     }
 
     // MARK: Nulls
@@ -141,8 +104,7 @@ struct ExpressionReview {
         case .object: return false
         default: break
         }
-        if case .object(names.types.labels) = expression.type(of: owner) { return true }
-        return isTask(owner)
+        return isLabels(owner) || isTask(owner)
     }
 
     /// The parts that a comparison with null, `has` or an order speaks of.

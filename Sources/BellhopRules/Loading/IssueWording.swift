@@ -5,10 +5,21 @@ import CEL
 struct IssueWording {
     let names: RuleNames
 
+    /// What the language says where it meets an encoded query.
+    private static let queryCodes: Set<String> = [
+        "syntax", "strange-character", "bad-number", "unknown-name", "unknown-function", "unclosed-text",
+    ]
+
     /// - Parameters:
     ///   - text: the expression.
     ///   - what: names the expression in messages: `` `when` ``.
     func diagnostic(_ issue: Issue, in text: String, at place: Diagnostic.Place, _ what: String) -> Diagnostic {
+        if Self.queryCodes.contains(issue.code), let query = EncodedQueryText(text, names.types) {
+            return Diagnostic(
+                code: "encoded-query", "this is an encoded query, which belongs into `query` of a source", at: place,
+                help: query.condition.map { "as a condition: `\($0)`" }
+                    ?? "write `query: '\(text.trimmedBlanks)'` under a source of kind `table` in bellhop.yaml")
+        }
         let part = Array(text.utf8)[issue.range.clamped(to: 0..<text.utf8.count)]
         let word = String(decoding: part, as: UTF8.self)
         switch issue.code {
@@ -29,12 +40,6 @@ struct IssueWording {
                 return Diagnostic(
                     code: issue.code, "a task's fields stand behind a dot, not in `[]`", at: place,
                     help: MessageReader.isName(field) ? "write `\(found.1).\(field)`" : nil)
-            }
-        case "syntax", "strange-character":
-            if let condition = SyntaxHints.condition(ofEncodedQuery: text) {
-                return Diagnostic(
-                    code: "encoded-query", "this is an encoded query, which belongs into `query` of a source", at: place,
-                    help: "as a condition: `\(condition)`")
             }
         case "incomparable-types":
             if let help = labelInstead(word) {
@@ -70,9 +75,15 @@ struct IssueWording {
             [.nullable(.int), .nullable(.double)].contains(field.type)
         else { return nil }
         let label = found.1 == "task" ? "label(\"\(found.2)\")" : "\(found.1).labels.\(found.2)"
-        let advice = "write `\(label) \(found.3) \(found.4)`"
-        guard let source = names.sources.first(where: { !$0.hasLabels }), !names.types.isOpen else { return advice }
-        return "give source `\(source.name)` `display: both`, and \(advice)"
+        let facts = LabelFacts(names.sources, isOpen: names.types.isOpen)
+        var advice = "write `\(label) \(found.3) \(found.4)`"
+        if let source = names.sources.first(where: { !$0.hasLabels }), !names.types.isOpen {
+            guard source.canReadLabels else { return nil }
+            advice = "give source `\(source.name)` `display: both`, and \(advice)"
+        }
+        let stranger = facts.stranger(among: [String(found.5)], in: String(found.2))
+        guard case .isLabel(let values)? = stranger?.reason, found.3 != "in" else { return advice }
+        return "write `\(found.1).\(found.2) \(found.3) \(values[0])`, or \(advice)"
     }
 
     /// What is to be written where a word in quotes would be the next mistake: a label beside a number or an id.

@@ -1,7 +1,7 @@
-import BellhopCore
+public import BellhopCore
 
 /// What somebody means who names an event that there is not: other programs call them by other words.
-enum MeantEvent {
+public enum MeantEvent {
     private static let names: [String: EventType] = {
         let words: [(EventType, [String])] = [
             (.taskCreated, ["created", "new", "opened", "added", "inserted", "inserts", "insert", "create"]),
@@ -17,6 +17,7 @@ enum MeantEvent {
             "source_down": .sourceFailing, "source_restored": .sourceRecovered, "source_working": .sourceRecovered,
             "delivery_failed": .deliveryDead, "comment_added": .taskCommented, "comment_created": .taskCommented,
             "new_comment": .taskCommented, "new_task": .taskCreated,
+            "keychain_login_event": .keychainLoginEvent, "keychain_login": .keychainLoginEvent,
         ]
         for (type, words) in words {
             for word in words {
@@ -30,9 +31,16 @@ enum MeantEvent {
     /// Fields that are events of their own elsewhere: here they change.
     private static let fields = ["assigned": "assigned_to", "escalated": "priority", "prioritized": "priority"]
 
+    /// The event that a word means elsewhere; nil where it means none.
+    public static func type(for word: String) -> EventType? { names[plain(word)] }
+
+    private static func plain(_ word: String) -> String {
+        word.lowercased().replacing("-", with: "_").replacing(".", with: "_").replacing(" ", with: "_")
+    }
+
     /// What to write instead; nil where nothing is near.
     static func help(for word: String, among types: [String]) -> String? {
-        let plain = word.lowercased().replacing("-", with: "_").replacing(".", with: "_").replacing(" ", with: "_")
+        let plain = plain(word)
         if let field = fields.first(where: { plain == $0.key || plain == "task_" + $0.key })?.value {
             return "write `on: {task_changed: {\(field): {}}}`"
         }

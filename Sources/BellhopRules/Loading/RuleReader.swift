@@ -7,7 +7,7 @@ struct RuleReader {
     let file: String
     let surroundings: RuleSurroundings
     let keepsSources: Bool
-    private(set) var problems = Diagnostics()
+    var problems = Diagnostics()
 
     init(file: String, surroundings: RuleSurroundings, keepsSources: Bool) {
         self.file = file
@@ -73,6 +73,7 @@ struct RuleReader {
             shared, rule: name, events: types.isEmpty ? [.taskChanged] : types,
             zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName)
         check(trigger.fields, names.types)
+        if !isVague { check(trigger.ends, LabelFacts(sources, isOpen: surroundings.isOpen)) }
 
         var compiler = ExpressionCompiler(file: file, names: names, keepsSources: keepsSources)
         readLet(mapping["let"]?.value, rule: name, &compiler)
@@ -168,7 +169,8 @@ struct RuleReader {
         var isFine = true
         for (index, name) in names.enumerated() where !sources.contains(name) && !connections.contains(name) {
             report(
-                unknown: name, at: node.items.map { $0[index] } ?? node, wantsSource: wantsSource, among: sources + connections)
+                unknown: name, at: node.items.map { $0[index] } ?? node, wantsSource: wantsSource, types,
+                among: sources + connections)
             isFine = false
         }
         return isFine ? names : nil
@@ -182,7 +184,9 @@ struct RuleReader {
         return (from.isEmpty ? [""] : from).map(RuleSurroundings.SourceFacts.assumed)
     }
 
-    private mutating func report(unknown name: String, at node: YAML.Node, wantsSource: Bool, among known: [String]) {
+    private mutating func report(
+        unknown name: String, at node: YAML.Node, wantsSource: Bool, _ types: [EventType], among known: [String]
+    ) {
         let reading = surroundings.sources.filter { $0.connection == name }.map { "`\($0.name)`" }
         if wantsSource, surroundings.connections.contains(where: { $0.name == name }) {
             let help = reading.isEmpty ? nil : "it is read by " + reading.joined(separator: ", ")
@@ -191,13 +195,23 @@ struct RuleReader {
         if !wantsSource, let source = surroundings.sources.first(where: { $0.name == name }) {
             return report(
                 "unknown-connection", "`\(name)` is a source, and logins are events of connections", at: node,
-                help: "write `\(source.connection)`")
+                help: loginHelp(source.connection, types))
         }
         let what = wantsSource ? "source" : "connection"
         let listing = known.isEmpty ? "bellhop.yaml has none" : "there is " + known.map { "`\($0)`" }.joined(separator: ", ")
         report(
             "unknown-\(what)", "there is no \(what) `\(name)`", at: node,
             help: Suggestion.didYouMean(name, among: known) ?? listing)
+    }
+
+    /// The connection to write, with the type of login that it has.
+    private func loginHelp(_ connection: String, _ types: [EventType]) -> String {
+        let reach = EventReach(surroundings, from: [connection])
+        guard let type = types.first, let obstacle = reach.obstacle(to: type, among: types) else {
+            return "write `\(connection)`"
+        }
+        if let instead = obstacle.instead { return "write `\(connection)`, and `on: \(instead.name)`" }
+        return "its connection is `\(connection)`, but \(obstacle.reason)"
     }
 
     private mutating func check(_ fields: [(name: String, node: YAML.Node)], _ types: TaskTypes) {
@@ -208,79 +222,18 @@ struct RuleReader {
         }
     }
 
-    // MARK: Expressions
-
-    private mutating func readLet(_ node: YAML.Node?, rule: String, _ compiler: inout ExpressionCompiler) {
-        guard let node else { return }
-        guard let mapping = node.mapping else {
-            return report("wrong-type", "`let` is a mapping of names to expressions, not \(node.kind)", at: node)
+    /// Tells of ends of changes that are labels, where none are read.
+    private mutating func check(_ ends: [(field: String, text: String, node: YAML.Node)], _ labels: LabelFacts) {
+        for end in ends {
+            guard let stranger = labels.withoutLabels.stranger(among: [end.text], in: end.field, typed: true) else { continue }
+            var help = LabelFacts.setting(for: stranger.source)
+            if case .isLabel(let values) = stranger.reason { help = "write `\(values[0])`, or \(help)" }
+            problems.report(
+                Diagnostic(
+                    .warning, code: "no-labels",
+                    "`\(end.field)` is never `\(end.text)`: source `\(stranger.source.name)` reads no labels",
+                    at: Diagnostic.Place(end.node, file: file), help: help))
         }
-        let taken: Set<String> = [
-            "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "zone", "env",
-            "secret",
-        ]
-        for pair in mapping {
-            if taken.contains(pair.name) || !MessageReader.isName(pair.name) {
-                let help = taken.contains(pair.name) ? "expressions have it already" : "letters, digits and `_`"
-                report("wrong-value", "`\(pair.name)` is no name for a value of `let`", at: pair.key, help: help)
-                continue
-            }
-            if let (compiled, expression) = compiler.compileFully(pair.value, "`\(pair.name)`") {
-                compiler.names.declare(pair.name, expression, needs: compiled.needs, rule: rule)
-            } else {
-                // Known by name, so that its uses are not reported on top.
-                compiler.names.declare(element: pair.name, .dyn, scope: rule)
-            }
-        }
-    }
-
-    /// An expression that is a key: a fact that is the same whenever it is asked for.
-    private mutating func key(_ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler) -> RuleExpression? {
-        guard let (expression, read) = compiler.compileFully(node, what) else { return nil }
-        let isConstant =
-            Set(read.references.variables).isSubset(of: ["rule", "zone"])
-            && RuleFunctions.ofEvents.isDisjoint(with: read.references.functions)
-        if expression.type == .bool || isConstant {
-            problems.report(constantKey(node, what, isSwitch: expression.type == .bool, compiler.names.events))
-        }
-        if !expression.needs.isEmpty {
-            let (name, help) =
-                expression.needs.contains(.now)
-                ? ("the time of routing", "`event.time` is when the event was observed")
-                : ("`tasks`", "make a key of the event's task")
-            report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
-        }
-        return expression
-    }
-
-    /// Tells of a key that is the same for every event.
-    private func constantKey(_ node: YAML.Node, _ what: String, isSwitch: Bool, _ events: [EventType]) -> Diagnostic {
-        let isOnce = what == "`once`"
-        let message =
-            isSwitch
-            ? "\(what) is a key, not a switch: \(isOnce ? "the rule runs once for each key, ever" : "runs of one key share the time")"
-            : isOnce ? "`once` is the same for every event: the rule runs once, ever" : "`by` is the same for every event"
-        let key = events.allSatisfy(\.hasTask) ? "task.id" : "event.id"
-        let help =
-            isOnce ? "write `once: \(key)`" : "write `by: \(key)`, or leave `by` out where all runs share the time"
-        return Diagnostic(
-            isSwitch ? .error : .warning, code: "constant-key", message, at: Diagnostic.Place(node, file: file), help: help)
-    }
-
-    private mutating func throttle(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Rule.Throttle? {
-        var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
-            setting.type == .expression ? .deferred(node) : .text(text)
-        }
-        if let text = node.scalarText, (try? DurationText.parse(text)) != nil {
-            report(
-                "wrong-type", "`throttle` is a mapping, not \(node.kind)", at: node, help: "write `throttle: {every: \(text)}`")
-            return nil
-        }
-        let tree = reader.read(node, as: RuleKeys.throttle, of: "`throttle`")
-        problems.report(reader.diagnostics)
-        guard let every = tree["every"]?.json?.asInt else { return nil }
-        guard case .deferred(let place)? = tree["by"] else { return Rule.Throttle(every: .microseconds(every)) }
-        return key(place, "`by`", &compiler).map { Rule.Throttle(every: .microseconds(every), by: $0) }
     }
 
     private static func budget(_ settings: Settings) -> Budget? {
@@ -294,34 +247,7 @@ struct RuleReader {
         return types.filter { seen.insert($0).inserted }
     }
 
-    private mutating func report(_ code: String, _ message: String, at node: YAML.Node, help: String? = nil) {
+    mutating func report(_ code: String, _ message: String, at node: YAML.Node, help: String? = nil) {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
-    }
-}
-
-/// Names that rules of the same sources share, made when first asked for.
-struct SharedNameCache {
-    let base: Environment
-    private let isOpen: Bool
-    private let hasEvent: Bool
-    private var made: [String: SharedNames] = [:]
-    /// The tasks that each scope of `tasks` stands for.
-    private(set) var groups: [String: TaskGroup] = [:]
-
-    /// - Parameter hasEvent: false where expressions are about no event.
-    init(isOpen: Bool, hasEvent: Bool = true) {
-        self.isOpen = isOpen
-        self.hasEvent = hasEvent
-        base = SharedNames.base(hasEvent: hasEvent)
-    }
-
-    mutating func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {
-        let scope = SharedNames.scope(of: sources)
-        if let names = made[scope] { return names }
-        let names = SharedNames(sources, isOpen: isOpen, on: base, hasEvent: hasEvent)
-        made[scope] = names
-        groups[scope] = TaskGroup(
-            sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
-        return names
     }
 }

@@ -69,7 +69,8 @@ extension StepReader {
         _ tree: ArgumentCompiler.Tree, _ place: YAML.Node, of action: ActionManifest,
         _ reader: inout SettingsReader<RawArgument>
     ) {
-        let path: String
+        let (path, shown): (String, String)
+        var ends: [String] = []
         if case .deferred(let raw) = tree {
             guard let template = try? TemplateText(raw.text) else { return }  // told where it is compiled
             if let range = FileName.inFolder(template) {
@@ -81,10 +82,12 @@ extension StepReader {
                         help: "such as `logs/${{ task.number }}.log`"))
                 return
             }
-            path = FileName.sample(template)
+            let samples = FileName.samples(template)
+            (path, shown) = (samples[0], raw.text)
+            ends = Array(samples[1...])
         } else {
             guard let text = tree.json?.asString else { return }
-            path = text
+            (path, shown) = (text, text)
         }
         if path.split(separator: "/").contains("..") {
             reader.report(
@@ -96,8 +99,12 @@ extension StepReader {
                 help: "write `\(path.filter { $0 != "\0" })bellhop.log`, say")
         } else if let reason = surroundings.fileRefusal(path) {
             reader.report(
-                code: "wrong-file", "`\(path)` is no place for a log: \(reason)", at: place,
+                code: "wrong-file", "`\(shown)` is no place for a log: \(reason)", at: place,
                 help: "write a path below the folder of bellhop.yaml, such as `logs/bellhop.log`")
+        } else if let reason = ends.lazy.compactMap(surroundings.fileRefusal).first {
+            reader.report(
+                code: "wrong-file", "a value can make this no place for a log: \(reason)", at: place,
+                help: "write the end of the name in the rule, such as `.log`, or another folder")
         }
     }
 

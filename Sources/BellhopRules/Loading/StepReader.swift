@@ -23,13 +23,22 @@ struct StepReader {
 
     mutating func read(_ node: YAML.Node) -> [Step] {
         guard let items = node.items else {
-            let help = node.mapping == nil ? nil : "begin each action with `- `"
-            compiler.report(code: "wrong-type", "`do` is a list of actions, not \(node.kind)", at: node, help: help)
+            compiler.report(code: "wrong-type", "`do` is a list of actions, not \(node.kind)", at: node, help: asList(node))
             return []
         }
         if items.isEmpty { compiler.report(code: "wrong-type", "`do` holds no action", at: node) }
         checkNames(of: items)
         return items.enumerated().compactMap { read($1, StepPath(index: $0)) }
+    }
+
+    /// How what stands under `do` is written as a list.
+    private func asList(_ node: YAML.Node) -> String? {
+        guard node.mapping != nil else {
+            let isAction = surroundings.actions.contains { $0.kind == node.scalarText }
+            return "such as `do: [{\(isAction ? node.scalarText ?? "log" : "log"): a text}]`"
+        }
+        let text = node.source.text(in: node.range)
+        return text.hasPrefix("{") && !text.contains("\n") ? "write `do: [\(text)]`" : "begin each action with `- `"
     }
 
     private mutating func read(_ node: YAML.Node, _ path: StepPath) -> Step? {

@@ -89,23 +89,6 @@ struct SyntaxHints {
         unknownName?.hasPrefix("put a text in quotes") == true ? "\(before)\"\(word)\"\(after)" : nil
     }
 
-    /// The condition that an encoded query of simple comparisons means; nil for what is none.
-    static func condition(ofEncodedQuery text: String) -> String? {
-        let parts = text.trimmedBlanks.split(separator: "^", omittingEmptySubsequences: false)
-        guard parts.count > 1 else { return nil }
-        // An alternative belongs to the condition before it.
-        var terms: [[String]] = []
-        for part in parts {
-            guard let found = part.firstMatch(of: /^(OR)?([a-z_][a-z0-9_.]*)(=|!=|<=|>=|<|>)([^=<>].*)$/) else { return nil }
-            let value = String(found.4)
-            let isPlain = Double(value) != nil || value == "true" || value == "false"
-            let shown = isPlain ? value : "\"" + value.replacing("\"", with: "") + "\""
-            let term = "task.\(found.2) \(found.3 == "=" ? "==" : found.3) \(shown)"
-            if found.1 != nil, !terms.isEmpty { terms[terms.count - 1].append(term) } else { terms.append([term]) }
-        }
-        return terms.map { $0.count == 1 ? $0[0] : "(\($0.joined(separator: " || ")))" }.joined(separator: " && ")
-    }
-
     private var unknownName: String? {
         guard word.allSatisfy({ Self.isName($0) && $0 != "." }) else { return nil }
         switch word {

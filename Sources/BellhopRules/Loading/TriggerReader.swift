@@ -11,6 +11,8 @@ struct TriggerReader {
     private(set) var schedule: RuleSchedule?
     /// Fields that triggers name, with their places; checked once it is known which sources the rule has.
     private(set) var fields: [(name: String, node: Node)] = []
+    /// Values that changes begin or end with, with their places.
+    private(set) var ends: [(field: String, text: String, node: Node)] = []
     private(set) var problems = Diagnostics()
 
     init(file: String, surroundings: RuleSurroundings) {
@@ -119,6 +121,7 @@ struct TriggerReader {
         func values(_ name: String) -> [String]? {
             guard let node = pair.value[name] else { return nil }
             if node.isNull { return [""] }
+            for one in node.items ?? [node] { one.scalarText.map { ends.append((pair.name, $0, one)) } }
             if let items = node.items, items.allSatisfy({ $0.scalar != nil }) {
                 return items.map { $0.isNull ? "" : $0.scalarText ?? "" }
             }

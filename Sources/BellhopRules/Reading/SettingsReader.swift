@@ -196,6 +196,14 @@ public struct SettingsReader<Deferred: Sendable> {
             }
             return .value(value)
         case .text(let text):
+            if type == .boolean, [.singleQuoted, .doubleQuoted].contains(scalar.style), text == scalar.text,
+                let value = try? type.value(of: text)
+            {
+                report(
+                    code: "wrong-type", "`\(setting.name)` is \(type.wanted), not a text", at: node,
+                    help: "write it without quotes: `\(setting.name): \(value.text)`")
+                return nil
+            }
             do throws(SettingProblem) {
                 let value = try type.value(of: text)
                 if let least = leaf.least(above: value) {

@@ -5,7 +5,6 @@ import CEL
 struct Decision {
     private let book: RuleBook
     private let matches: Matches
-    private let known: [StateKey: JSON]
     private let now: BellhopCore.Timestamp
     private let frame: EventFrame
     private let activation: Activation
@@ -16,7 +15,7 @@ struct Decision {
     private var work: Int64 = 0
     private let workPerRun: Int64
     private var deliveries: [Delivery] = []
-    private var writes: [StateKey: StateWrite] = [:]
+    private var memory: RuleMemory
     private var events: [Event] = []
     private var tallies: [Int: RuleTally] = [:]
     /// Whether it is kept what stopped a run or a step.
@@ -47,7 +46,7 @@ struct Decision {
         workPerRun = work
         self.book = book
         self.matches = matches
-        known = state
+        memory = RuleMemory(state, at: now)
         self.now = now
         self.isTracing = isTracing
         frame = EventFrame(book.facts, events: matches.events, now: now, snapshots: tasks)
@@ -72,10 +71,7 @@ struct Decision {
         }
         return Routing(
             routed: matches.events[..<end].map(\.sequence), deliveries: deliveries,
-            state: writes.values.sorted {
-                ($0.key.rule, $0.key.kind.rawValue, $0.key.key) < ($1.key.rule, $1.key.kind.rawValue, $1.key.key)
-            },
-            events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value))
+            state: memory.written, events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value))
     }
 
     /// Whether enough was decided for one transaction: what is left of the batch comes with the next.
@@ -106,7 +102,7 @@ struct Decision {
                 run,
                 "stopped: \(Event.lastHop) writes of rules, one after another, led to this event; rules set each other off")
         }
-        guard pass(run, rule) else { return }
+        if let reason = memory.pass(run, rule) { return stop(run, reason) }
         tally(run.rule) { $0.runs += 1 }
         perform(rule, run)
     }
@@ -118,56 +114,6 @@ struct Decision {
     private mutating func fail(_ run: Matches.Run, _ message: String) {
         count(error: message, of: run.rule)
         stop(run, .error(message))
-    }
-
-    // MARK: What rules remember
-
-    private func state(_ key: StateKey) -> JSON? { writes[key]?.value ?? known[key] }
-
-    /// Whether `throttle` and `once` let the run through; both remember it then.
-    private mutating func pass(_ run: Matches.Run, _ rule: Rule) -> Bool {
-        var kept: [StateWrite] = []
-        if let throttle = rule.throttle, let text = run.throttle {
-            let key = rule.stateKey(.throttle, text)
-            if case .int(let last)? = state(key) {
-                let since = now - Timestamp(microseconds: last)
-                // A clock that was put back must not close the gate for longer than was asked for.
-                if since >= .zero, since < throttle.every {
-                    stop(run, .throttle(last: Timestamp(microseconds: last)))
-                    return false
-                }
-            }
-            kept.append(StateWrite(key: key, value: .int(now.microseconds), expires: now + throttle.every))
-        }
-        if let text = run.once {
-            let key = rule.stateKey(.once, text)
-            if state(key) != nil {
-                stop(run, .once(key: text))
-                return false
-            }
-            kept.append(StateWrite(key: key, value: true))
-        }
-        for write in kept { writes[write.key] = write }
-        return true
-    }
-
-    /// Takes one write to a task from its budget; says why not when that is used up.
-    private mutating func spend(_ target: WriteTarget, _ rule: Rule) -> Failure? {
-        let budget = rule.limit ?? .standard
-        let key = rule.budgetKey(target)
-        let start = (now - budget.within).microseconds
-        var times = state(key)?.asArray?.compactMap(\.asInt).filter { $0 > start && $0 <= now.microseconds } ?? []
-        guard times.count < budget.writes else {
-            let time = DurationText.format(budget.within)
-            let whose = rule.limit == nil ? "rules" : "this rule"
-            return Failure(
-                .budget, .giveUp,
-                "\(target.reference.number.isEmpty ? target.key.text : target.reference.number) was written to \(times.count) times by "
-                    + "\(whose) within \(time); `limit` in the rule changes how often it may be")
-        }
-        times.append(now.microseconds)
-        writes[key] = StateWrite(key: key, value: .array(times.map(JSON.int)), expires: now + budget.within)
-        return nil
     }
 
     // MARK: Steps
@@ -232,7 +178,9 @@ struct Decision {
             var state = Delivery.InitialState.available
             if rule.isShadow {
                 state = .shadow
-            } else if let counted = target ?? unseenTarget(step, rule, receiver, arguments), let failure = spend(counted, rule) {
+            } else if let counted = target ?? unseenTarget(step, rule, receiver, arguments),
+                let failure = memory.spend(counted, rule)
+            {
                 state = .dead(failure)
                 isFine = false
             }

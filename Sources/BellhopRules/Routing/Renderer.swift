@@ -142,13 +142,20 @@ struct Renderer {
             message.severity = level
         }
         if let link = template.link {
-            let address = try text(link.address)
+            let address = try address(link.address)
             let label = try link.label.map { label throws(RenderFailure) in try text(label) }
             if !address.isEmpty { message.link = Message.Link(label: label ?? address, address: address) }
         }
         message.thread = try template.thread.map { thread throws(RenderFailure) in try text(thread) }
         if let list = template.list { message.list = try render(list) }
         return message
+    }
+
+    /// An address that a message links to; empty where a value gives none.
+    private func address(_ template: TextTemplate) throws(RenderFailure) -> String {
+        let address = try AddressText.text(of: template, evaluate: rendered)
+        if address.isEmpty || template.pieces.allSatisfy({ if case .text = $0 { true } else { false } }) { return address }
+        return try read(address, as: .address).plainText
     }
 
     private func inlines(_ template: TextTemplate) throws(RenderFailure) -> [Message.Inline] {

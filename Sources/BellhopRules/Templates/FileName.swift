@@ -48,9 +48,16 @@ struct FileName {
         return nil
     }
 
-    /// The path with a name in the place of what is computed, for judging its folder.
-    static func sample(_ template: TemplateText) -> String {
-        guard case .text(let first)? = template.pieces.first else { return "a" }
-        return template.pieces.count == 1 ? first : first + "a"
+    /// Paths as values may make them, for judging them: with a name in the place of what is computed, and with the end of a rule file's
+    /// where a value is the end.
+    static func samples(_ template: TemplateText) -> [String] {
+        let path = template.pieces.map { piece in
+            switch piece {
+            case .text(let text): text
+            case .expression: "a"
+            }
+        }.joined()
+        if case .expression? = template.pieces.last { return [path, path + ".yaml"] }
+        return [path]
     }
 }

@@ -24,7 +24,7 @@ struct TestCase: Sendable {
         var kind: String
         var arguments: JSON.Object
         var rule: String?
-        /// Nil: alive; empty: given up for any reason.
+        /// Nil: not dead; empty: dead for any reason.
         var dead: String?
         var place: Diagnostic.Place
         var places: [String: Diagnostic.Place]

@@ -1,35 +1,32 @@
-/// An IPv4 or IPv6 address, as a value of the language.
+/// An address of version 4 or 6, as a value of the language.
+///
+/// A version 4 address that is mapped into version 6 (`::ffff:0:0/96`) is that version 4 address, however it is written.
 final class IPAddress: HostObject {
     /// Four or sixteen bytes.
     let bytes: [UInt8]
     /// Whether the text was an IPv4 address inside an IPv6 one, such as `::ffff:10.0.0.1`.
     let isDottedMapped: Bool
 
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
-        isDottedMapped = false
+    init(bytes: [UInt8], isDottedMapped: Bool = false) {
+        self.bytes = Self.isMapped(bytes) ? Array(bytes[12...]) : bytes
+        self.isDottedMapped = isDottedMapped
     }
 
     /// Reads the forms of RFC 4291 §2.2 and dotted decimals without leading zeros.
-    init?(_ text: String) {
-        if text.utf8.contains(UInt8(ascii: ":")) {
-            guard let (bytes, dotted) = Self.version6(text) else { return nil }
-            self.bytes = bytes
-            isDottedMapped = dotted && Self.isMapped(bytes)
-        } else {
-            guard let bytes = Self.version4(text[...]) else { return nil }
-            self.bytes = bytes
-            isDottedMapped = false
-        }
+    convenience init?(_ text: String) {
+        guard let (bytes, dotted) = Self.bytes(of: text) else { return nil }
+        self.init(bytes: bytes, isDottedMapped: dotted && Self.isMapped(bytes))
+    }
+
+    /// The bytes of a text as it is written, and whether it ends with dotted decimals in version 6.
+    static func bytes(of text: String) -> (bytes: [UInt8], dotted: Bool)? {
+        text.utf8.contains(UInt8(ascii: ":")) ? version6(text) : version4(text[...]).map { ($0, false) }
     }
 
     var celType: CELType { Network.ipType }
     func value(named name: String) -> Value? { nil }
-    /// An IPv4 address equals the IPv6 one that it is mapped into (`::ffff:0:0/96`).
-    func isEqual(to other: any HostObject) -> Bool { (other as? IPAddress)?.unmapped == unmapped }
-    func hash(into hasher: inout Hasher) { hasher.combine(unmapped) }
-
-    private var unmapped: ArraySlice<UInt8> { Self.isMapped(bytes) ? bytes[12...] : bytes[...] }
+    func isEqual(to other: any HostObject) -> Bool { (other as? IPAddress)?.bytes == bytes }
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
     var isV4: Bool { bytes.count == 4 }
     var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
@@ -44,11 +41,12 @@ final class IPAddress: HostObject {
     }
 
     /// The canonical text (RFC 5952).
-    var text: String? {
-        if isV4 { return bytes.map(String.init).joined(separator: ".") }
+    var text: String? { Self.text(of: bytes) }
+
+    static func text(of bytes: [UInt8]) -> String {
+        if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
         let groups = stride(from: 0, to: 16, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
-        if Self.isMapped(bytes) { return "::ffff:" + bytes[12...].map(String.init).joined(separator: ".") }
-        // The longest run of at least two zero groups, the first of equal ones, becomes `::`.
+        // The longest run of two zero groups or more, the first of equal ones, becomes `::`.
         var best = 0..<0
         var start = 0
         while start < 8 {
@@ -61,7 +59,7 @@ final class IPAddress: HostObject {
         return best.isEmpty ? hex(groups[...]) : hex(groups[..<best.lowerBound]) + "::" + hex(groups[best.upperBound...])
     }
 
-    private static func isMapped(_ bytes: [UInt8]) -> Bool {
+    static func isMapped(_ bytes: [UInt8]) -> Bool {
         bytes.count == 16 && bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
     }
 
@@ -113,40 +111,53 @@ final class IPAddress: HostObject {
     }
 }
 
-/// A block of addresses: an address and the length of its prefix in bits.
+/// A block of addresses: an address and the number of its leading bits that count.
+///
+/// A block of mapped addresses (`::ffff:a00:0/104`) is the block of version 4 that it maps. Any other block of version 6 holds no
+/// address of version 4.
 final class AddressBlock: HostObject {
-    let address: IPAddress
+    /// Four or sixteen bytes.
+    private let bytes: [UInt8]
     let bits: Int
+    /// Whether the text has dotted decimals in version 6.
+    let isDottedMapped: Bool
 
-    init(_ address: IPAddress, bits: Int) {
-        self.address = address
-        self.bits = bits
+    private init(bytes: [UInt8], bits: Int, isDottedMapped: Bool = false) {
+        let isMapped = IPAddress.isMapped(bytes) && bits >= 96
+        self.bytes = isMapped ? Array(bytes[12...]) : bytes
+        self.bits = isMapped ? bits - 96 : bits
+        self.isDottedMapped = isDottedMapped
     }
 
-    init?(_ text: String) {
+    convenience init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let address = IPAddress(String(parts[0])), parts[1].utf8.allSatisfy(\.isDigit),
-            parts[1] == "0" || parts[1].first != "0", let bits = Int(parts[1]), bits <= address.bytes.count * 8
+        guard parts.count == 2, let (bytes, dotted) = IPAddress.bytes(of: String(parts[0])), parts[1].utf8.allSatisfy(\.isDigit),
+            parts[1] == "0" || parts[1].first != "0", let bits = Int(parts[1]), bits <= bytes.count * 8
         else { return nil }
-        self.address = address
-        self.bits = bits
+        self.init(bytes: bytes, bits: bits, isDottedMapped: dotted && IPAddress.isMapped(bytes))
     }
 
     var celType: CELType { Network.cidrType }
     func value(named name: String) -> Value? { nil }
     func isEqual(to other: any HostObject) -> Bool {
-        (other as? AddressBlock).map { $0.address.bytes == address.bytes && $0.bits == bits } ?? false
+        (other as? AddressBlock).map { $0.bytes == bytes && $0.bits == bits } ?? false
     }
     func hash(into hasher: inout Hasher) {
-        hasher.combine(address.bytes)
+        hasher.combine(bytes)
         hasher.combine(bits)
     }
-    var text: String? { "\(address.text ?? "")/\(bits)" }
+    var text: String? { "\(IPAddress.text(of: bytes))/\(bits)" }
 
-    var masked: AddressBlock { AddressBlock(IPAddress(bytes: Self.mask(address.bytes, bits)), bits: bits) }
+    var address: IPAddress { IPAddress(bytes: bytes) }
 
-    func contains(_ other: IPAddress) -> Bool {
-        other.bytes.count == address.bytes.count && Self.mask(other.bytes, bits) == Self.mask(address.bytes, bits)
+    var masked: AddressBlock { AddressBlock(bytes: Self.mask(bytes, bits), bits: bits) }
+
+    func contains(_ other: IPAddress) -> Bool { contains(other.bytes) }
+
+    func contains(_ other: AddressBlock) -> Bool { bits <= other.bits && contains(other.bytes) }
+
+    private func contains(_ other: [UInt8]) -> Bool {
+        other.count == bytes.count && Self.mask(other, bits) == Self.mask(bytes, bits)
     }
 
     private static func mask(_ bytes: [UInt8], _ bits: Int) -> [UInt8] {

@@ -10,7 +10,8 @@ enum Lists {
                     try activation.spend(elements: list.count)
                     try activation.spend(Int(list.shape.weight))
                     var seen: Set<Value> = []
-                    return list.elements.filter { seen.insert($0).inserted }
+                    // What does not equal itself is distinct from all, and would only be in the way of each other.
+                    return list.elements.filter { $0 != $0 || seen.insert($0).inserted }
                 }
             ]),
         Function(

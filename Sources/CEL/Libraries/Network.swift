@@ -9,17 +9,19 @@ enum Network {
         Function(
             "ip",
             [
-                .pure(.string, ipType) { _, value throws(EvaluationError) in try address(value) },
-                .pure(member: true, cidrType, ipType) { _, value throws(EvaluationError) in .object(try block(value).address) },
+                .pure(.string, ipType) { run, value throws(EvaluationError) in try address(value, run) },
+                .pure(member: true, cidrType, ipType) { run, value throws(EvaluationError) in
+                    .object(try block(value, run).address)
+                },
             ]),
-        Function("cidr", [.pure(.string, cidrType) { _, value throws(EvaluationError) in .object(try block(value)) }]),
-        Function("isIP", [.pure(.string, .bool) { .bool(isAddress($1)) }]),
-        Function("isCIDR", [.pure(.string, .bool) { .bool(isBlock($1)) }]),
+        Function("cidr", [.pure(.string, cidrType) { run, value throws(EvaluationError) in .object(try block(value, run)) }]),
+        Function("isIP", [.pure(.string, .bool) { run, value throws(EvaluationError) in .bool(try isAddress(value, run)) }]),
+        Function("isCIDR", [.pure(.string, .bool) { run, value throws(EvaluationError) in .bool(try isBlock(value, run)) }]),
         Function(
             "ip.isCanonical",
             [
-                .pure(.string, .bool) { _, value throws(EvaluationError) in
-                    guard case .object(let object) = try address(value) else { return false }
+                .pure(.string, .bool) { run, value throws(EvaluationError) in
+                    guard case .object(let object) = try address(value, run) else { return false }
                     return .bool(.string(object.text ?? "") == value)
                 }
             ]),
@@ -44,28 +46,32 @@ enum Network {
         Function(
             "containsIP",
             [ipType, .string].map { type in
-                .pure(member: true, cidrType, type, .bool) { _, value, other throws(EvaluationError) in
-                    guard case .object(let object) = try address(other), let ip = object as? IPAddress else { return false }
-                    return .bool(try block(value).contains(ip))
+                .pure(member: true, cidrType, type, .bool) { run, value, other throws(EvaluationError) in
+                    guard case .object(let object) = try address(other, run), let ip = object as? IPAddress else { return false }
+                    return .bool(try block(value, run).contains(ip))
                 }
             }),
         Function(
             "containsCIDR",
             [cidrType, .string].map { type in
-                .pure(member: true, cidrType, type, .bool) { _, value, other throws(EvaluationError) in
-                    let (outer, inner) = (try block(value), try block(other))
-                    return .bool(outer.bits <= inner.bits && outer.contains(inner.address))
+                .pure(member: true, cidrType, type, .bool) { run, value, other throws(EvaluationError) in
+                    let (outer, inner) = (try block(value, run), try block(other, run))
+                    return .bool(outer.contains(inner))
                 }
             }),
         Function(
             "masked",
             [
-                .pure(member: true, cidrType, cidrType) { _, value throws(EvaluationError) in .object(try block(value).masked) }
+                .pure(member: true, cidrType, cidrType) { run, value throws(EvaluationError) in
+                    .object(try block(value, run).masked)
+                }
             ]),
         Function(
             "prefixLength",
             [
-                .pure(member: true, cidrType, .int) { _, value throws(EvaluationError) in .int(Int64(try block(value).bits)) }
+                .pure(member: true, cidrType, .int) { run, value throws(EvaluationError) in
+                    .int(Int64(try block(value, run).bits))
+                }
             ]),
     ]
 
@@ -84,30 +90,41 @@ enum Network {
             ])
     }
 
-    private static func address(_ value: Value) throws(EvaluationError) -> Value {
+    private static func address(_ value: Value, _ run: Activation) throws(EvaluationError) -> Value {
         guard case .string(let text) = value else { return value }
+        try read(text, run)
         if text.utf8.contains(UInt8(ascii: "%")) { throw .invalid(Messages.zoneNotAllowed("IP Address")) }
         guard let parsed = IPAddress(text) else { throw .invalid(Messages.notAnAddress(text)) }
         if parsed.isDottedMapped { throw .invalid(Messages.mappedNotAllowed) }
         return .object(parsed)
     }
 
-    private static func block(_ value: Value) throws(EvaluationError) -> AddressBlock {
+    private static func block(_ value: Value, _ run: Activation) throws(EvaluationError) -> AddressBlock {
         if case .object(let object) = value, let block = object as? AddressBlock { return block }
         guard case .string(let text) = value else { throw .noOverload("cidr", [value]) }
+        try read(text, run)
         if text.utf8.contains(UInt8(ascii: "%")) { throw .invalid(Messages.zoneNotAllowed("CIDR")) }
         guard let parsed = AddressBlock(text) else { throw .invalid(Messages.notABlock(text)) }
-        if parsed.address.isDottedMapped { throw .invalid(Messages.mappedNotAllowed) }
+        if parsed.isDottedMapped { throw .invalid(Messages.mappedNotAllowed) }
         return parsed
     }
 
-    private static func isAddress(_ value: Value) -> Bool {
-        do throws(EvaluationError) { _ = try address(value) } catch { return false }
+    /// Counts the work of reading an address: its parts are texts of their own.
+    private static func read(_ text: String, _ run: Activation) throws(EvaluationError) { try run.spend(16 + text.utf8.count) }
+
+    private static func isAddress(_ value: Value, _ run: Activation) throws(EvaluationError) -> Bool {
+        do throws(EvaluationError) { _ = try address(value, run) } catch {
+            if error.isFinal { throw error }
+            return false
+        }
         return true
     }
 
-    private static func isBlock(_ value: Value) -> Bool {
-        do throws(EvaluationError) { _ = try block(value) } catch { return false }
+    private static func isBlock(_ value: Value, _ run: Activation) throws(EvaluationError) -> Bool {
+        do throws(EvaluationError) { _ = try block(value, run) } catch {
+            if error.isFinal { throw error }
+            return false
+        }
         return true
     }
 }

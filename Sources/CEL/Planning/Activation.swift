@@ -246,7 +246,14 @@ public final class Activation {
         return false
     }
 
-    /// Counts the memory of a new value, and the work of writing it.
+    /// Counts work; false leaves the limit in ``failure``.
+    @inline(__always)
+    func affords(_ work: Int) -> Bool { affords(reading: work << 6) }
+
+    /// The work of a failure that is forgotten: its message is made all the same.
+    static let failureWork = 24
+
+    /// Counts memory that a new value takes, and the work of writing it.
     public func spend(bytes: Int) throws(EvaluationError) {
         memoryLeft &-= Int64(truncatingIfNeeded: bytes)
         if memoryLeft < 0 { throw .memoryLimit }
@@ -271,8 +278,16 @@ public final class Activation {
     private static let deepest = 100
     private static let heaviest = 16 << 20
 
-    /// A compiled regular expression, cached.
-    func pattern(_ text: String) throws(EvaluationError) -> Pattern { try patterns.pattern(text) }
+    /// A compiled regular expression, kept for the next time.
+    func pattern(_ text: String) throws(EvaluationError) -> Pattern {
+        if let known = patterns[text] { return known }
+        // One that is refused may have been read to its end, and is made again each time.
+        try spend(Pattern.refusedWork)
+        let pattern = try Pattern(text)
+        try spend(pattern.work - Pattern.refusedWork)
+        patterns.add(pattern, for: text)
+        return pattern
+    }
 
     /// Makes a test fail, at a place unless the error has one.
     func fail(_ error: EvaluationError, at range: Range<Int>) -> Truth {

@@ -42,7 +42,7 @@ enum Logic {
     @inline(never)
     private static func afterFailure(_ activation: Activation, _ rest: Plan.Test, _ deciding: Truth) -> Truth {
         let failure = activation.failure
-        if failure?.isFinal == true { return .failed }
+        if failure?.isFinal == true || !activation.affords(Activation.failureWork) { return .failed }
         let answer = rest(activation)
         if answer == deciding { return deciding }
         let isGraver = answer == .failed && (activation.failure?.gravity ?? 0) > (failure?.gravity ?? 0)

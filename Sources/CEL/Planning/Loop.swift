@@ -79,6 +79,7 @@ struct Loop: Sendable {
                     if answer == .failed {
                         let reason = activation.reason
                         if reason.isFinal { throw reason }
+                        try activation.spend(Activation.failureWork)
                         if failure.map({ $0.gravity < reason.gravity }) ?? true { failure = reason }
                     }
                     return true

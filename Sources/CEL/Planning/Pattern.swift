@@ -25,6 +25,12 @@ final class Pattern: @unchecked Sendable {
     /// The number of capture groups.
     var groups: Int { Int(cre2_groups(regex)) }
 
+    /// What making it has cost, as work: by the size of its program, which says how long that took.
+    var work: Int { 128 + Int(cre2_size(regex)) * 4 }
+
+    /// What a pattern costs that is refused, perhaps because its program became too large.
+    static let refusedWork = 1 << 16
+
     func isFound(in text: String) -> Bool { text.withBytes(isFound) }
 
     @Sendable
@@ -49,11 +55,10 @@ struct PatternCache {
     private var known: [String: Pattern] = [:]
     private static let most = 64
 
-    mutating func pattern(_ text: String) throws(EvaluationError) -> Pattern {
-        if let there = known[text] { return there }
-        let new = try Pattern(text)
+    subscript(text: String) -> Pattern? { known[text] }
+
+    mutating func add(_ pattern: Pattern, for text: String) {
         if known.count >= Self.most { known.removeAll() }
-        known[text] = new
-        return new
+        known[text] = pattern
     }
 }

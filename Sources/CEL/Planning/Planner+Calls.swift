@@ -145,13 +145,16 @@ struct Call: Sendable {
         }
     }
 
-    /// Tries the overloads in turn; if none fits, the error says whether a null was the cause.
+    /// What a call costs beside what its function counts: about 150 nanoseconds, as three elements of a loop.
+    private static var callWork: Int { 3 }
+
+    /// Tries the overloads in turn; none gives the error that says whether a null was in the way.
     @inline(__always)
     private func run(
         _ activation: Activation, _ attempt: (Overload) throws(EvaluationError) -> Value?, mismatch: () -> [Value]
     ) throws(EvaluationError) -> Value {
         do throws(EvaluationError) {
-            try activation.spend(1)
+            try activation.spend(Self.callWork)
             for overload in overloads {
                 if let value = try attempt(overload) { return value }
             }

@@ -143,12 +143,16 @@ struct Planner {
         })
     }
 
+    /// What finding a key in a large map costs: about 700 nanoseconds.
+    private static let lookupWork = 12
+
     private mutating func index(_ node: Node, _ operand: Node, _ key: Node, _ optional: Bool) -> Plan {
         let (base, wanted) = (plan(operand), plan(key))
         let range = node.point
         return Plan { activation throws(EvaluationError) in
             let (value, key) = (try base.evaluate(activation), try wanted.evaluate(activation))
             do throws(EvaluationError) {
+                if case .map(let map) = value, map.isIndexed { try activation.spend(Self.lookupWork + key.weight) }
                 return try optional ? Fields.optionalIndex(value, key) : Fields.index(value, key)
             } catch {
                 throw error.at(range)

@@ -30,6 +30,14 @@ extension Value {
             }
         }
 
+        /// Whether there are so many keys that they are found by an index.
+        var isIndexed: Bool {
+            switch storage {
+            case .table(let table): table.isIndexed
+            case .host: false
+            }
+        }
+
         public var keys: [Value] {
             switch storage {
             case .table(let table): table.keys
@@ -97,6 +105,8 @@ extension Value.Map {
             self.values = values
             shape = Shape(of: [keys, values].joined())
         }
+
+        var isIndexed: Bool { !index.isEmpty }
 
         subscript(key: Value) -> Value? {
             if index.isEmpty { return keys.firstIndex(of: key).map { values[$0] } }

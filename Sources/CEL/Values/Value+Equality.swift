@@ -54,7 +54,17 @@ extension Value: Hashable {
             let count = list.count
             hasher.combine(count)
             for i in 0..<count { list[i].hash(into: &hasher) }
-        case .map(let map): hasher.combine(map.count)
+        case .map(let map):
+            // The same in whatever order the entries stand.
+            var all = 0
+            for (key, value) in map.entries {
+                var one = Hasher()
+                key.hash(into: &one)
+                value.hash(into: &one)
+                all ^= one.finalize()
+            }
+            hasher.combine(map.count)
+            hasher.combine(all)
         case .timestamp(let value): hasher.combine(value)
         case .duration(let value): hasher.combine(value)
         case .type(let type): hasher.combine(type.name)

@@ -27,6 +27,9 @@ const char *cre2_error(const cre2_regex *regex);
 // The number of capturing groups, without the whole match.
 int cre2_groups(const cre2_regex *regex);
 
+// How many instructions the pattern became; negative where it was refused.
+int cre2_size(const cre2_regex *regex);
+
 // Whether the pattern is found anywhere in the text at or after start; fills count spans (the whole match first) where it is.
 bool cre2_match(const cre2_regex *regex, const char *text, size_t length, size_t start, cre2_span *spans, int count);
 

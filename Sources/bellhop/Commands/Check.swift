@@ -43,8 +43,17 @@ struct Check: AsyncParsableCommand {
         } catch {
             guard let problems = error.diagnostics else { throw error }
             var trouble = error
-            trouble.diagnostics = Diagnostics(problems.all + errorsOfRules())
+            trouble.diagnostics = Diagnostics(problems.all + (await missingLogins()) + errorsOfRules())
             throw trouble
+        }
+    }
+
+    /// The logins that are missing beside what is wrong with bellhop.yaml, as far as that can be read.
+    private func missingLogins() async -> [Diagnostic] {
+        do throws(Trouble) {
+            return try Workplace.doubts(of: await config.load(focus: .shape)).all
+        } catch {
+            return []  // It is told why already.
         }
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 import BellhopEngine
 
 struct Events: AsyncParsableCommand {
@@ -37,7 +38,8 @@ struct Events: AsyncParsableCommand {
         }
         let types = EventType.builtIn.map(\.name)
         for name in type where !types.contains(name) {
-            let help = Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
+            let meant = MeantEvent.type(for: name).map { "did you mean `\($0.name)`?" }
+            let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
             throw ValidationError("There is no event `\(name)`: \(help)")
         }
     }

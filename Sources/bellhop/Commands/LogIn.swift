@@ -72,7 +72,9 @@ struct LogIn: AsyncParsableCommand {
         do throws(SecretError) {
             before = try keychain.login(connection)
             try keychain.setLogin(
-                connection, to: Keychain.Login(username: user, password: password, nonce: nonce, place: place))
+                connection,
+                to: Keychain.Login(
+                    username: user, password: password, nonce: nonce, place: place, choices: choices.open))
             try keychain.setTokens(connection, to: nil)
         } catch {
             throw Trouble(error)

@@ -9,6 +9,8 @@ struct LoginChoices {
     private(set) var entry: Configuration.ConnectionEntry
     /// What is to be written under the connection.
     private(set) var lines: [String] = []
+    /// What was chosen among several, by the setting's name.
+    private(set) var open: JSON.Object = [:]
 
     init(_ entry: Configuration.ConnectionEntry) { self.entry = entry }
 
@@ -45,7 +47,8 @@ struct LoginChoices {
             )
         }
         guard var choice = choices.first else { throw Trouble(.problem, "This account has no \(setting) to choose.") }
-        if choices.count > 1 {
+        let isOpen = choices.count > 1
+        if isOpen {
             Self.list(choices)
             choice = try Self.answer(question)
         }
@@ -54,6 +57,7 @@ struct LoginChoices {
         let value = choice.showsKey || !isPlain ? choice.key : choice.name
         lines.append("    \(setting): \(JSON.string(value).text)" + (value == choice.name ? "" : "  # \(choice.name.singleLine)"))
         entry.settings.values[setting] = .string(value)
+        if isOpen { open[setting] = .string(value) }
         return choice
     }
 

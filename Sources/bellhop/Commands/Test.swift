@@ -18,7 +18,11 @@ struct Test: AsyncParsableCommand {
         let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
         let found = RuleFinder.find(paths.isEmpty ? workplace.rulePaths : paths)
         if found.problems.hasErrors { throw Trouble(found.problems) }
-        if found.tests.isEmpty { throw Trouble(.problem, "There are no tests here: they are files called `*.test.yaml`.") }
+        if found.tests.isEmpty {
+            let misnamed = RuleLoading.misnamedTests(found)
+            if misnamed.hasErrors { throw Trouble(misnamed) }
+            throw Trouble(.problem, "There are no tests here: they are files called `NAME.test.yaml`.")
+        }
         let results: [RuleTestResult]
         do throws(Diagnostics) {
             results = try RuleTests.run(found.tests, surroundings: workplace.surroundings, rules: { RuleFinder.read($0) })

@@ -185,14 +185,21 @@ struct LogActionTests {
             try FileManager.default.createSymbolicLink(
                 atPath: folder + "/link.log", withDestinationPath: folder + "/bellhop.yaml")
             try FileManager.default.createSymbolicLink(atPath: folder + "/away", withDestinationPath: folder + "/rules")
-            try FileManager.default.linkItem(atPath: folder + "/keychain.json", toPath: folder + "/hard.log")
+            try FileManager.default.createDirectory(atPath: folder + "/rules/deep", withIntermediateDirectories: false)
+            try Data("rule: r".utf8).write(to: URL(filePath: folder + "/rules/deep/a.yaml"))
+            for (file, link) in [("keychain.json", "hard.log"), ("rules/deep/a.yaml", "rule.log")] {
+                try FileManager.default.linkItem(atPath: "\(folder)/\(file)", toPath: "\(folder)/\(link)")
+            }
             let names = [
                 "bellhop.yaml", "./bellhop.yaml", "bellhop.yaml.new", "keychain.json", "keychain.json.lock", "bellhop.db",
                 "bellhop.db-wal", "bellhop.db-shm", "bellhop.db-journal", "bellhop.db.lock", "bellhop.db.sock",
                 "bellhop.db.schema-1", "rules/evil.yaml", "rules/deep/evil.yml", "away/evil.yaml", "more/evil.rules", "secrets/x",
-                "link.log", "hard.log",
+                "link.log", "hard.log", "rule.log",
             ]
+            let places = LogPlaces(folders: [folder], own: own)
             for name in names {
+                // `bellhop check` asks before anything is written.
+                #expect(places.refusal(of: "\(folder)/\(name)") == "this file is Bellhop's own", "\(name)")
                 let failure = await #expect(throws: Failure.self, "\(name)") {
                     try await perform(["text": "x", "file": .string(name)], action)
                 }
@@ -200,7 +207,7 @@ struct LogActionTests {
                 #expect(failure?.message.contains("this file is Bellhop's own") == true, "\(failure?.message ?? "")")
             }
             for name in ["bellhop.yaml", "keychain.json", "bellhop.db"] { #expect(try contents(name) == "mine") }
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/rules").isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/rules") == ["deep"])
             for name in ["rules/notes.log", "bellhop.log", "more/notes.log"] {
                 _ = try await perform(["text": "x", "file": .string(name)], action)
             }

@@ -138,4 +138,20 @@ extension TableSourceTests {
         #expect(another.schema["risk"]?.type == .int)
         #expect(practice.simulation.requests.total == asked)
     }
+
+    @Test func `choices come with their labels at no further request, and are remembered`() async throws {
+        func choices(_ source: TableSource) -> [TaskSchema.Choice] { source.schema["priority"]?.choices ?? [] }
+        let fields: JSON = ["number", "priority", "short_description"]
+        let source = try source(["fields": fields])
+        #expect(choices(source).isEmpty)
+        await source.prepare(offline: false)
+        #expect(choices(source).contains(TaskSchema.Choice("2", "2 - High")))
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_choice") == 1)
+        let another = try self.source(["fields": fields])
+        await another.prepare(offline: true)
+        #expect(choices(another) == choices(source))
+        let labelled = try self.source(["fields": fields, "display": "labels"])
+        await labelled.prepare(offline: true)
+        #expect(choices(labelled).isEmpty)
+    }
 }

@@ -240,6 +240,26 @@ import Testing
         #expect(message.severity == .critical)
     }
 
+    @Test func `a value in a message's link is encoded for its place and leads nowhere else`() throws {
+        let hostile = "a/../b?x=1&y=2#z |<!channel>) [c](https://evil.example) \u{202E}"
+        let encoded =
+            "a%2F..%2Fb%3Fx%3D1%26y%3D2%23z%20%7C%3C%21channel%3E%29%20%5Bc%5D%28https%3A%2F%2Fevil.example%29%20%E2%80%AE"
+        func link(_ text: String, _ title: String = hostile) throws -> (address: String?, isFallback: Bool) {
+            let message = try Self.message("  - notify: {to: ops, title: x, link: \"\(text)\"}", title: title)
+            return (message?.link?.address, message?.isFallback ?? true)
+        }
+        #expect(try link("https://acme.example/t/${{ task.title }}").address == "https://acme.example/t/\(encoded)")
+        #expect(try link("https://acme.example/?q=${{ task.title }}#a").address == "https://acme.example/?q=\(encoded)#a")
+        #expect(try link("https://acme.example/t/${{ task.title }}", "..").isFallback)
+        #expect(try link("https://${{ task.title }}/x", "evil.example/a@b").isFallback)
+        #expect(try link("${{ task.title }}", "javascript:alert(1)").isFallback)
+        #expect(try link("${{ task.title }}", "https://acme.example/a|b c").isFallback)
+        let plain = try link("${{ task.title }}", "https://acme.example/a?b=c")
+        #expect(plain.address == "https://acme.example/a?b=c" && !plain.isFallback)
+        let none = try link("${{ task.title }}", "")
+        #expect(none.address == nil && !none.isFallback)
+    }
+
     @Test func `a message that cannot be made is sent plainly and says so`() throws {
         let deliveries = try Self.route("  - notify: {to: ops, title: \"${{ 1 / (size(task.title) - 4) }}\"}")
         guard case .message(let message)? = deliveries.first?.arguments else { return }

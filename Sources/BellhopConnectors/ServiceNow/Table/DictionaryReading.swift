@@ -57,14 +57,8 @@ struct DictionaryReading: Sendable {
         return columns
     }
 
-    /// A choice of a column, with the label that people read.
-    struct Choice: Sendable, Hashable {
-        var value: String
-        var label: String
-    }
-
     /// The choices of a column, of the nearest table that says any; none where the account may not read them.
-    func choices(of field: String, in table: String) async throws(Failure) -> [Choice] {
+    func choices(of field: String, in table: String) async throws(Failure) -> [TaskSchema.Choice] {
         let chain = try await chain(of: table)
         let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("element", .equal, field))
         let rows = try await rows("sys_choice", query, ["name", "value", "label"])
@@ -73,7 +67,7 @@ struct DictionaryReading: Sendable {
             if own.isEmpty { continue }
             return own.compactMap { row in
                 guard let value = FieldValue(row["value"])?.raw, let label = FieldValue(row["label"])?.raw else { return nil }
-                return Choice(value: value, label: label)
+                return TaskSchema.Choice(value, label)
             }
         }
         return []
@@ -112,24 +106,31 @@ struct DictionaryReading: Sendable {
         return chain.first == table ? chain : [table] + chain
     }
 
-    /// A column of texts whose choices are all whole numbers holds whole numbers.
+    /// Adds the choices of columns. A column of texts whose choices are all whole numbers holds whole numbers.
     private func refine(
         _ columns: inout [String: TableDictionary.Column], of tables: String, named paths: [String]
     ) async throws(Failure) {
-        let names = Set(paths).filter { ["choice", "string"].contains(columns[$0]?.type ?? "") }.sorted()
+        let names = Set(paths).filter { name in
+            columns[name].map { $0.isChoice || ["choice", "string"].contains($0.type) } ?? false
+        }.sorted()
         if names.isEmpty { return }
         let query = EncodedQuery(
             .init("name", .isOneOf, tables), .init("element", .isOneOf, names.joined(separator: ",")),
             .init("inactive", .equal, "false"))
-        var values: [String: [String]] = [:]
-        for row in try await rows("sys_choice", query, ["element", "value"]) {
+        var choices: [String: [TaskSchema.Choice]] = [:]
+        for row in try await rows("sys_choice", query, ["element", "value", "label"]) {
             guard let name = FieldValue(row["element"])?.raw, let value = FieldValue(row["value"])?.raw else { continue }
-            values[name, default: []].append(value)
+            choices[name, default: []].append(TaskSchema.Choice(value, FieldValue(row["label"])?.raw ?? ""))
         }
-        for (name, values) in values where values.allSatisfy({ Int64($0).map(String.init) == $0 }) {
-            columns[name]?.type = "integer"
+        for (name, choices) in choices {
+            let isNumber = choices.allSatisfy { Int64($0.value).map(String.init) == $0.value }
+            if isNumber, ["choice", "string"].contains(columns[name]?.type ?? "") { columns[name]?.type = "integer" }
+            if choices.count <= Self.mostChoices { columns[name]?.choices = choices.filter { !$0.label.isEmpty } }
         }
     }
+
+    /// A longer list of choices is not kept.
+    private static let mostChoices = 500
 
     /// The rows of a query; none where the account may not read them.
     private func rows(_ table: String, _ query: EncodedQuery, _ paths: [String]) async throws(Failure) -> [JSON] {

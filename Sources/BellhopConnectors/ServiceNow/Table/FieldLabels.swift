@@ -8,7 +8,7 @@ import BellhopCore
 actor FieldLabels {
     private let place: String
     private var dictionaries: [String: TableDictionary] = [:]
-    private var choices: [String: [DictionaryReading.Choice]] = [:]
+    private var choices: [String: [TaskSchema.Choice]] = [:]
     /// Values by `field of a table` and text. What was not found is not kept: somebody may make it.
     private var found: [String: String] = [:]
     /// What fields are called, by `table.field`, and when that was asked; empty where this account may not read it.
@@ -111,7 +111,7 @@ actor FieldLabels {
         let all = choices[key] ?? []
         if all.isEmpty, !isNumber { return text }
         if all.contains(where: { $0.value == text }) { return text }
-        let values = Self.values(called: text, among: all)
+        let values = TaskSchema.Choice.values(called: text, among: all)
         if values.count == 1 { return values[0] }
         let listed = Self.listed(all.map { "\($0.value) (\($0.label))" })
         throw unclear(
@@ -119,26 +119,6 @@ actor FieldLabels {
             values.isEmpty
                 ? all.isEmpty ? "it holds a number: write the number" : "there is \(listed)"
                 : "several values have this label: write \(values.joined(separator: " or "))")
-    }
-
-    /// The values of a label: as it is written, else whatever its case, else without the number that it begins with (`2 - High`).
-    private static func values(called text: String, among choices: [DictionaryReading.Choice]) -> [String] {
-        let wanted = text.lowercased()
-        let ways: [(String) -> Bool] = [
-            { $0 == text }, { $0.lowercased() == wanted }, { unnumbered($0).lowercased() == wanted },
-        ]
-        for way in ways {
-            var seen: Set<String> = []
-            let values = choices.filter { way($0.label) }.map(\.value).filter { seen.insert($0).inserted }
-            if !values.isEmpty { return values }
-        }
-        return []
-    }
-
-    private static func unnumbered(_ label: String) -> String {
-        let rest = label.drop { $0.isNumber }
-        guard rest.count < label.count, rest.hasPrefix(" - ") else { return label }
-        return String(rest.dropFirst(3))
     }
 
     // MARK: Records

@@ -7,6 +7,8 @@ struct TableDictionary: Sendable, Hashable {
         var type: String
         var reference: String?
         var isChoice = false
+        /// The choices with their labels, where they were asked for.
+        var choices: [TaskSchema.Choice] = []
     }
 
     var tables: [String: [String: Column]] = [:]
@@ -16,23 +18,16 @@ struct TableDictionary: Sendable, Hashable {
     init?(json: JSON) {
         guard let members = json.asObject else { return nil }
         for (table, columns) in members {
-            for (name, text) in columns.asObject ?? [:] {
-                let parts = (text.asString ?? "").split(separator: ">", maxSplits: 1).map(String.init)
-                guard let type = parts.first else { return nil }
-                let isChoice = type.hasSuffix("*")
-                tables[table, default: [:]][name] = Column(
-                    type: isChoice ? String(type.dropLast()) : type, reference: parts.count == 2 ? parts[1] : nil,
-                    isChoice: isChoice)
+            for (name, said) in columns.asObject ?? [:] {
+                guard let column = Column(json: said) else { return nil }
+                tables[table, default: [:]][name] = column
             }
         }
     }
 
     var json: JSON {
         let members = tables.sorted { $0.key < $1.key }.map { table, columns in
-            let texts = columns.sorted { $0.key < $1.key }.map { name, column in
-                (name, JSON.string(column.type + (column.isChoice ? "*" : "") + (column.reference.map { ">" + $0 } ?? "")))
-            }
-            return (table, JSON.object(JSON.Object(texts)))
+            (table, JSON.object(JSON.Object(columns.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })))
         }
         return .object(JSON.Object(members))
     }
@@ -69,11 +64,12 @@ struct TableDictionary: Sendable, Hashable {
     struct Meaning: Sendable, Hashable {
         var type: FieldType
         var isReference: Bool
+        var choices: [TaskSchema.Choice] = []
     }
 
     /// Nil where the dictionary does not say.
     func meaning(of path: String, in table: String) -> Meaning? {
-        column(path, in: table).map { Meaning(type: $0.fieldType, isReference: $0.reference != nil) }
+        column(path, in: table).map { Meaning(type: $0.fieldType, isReference: $0.reference != nil, choices: $0.choices) }
     }
 }
 
@@ -86,5 +82,24 @@ extension TableDictionary.Column {
         case "glide_date_time", "glide_date", "due_date", "date", "datetime", "glide_utc_time": .timestamp
         default: .text
         }
+    }
+}
+
+/// Kept as `integer*`, `reference>sys_user`, and with choices as `["choice*", "1", "New", "2", "Resolved"]`.
+extension TableDictionary.Column {
+    init?(json: JSON) {
+        let said = json.asArray ?? [json]
+        let parts = (said.first?.asString ?? "").split(separator: ">", maxSplits: 1).map(String.init)
+        guard let type = parts.first else { return nil }
+        let isChoice = type.hasSuffix("*")
+        let texts = said.dropFirst().map { $0.asString ?? "" }
+        self.init(
+            type: isChoice ? String(type.dropLast()) : type, reference: parts.count == 2 ? parts[1] : nil, isChoice: isChoice,
+            choices: stride(from: 0, to: texts.count - 1, by: 2).map { TaskSchema.Choice(texts[$0], texts[$0 + 1]) })
+    }
+
+    var json: JSON {
+        let head = JSON.string(type + (isChoice ? "*" : "") + (reference.map { ">" + $0 } ?? ""))
+        return choices.isEmpty ? head : .array([head] + choices.flatMap { [.string($0.value), .string($0.label)] })
     }
 }

@@ -1,0 +1,105 @@
+import BellhopCore
+import CEL
+
+/// Labels in the place of values, and labels that no source reads.
+extension ExpressionReview {
+    /// Compares a field that holds an id, a choice's value, or the class, with a text that no such field ever holds.
+    mutating func lookAtLabels(_ field: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
+        guard case .select(let owner, let name, _) = field.kind, isTask(owner) else { return }
+        let wanted = others.compactMap { other in other.textLiteral.map { (text: $0, node: other) } }
+        if name == "class", !isFields(owner) {
+            guard names.sources.allSatisfy({ $0.kind.isEmpty || $0.canReadLabels }),
+                let label = wanted.first(where: { !Self.mayBeTable($0.text) })
+            else { return }
+            return report(
+                "label-not-class", "`\(text(field))` is the name of a table and never \"\(label.text)\"", at: comparison.range,
+                help: "write `\(renamed(field, ".type", in: comparison))`, or the table's name, such as \"incident\"")
+        }
+        guard let stranger = labels.stranger(among: wanted.map(\.text), in: name) else { return }
+        let source = stranger.source
+        let byLabel = "write `\(renamed(field, ".labels." + name, in: comparison))`"
+        let needsLabels = !source.hasLabels && !names.types.isOpen
+        let advice = needsLabels ? "give source `\(source.name)` `display: both`, and \(byLabel)" : byLabel
+        switch stranger.reason {
+        case .holdsNumber: return  // The checker refuses the comparison.
+        case .holdsID:
+            report(
+                "label-not-value", "`\(text(field))` holds an id and never \"\(stranger.text)\"", at: comparison.range,
+                help: advice)
+        case .isLabel(let values):
+            let literal = wanted.first { $0.text == stranger.text }?.node
+            let byValue = literal.map { "write `\(replaced($0.range, by: "\"\(values[0])\"", in: comparison))`, or " } ?? ""
+            report(
+                "label-not-value", "`\(text(field))` is never \"\(stranger.text)\", which is the label of \"\(values[0])\"",
+                at: comparison.range, help: byValue + advice)
+        }
+    }
+
+    /// `changed("state", "New", "Resolved")` holds for labels only where there are labels.
+    mutating func lookAtEnds(_ arguments: [CEL.Node], _ node: CEL.Node) {
+        guard arguments.count == 3, let name = arguments[0].textLiteral,
+            let stranger = labels.withoutLabels.stranger(among: arguments.dropFirst().compactMap(\.textLiteral), in: name)
+        else { return }
+        var help = LabelFacts.setting(for: stranger.source)
+        if case .isLabel(let values) = stranger.reason { help += ", or write `\(values[0])` for \"\(stranger.text)\"" }
+        report(
+            "no-labels", "`\(name)` is never \"\(stranger.text)\": source `\(stranger.source.name)` reads no labels",
+            at: node.range, help: help)
+    }
+
+    /// Tells of the first label that the expression asks for where none are read.
+    ///
+    /// - Parameter instead: what the expression gets in the label's place.
+    mutating func lookForLabels(_ node: CEL.Node, _ instead: String) {
+        guard !hasToldOfLabels, let source = labels.without else { return }
+        hasToldOfLabels = true
+        report(
+            "no-labels", "`\(text(node))` is always \(instead): source `\(source.name)` reads no labels", at: node.range,
+            help: LabelFacts.setting(for: source))
+    }
+
+    // MARK: The text
+
+    /// The comparison with the field under another name of its task.
+    private func renamed(_ field: CEL.Node, _ name: String, in comparison: CEL.Node) -> String {
+        guard case .select(var owner, _, _) = field.kind else { return text(comparison) }
+        if isFields(owner), case .select(let task, _, _) = owner.kind { owner = task }
+        return replaced(field.range, by: text(owner) + name, in: comparison)
+    }
+
+    /// The comparison with other words in the place of a part of it.
+    private func replaced(_ part: Range<Int>, by words: String, in comparison: CEL.Node) -> String {
+        let bytes = Array(expression.text.utf8)
+        let head = bytes[comparison.range.lowerBound..<part.lowerBound]
+        let tail = bytes[part.upperBound..<comparison.range.upperBound]
+        return String(decoding: head, as: UTF8.self) + words + String(decoding: tail, as: UTF8.self)
+    }
+
+    // MARK: Tasks
+
+    func isTask(_ node: CEL.Node) -> Bool {
+        switch expression.type(of: node) {
+        case .object(names.types.task), .nullable(.object(names.types.task)): true
+        default: isFields(node)
+        }
+    }
+
+    private func isFields(_ node: CEL.Node) -> Bool { expression.type(of: node) == .object(names.types.fields) }
+
+    func isLabels(_ node: CEL.Node) -> Bool {
+        switch expression.type(of: node) {
+        case .object(names.types.labels), .nullable(.object(names.types.labels)): true
+        default: false
+        }
+    }
+
+    private static func mayBeTable(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: "_") }
+    }
+}
+
+extension CEL.Node {
+    var textLiteral: String? {
+        if case .literal(.string(let text)) = kind { text } else { nil }
+    }
+}

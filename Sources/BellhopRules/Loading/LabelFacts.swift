@@ -1,0 +1,80 @@
+import BellhopCore
+
+/// Which of a rule's sources read labels, and which texts are labels of a field and never its values.
+struct LabelFacts {
+    let sources: [RuleSurroundings.SourceFacts]
+    /// Without a configuration any source may read labels.
+    let isOpen: Bool
+
+    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
+        self.sources = sources
+        self.isOpen = isOpen
+    }
+
+    /// The source that keeps a question for labels from being answered: one that could read them, or one of sources that all have none.
+    var without: RuleSurroundings.SourceFacts? {
+        if isOpen { return nil }
+        if let able = sources.first(where: { !$0.hasLabels && $0.canReadLabels }) { return able }
+        return sources.contains(where: \.hasLabels) ? nil : sources.first
+    }
+
+    /// The same of the sources that read no labels.
+    var withoutLabels: LabelFacts { LabelFacts(isOpen ? [] : sources.filter { !$0.hasLabels }, isOpen: isOpen) }
+
+    /// A text that a field never holds, though it may be the field's label.
+    struct Stranger: Hashable {
+        enum Reason: Hashable {
+            case holdsID
+            case holdsNumber
+            /// It is the label of these values.
+            case isLabel(of: [String])
+        }
+
+        var text: String
+        var reason: Reason
+        var source: RuleSurroundings.SourceFacts
+    }
+
+    /// The first of some texts that a field never holds.
+    ///
+    /// - Parameter typed: whether a text stands for the value that is written so: `"2"` for 2.
+    func stranger(among texts: [String], in field: String, typed: Bool = false) -> Stranger? {
+        for source in sources {
+            guard let declared = source.schema[field] else { continue }
+            for text in texts where !text.isEmpty {
+                guard let reason = Self.reason(text, declared, typed: typed) else { continue }
+                return Stranger(text: text, reason: reason, source: source)
+            }
+        }
+        return nil
+    }
+
+    private static func reason(_ text: String, _ field: TaskSchema.Field, typed: Bool) -> Stranger.Reason? {
+        if field.holdsID { return isID(text) ? nil : .holdsID }
+        if field.choices.contains(where: { $0.value == text }) { return nil }
+        let values = TaskSchema.Choice.values(called: text, among: field.choices)
+        if !values.isEmpty { return .isLabel(of: values) }
+        switch field.type {
+        case .int, .double: return typed && Double(text) != nil ? nil : .holdsNumber
+        case .text, .bool, .timestamp: return nil
+        }
+    }
+
+    /// Whether a text can be a sys_id; some references hold other keys, which have no blank and no capital.
+    private static func isID(_ text: String) -> Bool {
+        let hasLetter = text.utf8.contains { ($0 | 0x20) &- UInt8(ascii: "a") < 26 }
+        return text.utf8.count == 32 && !text.utf8.contains(UInt8(ascii: " ")) || !hasLetter
+    }
+
+    /// What makes labels come, where a setting does.
+    static func setting(for source: RuleSurroundings.SourceFacts) -> String {
+        source.canReadLabels
+            ? "in bellhop.yaml give source `\(source.name)` `display: both`"
+            : "a source of kind `\(source.kind)` has no labels: compare the value"
+    }
+}
+
+extension RuleSurroundings.SourceFacts {
+    /// Whether it reads labels when its `display` says so.
+    var canReadLabels: Bool { ["tracker", "table"].contains(kind) }
+}

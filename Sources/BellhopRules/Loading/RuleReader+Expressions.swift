@@ -1,0 +1,79 @@
+import BellhopCore
+import CEL
+import YAML
+
+/// What of a rule is expressions: `let`, and the keys of `once` and `throttle`.
+extension RuleReader {
+    mutating func readLet(_ node: YAML.Node?, rule: String, _ compiler: inout ExpressionCompiler) {
+        guard let node else { return }
+        guard let mapping = node.mapping else {
+            return report("wrong-type", "`let` is a mapping of names to expressions, not \(node.kind)", at: node)
+        }
+        let taken: Set<String> = [
+            "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "zone", "env",
+            "secret",
+        ]
+        for pair in mapping {
+            if taken.contains(pair.name) || !MessageReader.isName(pair.name) {
+                let help = taken.contains(pair.name) ? "expressions have it already" : "letters, digits and `_`"
+                report("wrong-value", "`\(pair.name)` is no name for a value of `let`", at: pair.key, help: help)
+                continue
+            }
+            if let (compiled, expression) = compiler.compileFully(pair.value, "`\(pair.name)`") {
+                compiler.names.declare(pair.name, expression, needs: compiled.needs, rule: rule)
+            } else {
+                // Known by name, so that its uses are not reported on top.
+                compiler.names.declare(element: pair.name, .dyn, scope: rule)
+            }
+        }
+    }
+
+    /// An expression that is a key: a fact that is the same whenever it is asked for.
+    mutating func key(_ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler) -> RuleExpression? {
+        guard let (expression, read) = compiler.compileFully(node, what) else { return nil }
+        let isConstant =
+            Set(read.references.variables).isSubset(of: ["rule", "zone"])
+            && RuleFunctions.ofEvents.isDisjoint(with: read.references.functions)
+        if expression.type == .bool || isConstant {
+            problems.report(constantKey(node, what, isSwitch: expression.type == .bool, compiler.names.events))
+        }
+        if !expression.needs.isEmpty {
+            let (name, help) =
+                expression.needs.contains(.now)
+                ? ("the time of routing", "`event.time` is when the event was observed")
+                : ("`tasks`", "make a key of the event's task")
+            report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
+        }
+        return expression
+    }
+
+    /// Tells of a key that is the same for every event.
+    private func constantKey(_ node: YAML.Node, _ what: String, isSwitch: Bool, _ events: [EventType]) -> Diagnostic {
+        let isOnce = what == "`once`"
+        let message =
+            isSwitch
+            ? "\(what) is a key, not a switch: \(isOnce ? "the rule runs once for each key, ever" : "runs of one key share the time")"
+            : isOnce ? "`once` is the same for every event: the rule runs once, ever" : "`by` is the same for every event"
+        let key = events.allSatisfy(\.hasTask) ? "task.id" : "event.id"
+        let help =
+            isOnce ? "write `once: \(key)`" : "write `by: \(key)`, or leave `by` out where all runs share the time"
+        return Diagnostic(
+            isSwitch ? .error : .warning, code: "constant-key", message, at: Diagnostic.Place(node, file: file), help: help)
+    }
+
+    mutating func throttle(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Rule.Throttle? {
+        var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
+            setting.type == .expression ? .deferred(node) : .text(text)
+        }
+        if let text = node.scalarText, (try? DurationText.parse(text)) != nil {
+            report(
+                "wrong-type", "`throttle` is a mapping, not \(node.kind)", at: node, help: "write `throttle: {every: \(text)}`")
+            return nil
+        }
+        let tree = reader.read(node, as: RuleKeys.throttle, of: "`throttle`")
+        problems.report(reader.diagnostics)
+        guard let every = tree["every"]?.json?.asInt else { return nil }
+        guard case .deferred(let place)? = tree["by"] else { return Rule.Throttle(every: .microseconds(every)) }
+        return key(place, "`by`", &compiler).map { Rule.Throttle(every: .microseconds(every), by: $0) }
+    }
+}

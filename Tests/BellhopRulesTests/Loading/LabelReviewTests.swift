@@ -1,0 +1,99 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+/// Labels that no source reads, and labels where a field holds values: both would never hold, and say nothing at run time.
+@Suite struct LabelReviewTests {
+    private static let schema = TaskSchema([
+        .init("number", .text), .init("priority", .int, choices: [.init("1", "1 - Critical"), .init("2", "2 - High")]),
+        .init("state", .int), .init("assignment_group", .text, holdsID: true),
+        .init(
+            "category", .text,
+            choices: [.init("hardware", "Hardware"), .init("network", "Network"), .init("network", "Netzwerk")]),
+    ])
+
+    private static func source(_ name: String, kind: String = "table", hasLabels: Bool) -> RuleSurroundings.SourceFacts {
+        .init(
+            name: name, kind: kind, connection: "snow", schema: schema, scope: Scope.ID(text: name), user: "john.doe",
+            hasLabels: hasLabels)
+    }
+
+    /// What `check` says of a rule of these sources: codes and helps.
+    private static func said(
+        _ rule: String, _ sources: [RuleSurroundings.SourceFacts] = [source("incidents", hasLabels: false)]
+    ) throws -> [String] {
+        var surroundings = Fixture.surroundings()
+        surroundings.sources = sources
+        let file = RuleFile(path: "rules/test.yaml", bytes: Array("rule: r\n\(rule)\n".utf8))
+        do throws(Diagnostics) {
+            let book = try RuleBook.load([file], surroundings: surroundings)
+            return book.warnings.map { "\($0.code): \($0.help ?? "")" }
+        } catch {
+            return error.all.map { "\($0.code): \($0.help ?? "")" }
+        }
+    }
+
+    private static func said(when condition: String, _ sources: RuleSurroundings.SourceFacts...) throws -> [String] {
+        let sources = sources.isEmpty ? [source("incidents", hasLabels: false)] : sources
+        return try said("on: task_changed\nwhen: '\(condition)'\ndo: [{log: x}]", sources)
+    }
+
+    @Test(arguments: [
+        #"label("state") == "In Progress""#, #"label("state").lowerAscii() == "in progress""#,
+        #"task.labels.state != null && task.labels.state == "New""#, #"has(before.labels.state)"#,
+        #"changed("state", "New", "Resolved")"#, #"tasks.exists(t, t.labels.category == "Hardware")"#,
+    ])
+    func `a condition on a label that no source reads is told with the setting that reads it`(_ condition: String) throws {
+        let help = "in bellhop.yaml give source `incidents` `display: both`"
+        #expect(try Self.said(when: condition) == ["no-labels: \(help)"])
+        #expect(try Self.said(when: condition, Self.source("incidents", hasLabels: true)) == [])
+    }
+
+    @Test func `a change to a label that no source reads is told, and one to a value is not`() throws {
+        func said(_ to: String, hasLabels: Bool = false) throws -> [String] {
+            try Self.said("on: {task_changed: \(to)}\ndo: [{log: x}]", [Self.source("incidents", hasLabels: hasLabels)])
+        }
+        let help = "in bellhop.yaml give source `incidents` `display: both`"
+        #expect(try said("{state: {to: Resolved}}") == ["no-labels: \(help)"])
+        #expect(try said("{priority: {to: [2, High]}}") == ["no-labels: write `2`, or \(help)"])
+        #expect(try said("{category: {from: Hardware}}") == ["no-labels: write `hardware`, or \(help)"])
+        #expect(try said("{assignment_group: {to: Network}}") == ["no-labels: \(help)"])
+        #expect(try said("{state: {to: Resolved}}", hasLabels: true) == [])
+        #expect(try said("{state: {to: 6}, category: {to: hardware}, assignment_group: {to: }}") == [])
+    }
+
+    @Test func `the label of a choice where its value is compared is told with the value to write`() throws {
+        let labelled = Self.source("incidents", hasLabels: true)
+        #expect(
+            try Self.said(when: #"task.category == "Hardware""#, labelled) == [
+                #"label-not-value: write `task.category == "hardware"`, or write `task.labels.category == "Hardware"`"#
+            ])
+        #expect(
+            try Self.said(when: #"task.category in ["hardware", "Netzwerk"]"#, labelled).first?
+                .hasPrefix(#"label-not-value: write `task.category in ["hardware", "network"]`"#) == true)
+        #expect(
+            try Self.said(when: #"task.category == "Hardware""#).first?
+                .hasSuffix(#"or give source `incidents` `display: both`, and write `task.labels.category == "Hardware"`"#) == true
+        )
+        #expect(
+            try Self.said(when: #"task.priority == "High""#, labelled) == [
+                #"incomparable-types: write `task.priority == 2`, or write `label("priority") == "High"`"#
+            ])
+        #expect(try Self.said(when: #"task.category == "hardware" || task.category == "anything else""#, labelled) == [])
+    }
+
+    @Test func `a label in a text is the value where there is none, and says nothing`() throws {
+        #expect(
+            try Self.said("on: task_created\ndo: [{log: '${{ label(\"state\") }}'}]") == [])
+        #expect(
+            try Self.said("on: task_created\ndo: [{log: '${{ task.labels.state }}'}]").map { $0.prefix(9) } == ["no-labels"])
+    }
+
+    @Test func `sources that can have no labels are told so, where no other of the rule has some`() throws {
+        let rest = Self.source("issues", kind: "rest", hasLabels: false)
+        let help = "a source of kind `rest` has no labels: compare the value"
+        #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest) == ["no-labels: \(help)"])
+        #expect(try Self.said(when: #"label("category") == "hardware""#, rest) == [])
+        #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest, Self.source("a", hasLabels: true)) == [])
+    }
+}
