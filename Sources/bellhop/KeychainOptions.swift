@@ -4,7 +4,7 @@ import BellhopCore
 
 /// Which entries of the keychain a command changes.
 struct KeychainOptions: ParsableArguments {
-    @Flag(help: "Of all projects of this user: what a project has none of its own for.")
+    @Flag(help: "For all projects of this user that have no entry of that name.")
     var shared = false
 }
 

@@ -79,7 +79,7 @@ public enum RedirectListener {
             case .body: return
             case .end:
                 guard let head, head.method == .GET, head.uri.prefix(while: { $0 != "?" }) == path else {
-                    return answer(context, .notFound, "There is nothing here.", then: nil)
+                    return answer(context, .notFound, "Not found.", then: nil)
                 }
                 switch judge(head.uri) {
                 case .code(let code):

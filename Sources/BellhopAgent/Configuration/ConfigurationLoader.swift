@@ -159,7 +159,7 @@ public struct ConfigurationLoader: Sendable {
             }
             problems.report(
                 Diagnostic(
-                    code: "unknown-secret-store", "this is no place for secrets", at: Diagnostic.Place(item, file: file),
+                    code: "unknown-secret-store", "this is not a place for secrets", at: Diagnostic.Place(item, file: file),
                     help: "write `keychain`, `folder: /run/secrets` or `command: [pass, show]`"))
             return nil
         }

@@ -35,7 +35,7 @@ extension ConfigurationReading {
                 }
             case .other(let words, let range):
                 report(
-                    "bad-reference", "`${{ \(words) }}` is nothing that bellhop.yaml knows", range,
+                    "bad-reference", "`${{ \(words) }}` is unknown in bellhop.yaml", range,
                     help: "here are `${{ env.NAME }}` and `${{ secret.NAME }}`")
             case .open(let range):
                 report("open-reference", "this `${{` has no end", range, help: "add `}}`, or write `$${{` for the characters")
@@ -43,7 +43,7 @@ extension ConfigurationReading {
         }
         for other in OtherTemplate.all(in: text) where other.isOfSecrets {
             report(
-                "other-template", "this is no reference, and would be taken as it stands", other.range,
+                "other-template", "this is not a reference and would be used literally", other.range,
                 help: "write `${{ \(other.expression) }}`")
         }
         if !problems.all.isEmpty { throw problems }

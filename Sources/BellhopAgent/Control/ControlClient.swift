@@ -43,7 +43,7 @@ public struct ControlClient: Sendable {
             case .timeOut:
                 throw InquiryError(
                     .badRequest,
-                    "The running agent said nothing for \(Self.patience) seconds at \(path)\(Self.after(rows)). Try again, and look at its log."
+                    "The running agent did not answer for \(Self.patience) seconds at \(path)\(Self.after(rows)). Try again, and look at its log."
                 )
             }
             switch ControlFrame(line: line) {

@@ -37,7 +37,7 @@ public struct LocalExamination: Sendable {
 
     private var disk: Finding {
         var facts = statvfs()
-        guard statvfs(folder, &facts) == 0 else { return Finding("disk", .unknown, "how much room there is cannot be told") }
+        guard statvfs(folder, &facts) == 0 else { return Finding("disk", .unknown, "the free space cannot be determined") }
         let megabytes = UInt64(facts.f_bavail) * UInt64(facts.f_frsize) / 1_000_000
         if megabytes >= 500 { return Finding("disk", .ok, "there is room") }
         let text = "\(megabytes) MB are free for the store"
@@ -51,7 +51,7 @@ public struct LocalExamination: Sendable {
             let count = names.own.count + names.shared.count
             var facts = stat()
             guard stat(keychain.path, &facts) == 0 else {
-                return Finding("keychain", .ok, "there is none yet: \(keychain.path)")
+                return Finding("keychain", .ok, "not created yet: \(keychain.path)")
             }
             return Finding(
                 "keychain", .ok,

@@ -20,7 +20,7 @@ enum PrivateFolder {
         var facts = stat()
         // Not followed: whoever could make a link there would choose where it leads.
         guard lstat(path, &facts) == 0 else { return false }
-        guard facts.st_mode & S_IFMT == S_IFDIR else { throw Trouble(message: "\(path) is no folder: move it away.") }
+        guard facts.st_mode & S_IFMT == S_IFDIR else { throw Trouble(message: "\(path) is not a folder: move it away.") }
         guard facts.st_uid == geteuid() else {
             throw Trouble(message: "The folder \(path) belongs to another user (\(facts.st_uid)), so it is not used: remove it.")
         }

@@ -70,7 +70,7 @@ public enum RuleFinder {
         }
         if isNamed { found.folders.append(folder(of: path)) }
         guard facts.st_mode & S_IFMT == S_IFREG else {
-            found.problems.report(Diagnostic(code: "unreadable", "\(path) is no regular file, so it is not read"))
+            found.problems.report(Diagnostic(code: "unreadable", "\(path) is not a regular file, so it is not read"))
             return
         }
         do throws(PrivateFile.Trouble) {

@@ -178,7 +178,7 @@ public struct Keychain: Sendable {
             throw SecretError("\(path) is damaged and cannot be read as JSON; move it away and log in again.")
         }
         guard json["version"] == .int(1) else {
-            throw SecretError("\(path) was written by a newer Bellhop, or is no keychain: it has no `\"version\": 1`.")
+            throw SecretError("\(path) was written by a newer Bellhop, or is not a keychain: it has no `\"version\": 1`.")
         }
         return json
     }

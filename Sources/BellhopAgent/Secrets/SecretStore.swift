@@ -80,7 +80,7 @@ public enum SecretStore: Sendable, Hashable {
     private static func refusal(_ program: String, _ name: String, _ end: String) -> Refusal {
         Refusal(
             message: "the command `\(program)` did not give the secret `\(name)`: it ended with \(end)",
-            help: "run the command yourself to see why; what it says is not shown here, because it may hold the secret")
+            help: "run the command yourself to see why; its output is not shown here, because it may contain the secret")
     }
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -43,7 +43,7 @@ final class LogFiles: Sendable {
         } catch {
             throw Failure(
                 error.mayPass ? .fileSystem : .badArguments, error.mayPass ? .retry(after: nil) : .giveUp,
-                "`\(DisplayText.line(name))` is no place for a log: \(error.reason).")
+                "`\(DisplayText.line(name))` is not a place for a log: \(error.reason).")
         }
         return open.withLock { open in
             let place = open.firstIndex { $0.path == path }

@@ -14,7 +14,7 @@ extension Classification {
         case .elsewhere(let host):
             return Failure(
                 .refused, .giveUp,
-                "\(place) sends us to another host, \(host), and the session is good: it is no login that is wanted. "
+                "\(place) sends us to another host, \(host), although the session is valid, so this is not a login. "
                     + "Where that page is the one to be watched, configure a connection of kind `http` to that host."
             )
         case .sessionExpired:

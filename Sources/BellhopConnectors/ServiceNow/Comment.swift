@@ -21,7 +21,7 @@ struct Comment: WriteOrder, Hashable {
         }
         // The server takes anything for a task's name, and might find another one.
         guard ServiceNowConnection.isSysID(task.key.text) else {
-            throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is no sys_id of a task.")
+            throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
         }
         guard case .values(let arguments) = delivery.arguments, let text = arguments["text"]?.asString else {
             throw Failure(.badArguments, .giveUp, "A comment needs a text.")
@@ -35,7 +35,7 @@ struct Comment: WriteOrder, Hashable {
         self.plain = text
         self.text = CommentText(text)
         self.visibility = visibility
-        if self.text.isEmpty { throw Failure(.badArguments, .giveUp, "The comment's text is empty; the server takes none.") }
+        if self.text.isEmpty { throw Failure(.badArguments, .giveUp, "The comment is empty; the server accepts no empty comments.") }
     }
 
     /// Ends the text with a reference to the delivery.

@@ -209,7 +209,7 @@ struct CommentAction: RecordAction {
         case .unprovable(let why):
             throw Failure(
                 refusal.reason, .hold,
-                "\(refusal.message) Whether the comment was written all the same cannot be told: \(why). Look there, then retry or drop the delivery."
+                "\(refusal.message) It is unknown whether the comment was written anyway: \(why). Look there, then retry or drop the delivery."
             )
         }
     }

@@ -65,7 +65,7 @@ extension ServiceNowConnection {
             }
             func secret() throws(ConnectorError) -> String {
                 guard let text = auth.text(way), !text.isEmpty, HeaderFields.isValue(text) else {
-                    throw problem("auth.\(way)", "This is nothing that a request can carry.")
+                    throw problem("auth.\(way)", "A request cannot carry this.")
                 }
                 return text
             }

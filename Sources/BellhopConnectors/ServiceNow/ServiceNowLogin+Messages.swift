@@ -3,7 +3,7 @@ import BellhopCore
 extension ServiceNowLogin {
     /// The instance says 401 to what was just shown.
     func refusal(at place: String) -> Failure {
-        let again = "It is not tried again until it is another one, or until you run `bellhop login \(connection)`."
+        let again = "Bellhop will not retry it until you change it or run `bellhop login \(connection)`."
         let message =
             switch way {
             case .password:

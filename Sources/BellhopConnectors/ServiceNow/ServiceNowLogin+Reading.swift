@@ -52,7 +52,7 @@ extension ServiceNowLogin {
         }
         let name = identity.text
         guard !name.isEmpty, !name.hasPrefix("javascript:"), HeaderFields.isValue(name), !name.contains(":") else {
-            throw ConnectorError(connection: connection, setting: "auth", "This is no user name that can log in.")
+            throw ConnectorError(connection: connection, setting: "auth", "This is not a valid user name.")
         }
     }
 }

@@ -75,10 +75,10 @@ enum TaskFields {
         }
         var fields: [TaskSchema.Field] = []
         func add(_ name: String, _ path: String) throws(ConnectorError) {
-            guard isName(name) else { throw problem("`\(name)` is no field name: letters, digits and _ only.") }
+            guard isName(name) else { throw problem("`\(name)` is not a field name: letters, digits and _ only.") }
             guard !path.isEmpty, path.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ isName(String($0)) })
             else {
-                throw problem("`\(path)` is no path to a field.")
+                throw problem("`\(path)` is not a path to a field.")
             }
             guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is there twice.") }
             let known = known(path)

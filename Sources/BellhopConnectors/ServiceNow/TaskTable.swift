@@ -60,7 +60,7 @@ struct TaskTable: Sendable {
                 // A server that does not understand a query drops the part and answers with every row there is.
                 throw Failure(
                     .badAnswer, .retry(after: nil),
-                    "\(session.base.place) answered with tasks that were not asked for: it ignored the query, so nothing of it counts."
+                    "\(session.base.place) answered with tasks that were not asked for: it ignored the query, so the answer is discarded."
                 )
             }
             rows.found[key] = row

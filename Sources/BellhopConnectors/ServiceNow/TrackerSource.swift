@@ -58,7 +58,7 @@ public struct TrackerSource: Source {
         if let odd = listing.entries.first(where: { !$0.key.isDigits }) {
             throw Failure(
                 .badAnswer, .retry(after: nil),
-                "The task list of \(connection.base.place) has a task whose sys_id is none: '\(Redaction.excerpt(odd.key.text, length: 40))'."
+                "The task list of \(connection.base.place) has a task with an invalid sys_id: '\(Redaction.excerpt(odd.key.text, length: 40))'."
             )
         }
         return listing

@@ -103,7 +103,7 @@ struct EventReach {
             let able = surroundings.connections.filter { $0.logins != nil }.map(\.name)
             let reason =
                 connections.isEmpty
-                ? "`from` names no connection" : "nobody is told of logins of \(Self.connections(connections))"
+                ? "`from` names no connection" : "no events exist for logins of \(Self.connections(connections))"
             return Obstacle(
                 code: "no-login-events", reason: reason, help: able.isEmpty ? nil : "add \(Self.listed(able)) to `from`")
         }

@@ -6,7 +6,7 @@ struct ExpressionReview {
     let names: RuleNames
     let expression: CEL.Expression
     /// The parts of which the expression itself says what happens where they are null.
-    private let guarded: Set<String>
+    private lazy var guarded = guardedParts()
     /// Which texts are labels and never values, and who reads labels.
     let labels: LabelFacts
     /// Whether it was said already that a source reads no labels: once is enough.
@@ -24,9 +24,13 @@ struct ExpressionReview {
         self.names = names
         self.expression = expression
         labels = LabelFacts(names.sources, isOpen: names.types.isOpen)
+    }
+
+    /// Found only when a comparison asks for them, which few expressions do.
+    private func guardedParts() -> Set<String> {
         var guarded: Set<String> = []
         Self.each(expression.root) { guarded.formUnion(Self.guarded(by: $0, of: expression.text)) }
-        self.guarded = guarded
+        return guarded
     }
 
     private static func each(_ node: CEL.Node, _ visit: (CEL.Node) -> Void) {
@@ -89,7 +93,8 @@ struct ExpressionReview {
     /// `task.priority != 4` holds where the priority is null: somebody who says nothing of null may not know.
     private mutating func lookAtNulls(_ sides: [CEL.Node], _ node: CEL.Node) {
         if sides.contains(where: \.isNullLiteral) { return }
-        guard let field = sides.first(where: { isNullable($0) && !guarded.contains(text($0)) }) else { return }
+        let nullable = sides.filter(isNullable)
+        guard !nullable.isEmpty, let field = nullable.first(where: { !guarded.contains(text($0)) }) else { return }
         let name = text(field)
         report(
             "null-not-equal", "this holds too where `\(name)` is null", at: node.range,
@@ -128,7 +133,7 @@ struct ExpressionReview {
         let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
         report(
             "never-changed", "`\(name)` is always \(value) on \(types)", at: range,
-            help: "only `task_changed` tells what was before: write `on: task_changed`")
+            help: "only `task_changed` has earlier values: write `on: task_changed`")
     }
 
     private static let partsOfDays: Set<String> = [

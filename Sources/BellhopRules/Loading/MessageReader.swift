@@ -28,7 +28,7 @@ struct MessageReader {
         if message.title.pieces.isEmpty, message.text == nil, message.list == nil, compiler.problems.count == before,
             tree["title"] == nil
         {
-            compiler.report(code: "missing-key", "this message says nothing", at: node, help: "give it a `title` or a `text`")
+            compiler.report(code: "missing-key", "this message is empty", at: node, help: "give it a `title` or a `text`")
         }
         return compiler.problems.count == before ? message : nil
     }
@@ -61,7 +61,7 @@ struct MessageReader {
         guard let name = tree["as"]?.json?.asString else { return nil }
         guard Self.isName(name) else {
             compiler.report(
-                code: "wrong-value", "`\(name)` is no name for expressions", at: node["as"] ?? node,
+                code: "wrong-value", "`\(name)` is not a valid name in expressions", at: node["as"] ?? node,
                 help: "letters, digits and `_`")
             return nil
         }

@@ -82,7 +82,7 @@ struct RuleLoader {
         for pair in root.mapping?.pairs ?? [] where pair.name != "rules" {
             problems.report(
                 Diagnostic(
-                    code: "unknown-key", "beside `rules` stands nothing else", at: Diagnostic.Place(pair.key, file: file),
+                    code: "unknown-key", "no other key may stand beside `rules`", at: Diagnostic.Place(pair.key, file: file),
                     help: "a document holds one rule, or a list under `rules`"))
         }
         guard let items = list.value.items else {

@@ -16,7 +16,7 @@ extension RuleReader {
         for pair in mapping {
             if taken.contains(pair.name) || !MessageReader.isName(pair.name) {
                 let help = taken.contains(pair.name) ? "expressions have it already" : "letters, digits and `_`"
-                report("wrong-value", "`\(pair.name)` is no name for a value of `let`", at: pair.key, help: help)
+                report("wrong-value", "`\(pair.name)` is not a valid name in `let`", at: pair.key, help: help)
                 continue
             }
             if let (compiled, expression) = compiler.compileFully(pair.value, "`\(pair.name)`") {

@@ -31,7 +31,7 @@ struct RuleReader {
         }
         guard name.utf8.count <= 100, name.utf8.allSatisfy(Self.isNameByte) else {
             report(
-                "wrong-value", "`\(name)` is no name for a rule", at: place,
+                "wrong-value", "`\(name)` is not a valid rule name", at: place,
                 help: "letters, digits, `.`, `_` and `-`, at most 100")
             return nil
         }

@@ -24,7 +24,7 @@ extension StepReader {
                     code: "wrong-field", "`\(action.kind)` does not set `\(pair.name)`", at: pair.key, help: help)
             } else if !Self.isFieldName(pair.name) {
                 compiler.report(
-                    code: "wrong-field", "`\(pair.name)` is no field of a record", at: pair.key,
+                    code: "wrong-field", "`\(pair.name)` is not a field of a record", at: pair.key,
                     help: pair.name.contains(".") ? "fields of other records cannot be set" : "letters, digits and `_`")
             }
         }
@@ -99,7 +99,7 @@ extension StepReader {
                 help: "write `\(path.filter { $0 != "\0" })bellhop.log`, say")
         } else if let reason = surroundings.fileRefusal(path) {
             reader.report(
-                code: "wrong-file", "`\(shown)` is no place for a log: \(reason)", at: place,
+                code: "wrong-file", "`\(shown)` is not a place for a log: \(reason)", at: place,
                 help: "write a path below the folder of bellhop.yaml, such as `logs/bellhop.log`")
         } else if let reason = ends.lazy.compactMap(surroundings.fileRefusal).first {
             reader.report(

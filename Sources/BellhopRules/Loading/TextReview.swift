@@ -47,7 +47,7 @@ struct TextReview {
             }
             warnings.report(
                 Diagnostic(
-                    .warning, code: "other-template", "`\(other.text)` is no template of Bellhop and stays as it is",
+                    .warning, code: "other-template", "`\(other.text)` is not a Bellhop template and is not replaced",
                     at: Diagnostic.Place(node, utf8: other.range, file: file),
                     help: "write `${{ \(other.expression) }}`; for the characters themselves, `${{ \(other.literal) }}`"))
         }

@@ -83,7 +83,7 @@ struct TriggerReader {
             readChanges(pair, node)
         } else {
             report(
-                "wrong-type", "this is no event", at: node,
+                "wrong-type", "this is not an event", at: node,
                 help: "write a type, `{task_changed: {field: {to: …}}}`, `{schedule: …}` or `{every: …}`")
         }
     }

@@ -35,7 +35,7 @@ final class RenderRoom {
         if isLeft { return }
         let size = limit % 1000 == 0 ? "\(limit / 1000) KB" : limit % 1024 == 0 ? "\(limit >> 10) KiB" : "\(limit) bytes"
         throw RenderFailure(
-            "what it sends would be larger than \(size), the most that `max_delivery` in bellhop.yaml allows; send less of it, or allow more"
+            "it would send more than \(size), the limit of `max_delivery` in bellhop.yaml; send less, or raise the limit"
         )
     }
 }

@@ -138,7 +138,7 @@ struct Renderer {
         }
         if let severity = template.severity {
             let text = try value(severity).plainText
-            guard let level = Message.Severity(rawValue: text) else { throw RenderFailure("`\(text)` is no severity") }
+            guard let level = Message.Severity(rawValue: text) else { throw RenderFailure("`\(text)` is not a severity") }
             message.severity = level
         }
         if let link = template.link {

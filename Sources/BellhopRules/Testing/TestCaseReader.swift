@@ -47,7 +47,7 @@ struct TestCaseReader {
 
     private mutating func step(_ node: Node) -> TestCase.Step? {
         guard let mapping = node.mapping, let pair = mapping.first(where: { $0.name != "source" }) else {
-            report("wrong-type", "this is nothing that happens", at: node, help: "write an event, `wait`, `at` or `tasks`")
+            report("wrong-type", "this is not an event or a time step", at: node, help: "write an event, `wait`, `at` or `tasks`")
             return nil
         }
         for other in mapping where other.name != pair.name && other.name != "source" {
@@ -124,7 +124,7 @@ struct TestCaseReader {
         let kinds = surroundings.actions.map(\.kind)
         let keys = TestKeys.expectation.map(\.name)
         guard let mapping = node.mapping, let pair = mapping.first(where: { !keys.contains($0.name) }) else {
-            report("wrong-type", "this is no action", at: node, help: "such as `comment: {text: …}`")
+            report("wrong-type", "this is not an action", at: node, help: "such as `comment: {text: …}`")
             return nil
         }
         guard let action = surroundings.actions.first(where: { $0.kind == pair.name }) else {

@@ -105,7 +105,7 @@ struct TestFacts {
         if type == .taskChanged {
             guard let before = before(task, node, source: source) else { return nil }
             guard case .changed(let changes)? = Change(from: before, to: task) else {
-                report("wrong-value", "nothing is different between `before` and `task`", at: node["before"] ?? node)
+                report("wrong-value", "`before` and `task` are equal", at: node["before"] ?? node)
                 return nil
             }
             data["before"] = before.json(source: source)

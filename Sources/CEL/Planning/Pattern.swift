@@ -26,7 +26,7 @@ final class Pattern: @unchecked Sendable {
     var groups: Int { Int(cre2_groups(regex)) }
 
     /// What making it has cost, as work: by the size of its program, which says how long that took.
-    var work: Int { 128 + Int(cre2_size(regex)) * 4 }
+    var work: Int { 128 + Int(cre2_size(regex)) * 16 }
 
     /// What a pattern costs that is refused, perhaps because its program became too large.
     static let refusedWork = 1 << 16

@@ -36,7 +36,7 @@ struct EvalSession: Sendable {
             throw Trouble(.problem, "Several events begin with \(id.visible). Give more of the id.")
         }
         guard let event = Event(cloudEvent: json) else {
-            throw Trouble(.problem, "The event \(id.visible) cannot be read; was it told by an agent of another version?")
+            throw Trouble(.problem, "The event \(id.visible) cannot be read; was it written by another version?")
         }
         bench = ExpressionBench(surroundings, subject: .event(event))
         about = "Looking at the \(event.type.name) \(event.id.text.prefix(12)) of \(event.source).".visible

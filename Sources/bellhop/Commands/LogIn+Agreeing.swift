@@ -9,7 +9,7 @@ extension LogIn {
             "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),
             "redirect_url": .string(OAuthSettings.defaultRedirect),
         ]
-        if let secret = Console.askSecretLine("The client's secret (empty when it has none): "), !secret.isEmpty {
+        if let secret = Console.askSecretLine("Client secret (empty if there is none): "), !secret.isEmpty {
             client["client_secret"] = .string(secret)
         }
         var configuration = configuration
@@ -57,7 +57,7 @@ extension LogIn {
 
     private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(Trouble) -> LoginTrial {
         guard let client = connectors.oauth(connection: connection), let request = await client.askPerson() else {
-            throw Trouble(.usage, "The connection `\(connection)` needs nobody's agreement.")
+            throw Trouble(.usage, "The connection `\(connection)` does not need anyone's agreement.")
         }
         let code = try await code(of: request)
         do throws(Failure) {
@@ -87,7 +87,7 @@ extension LogIn {
         switch outcome {
         case .code(let code): return code
         case .refused(let why): throw Trouble(.loginRefused, why)
-        case .nobodyCame: throw Trouble(.loginRefused, "Nobody agreed within five minutes, so nothing was stored.")
+        case .nobodyCame: throw Trouble(.loginRefused, "No one agreed within five minutes, so nothing was stored.")
         case .cannotListen:
             Console.note("Nothing can listen at \(redirect.place): another program has the port.")
             return try pasted(request)

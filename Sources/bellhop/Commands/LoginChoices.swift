@@ -43,7 +43,7 @@ struct LoginChoices {
             if let choice = Self.named(wanted, among: choices) { return choice }
             throw Trouble(
                 .problem,
-                "This account has no such `\(setting)` as bellhop.yaml says; there is \(choices.map(\.name.singleLine).joined(separator: ", "))."
+                "This account does not have the `\(setting)` that bellhop.yaml names; the choices are \(choices.map(\.name.singleLine).joined(separator: ", "))."
             )
         }
         guard var choice = choices.first else { throw Trouble(.problem, "This account has no \(setting) to choose.") }

@@ -18,7 +18,7 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Everything, however long it is.")
     var all = false
 
-    @Flag(help: "Only what is failing or needs a person, with its whole reason.")
+    @Flag(help: "Only failing sources and what needs a person, with full reasons.")
     var failing = false
 
     @Flag(help: "Say what needs a person, and exit with 1 where something does.")

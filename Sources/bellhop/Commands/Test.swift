@@ -6,7 +6,7 @@ import BellhopRules
 struct Test: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the tests of the rules.",
-        discussion: "Tests are `*.test.yaml` files beside the rules. They run in a time of their own and ask nobody.")
+        discussion: "Tests are `*.test.yaml` files beside the rules. They run with their own clock and use no network.")
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions

@@ -44,7 +44,7 @@ final class Story: Sendable {
         guard signal.level >= level.threshold else { return }
         switch signal {
         case .baseline(let source, let tasks):
-            say("baseline", .blue, "\(source): \(tasks) task\(tasks == 1 ? " is" : "s are") there already; they are no news")
+            say("baseline", .blue, "\(source): \(tasks) existing task\(tasks == 1 ? "" : "s") recorded; no events for \(tasks == 1 ? "it" : "them")")
         case .event(let event):
             say(
                 "event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event.cloudEvent, in: zone))",

@@ -50,8 +50,8 @@ import Testing
         arguments: [
             (["caller_id.name"], "A field of another record needs a name of its own: {caller_id_name: caller_id.name}."),
             (["number", "number"], "The field `number` is there twice."),
-            (["a b"], "`a b` is no field name: letters, digits and _ only."),
-            ([["x": "a^b"]], "`a^b` is no path to a field."), ([], "A source needs at least one field."),
+            (["a b"], "`a b` is not a field name: letters, digits and _ only."),
+            ([["x": "a^b"]], "`a^b` is not a path to a field."), ([], "A source needs at least one field."),
             ([1], "A field is a name, or {name: path} for a field of another record."),
         ] as [(JSON, String)])
     func `a wrong field is reported`(_ fields: JSON, _ message: String) {

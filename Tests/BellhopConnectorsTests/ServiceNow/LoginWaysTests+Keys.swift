@@ -129,7 +129,7 @@ extension LoginWaysTests {
             (["basic": ["username": "a", "password": "b"], "bearer": "t"], "auth", "Choose one of basic and bearer."),
             ([:], "auth", "Say how to log in: auth: {basic: {username: …, password: …}} or auth: {keychain: true}."),
             (["keychain": true, "username": "a"], "auth.username", "`keychain` says the user name itself."),
-            (["bearer": "a\nb"], "auth.bearer", "This is nothing that a request can carry."),
+            (["bearer": "a\nb"], "auth.bearer", "A request cannot carry this."),
             (
                 [
                     "oauth": [

@@ -86,7 +86,7 @@ import Testing
 
     @Test(arguments: [
         ("update: {work_notes: x}", "wrong-field: `update` does not set `work_notes` (write `comment`)"),
-        ("update: {fields: {a.b: x}}", "wrong-field: `a.b` is no field of a record (fields of other records cannot be set)"),
+        ("update: {fields: {a.b: x}}", "wrong-field: `a.b` is not a field of a record (fields of other records cannot be set)"),
         ("update: {}", "missing-key: `update` sets no field"),
         ("update: {state: 2, unless_changed: true}", "missing-key: `update` needs `fields` (The fields.)"),
         ("update: {state: [1]}", "wrong-type: `fields` is a text, a number, `true`, `false` or `null`, not a list"),

@@ -60,7 +60,7 @@ struct TaskHistories: Sendable {
         )
         if unreadable.contains(.times) {
             entries.notices.append(
-                "The times in the histories of tasks cannot be read, so their comments are not told: set the date format of \(connection.username) to yyyy-MM-dd HH:mm:ss."
+                "The times in the histories of tasks cannot be read, so their comments produce no events: set the date format of \(connection.username) to yyyy-MM-dd HH:mm:ss."
             )
         }
         if unreadable.contains(.heading) {

@@ -99,7 +99,7 @@ private struct EncodedQueryParser {
         let written = groupStart..<max(groupStart, place)
         if terms.isEmpty { throw EncodedQueryError("a group without a condition would match every row", at: written) }
         if terms.allSatisfy(\.holdsAlways) {
-            throw EncodedQueryError("these conditions hold for every row", at: written, help: "ANYTHING asks nothing")
+            throw EncodedQueryError("these conditions hold for every row", at: written, help: "ANYTHING has no effect")
         }
         groups.append(EncodedQuery.Group(terms: terms))
         terms = []
@@ -180,7 +180,7 @@ private struct EncodedQueryParser {
         let text = string(name)
         guard !name.isEmpty, name.allSatisfy({ isOfField(bytes[$0]) }),
             text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty })
-        else { throw EncodedQueryError("a field's name is missing or is none", at: name.isEmpty ? part : name) }
+        else { throw EncodedQueryError("a field name is missing or invalid", at: name.isEmpty ? part : name) }
         return text
     }
 

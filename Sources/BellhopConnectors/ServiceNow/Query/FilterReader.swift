@@ -59,7 +59,7 @@ struct FilterReader {
             complain("wrong-type", "conditions are a mapping, not \(json.article)", at: path, help: "as in `{priority: [1, 2]}`")
             return []
         }
-        if members.isEmpty { complain("empty-filter", "these conditions ask nothing, so every row would match", at: path) }
+        if members.isEmpty { complain("empty-filter", "these conditions are empty, so every row would match", at: path) }
         var terms: [Term] = []
         for (key, value) in members {
             let path = path + [.key(key)]
@@ -141,7 +141,7 @@ struct FilterReader {
         if EncodedQuery.isField(name) { return name }
         let lower = ASCII.lowercased(name)
         complain(
-            "unknown-key", "`\(name)` is no field's name", at: path, isAboutKey: true,
+            "unknown-key", "`\(name)` is not a field name", at: path, isAboutKey: true,
             help: EncodedQuery.isField(lower)
                 ? "did you mean `\(lower)`?"
                 : "a field's name has lowercase letters, digits, `_` and, for a field of another record, `.`")

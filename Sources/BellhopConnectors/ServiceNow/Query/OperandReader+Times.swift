@@ -22,7 +22,7 @@ extension OperandReader {
             return refuse("`\(unit)` is a number from 0 to 100000", path + [.key(unit)])
         }
         guard let other = members[word]?.asString, EncodedQuery.isField(other) else {
-            return refuse("this is no field's name", path + [.key(word)], help: advice)
+            return refuse("this is not a field name", path + [.key(word)], help: advice)
         }
         return Condition(field, how.encoded, "\(other)@\(span)@\(side)@\(count)")
     }
@@ -35,7 +35,7 @@ extension OperandReader {
                 help: "as in `\(how.rawValue): {field: due_date, by: day}`")
         }
         guard let other = members["field"]?.asString, EncodedQuery.isField(other) else {
-            return refuse("this is no field's name", path + [.key("field")])
+            return refuse("this is not a field name", path + [.key("field")])
         }
         return Condition(field, how.encoded, "\(other)@\(by)")
     }
@@ -54,11 +54,11 @@ extension OperandReader {
         if let inner = written.asObject {
             guard inner.count == 1, let word = inner.keys.first, let known = Self.comparisons[word], let given = inner[word]
             else {
-                return refuse("this is no part of a date", path, help: "as in `{\(name): {at_or_after: …}}`")
+                return refuse("this is not a part of a date", path, help: "as in `{\(name): {at_or_after: …}}`")
             }
             (code, value) = (known, given)
         }
-        guard let (label, argument) = part.written(value) else { return refuse("this is no \(name)", path, help: part.help) }
+        guard let (label, argument) = part.written(value) else { return refuse("this is not a valid \(name)", path, help: part.help) }
         return Condition(field, .datePart, "\(label)@javascript:gs.datePart('\(part.encoded)','\(argument)','\(code)')")
     }
 

@@ -80,7 +80,7 @@ struct OperandReader {
     private mutating func plain(_ text: String, _ path: Path) -> String? {
         if text.isEmpty {
             return refuse(
-                "an empty text is no value to compare with", path, help: "write `\(field): {is_empty: true}` for an empty field")
+                "an empty text is not a value to compare with", path, help: "write `\(field): {is_empty: true}` for an empty field")
         }
         if ASCII.lowercased(ASCII.trimmed(text)).hasPrefix("javascript:") {
             return refuse(
@@ -115,13 +115,13 @@ struct OperandReader {
         let keys = members.keys.filter { $0 != "at" }
         guard keys.count == 1, let key = keys.first, let count = members[key] else {
             return refuse(
-                "this is no value to compare with", path, help: "a value, `{text: …}`, `{field: …}` or a time as `{days_ago: 3}`")
+                "this is not a value to compare with", path, help: "a value, `{text: …}`, `{field: …}` or a time as `{days_ago: 3}`")
         }
         guard RelativeTime.keys.contains(key) else {
             let known = RelativeTime.keys + ["text"] + (how.encodedForField == nil ? [] : ["field"])
             complaints.append(
                 SettingComplaint(
-                    code: "unknown-key", "`\(key)` is no way to write a value", at: path + [.key(key)], isAboutKey: true,
+                    code: "unknown-key", "`\(key)` is not a way to write a value", at: path + [.key(key)], isAboutKey: true,
                     help: Suggestion.didYouMean(key, among: known) ?? "there is "
                         + known.map { "`\($0)`" }.joined(separator: ", ")))
             return nil
@@ -197,7 +197,7 @@ struct OperandReader {
             time = read
         }
         guard let time, time.unit != .years else {
-            return refuse("this is no day", path, help: "write `today`, `2026-01-05`, `{days_ago: 3}` or `{months_ago: 0}`")
+            return refuse("this is not a day", path, help: "write `today`, `2026-01-05`, `{days_ago: 3}` or `{months_ago: 0}`")
         }
         let end = RelativeTime(unit: time.unit, ago: time.ago, edge: .end)
         return "\(time.label)@\(time.script)@\(end.script)"
@@ -205,7 +205,7 @@ struct OperandReader {
 
     private mutating func compared(with json: JSON, _ path: Path) -> Condition? {
         guard let other = json.asString, EncodedQuery.isField(other) else {
-            return refuse("this is no field's name", path, help: "as in `\(how.rawValue): {field: opened_at}`")
+            return refuse("this is not a field name", path, help: "as in `\(how.rawValue): {field: opened_at}`")
         }
         guard let encoded = how.operand == .field ? how.encoded : how.encodedForField else {
             return refuse("`\(how.rawValue)` does not compare fields", path)
@@ -214,7 +214,7 @@ struct OperandReader {
     }
 
     private mutating func name(_ json: JSON, _ path: Path) -> String? {
-        guard let name = json.asString, EncodedQuery.isField(name) else { return refuse("this is no table's name", path) }
+        guard let name = json.asString, EncodedQuery.isField(name) else { return refuse("this is not a table name", path) }
         return name
     }
 
@@ -230,7 +230,7 @@ struct OperandReader {
 
     private mutating func refuseTime(_ path: Path) -> String? {
         refuse(
-            "this is no time", path, help: "write `2026-01-05T09:00:00Z`, `2026-01-05 09:00:00` (UTC), `today` or `{days_ago: 3}`"
+            "this is not a time", path, help: "write `2026-01-05T09:00:00Z`, `2026-01-05 09:00:00` (UTC), `today` or `{days_ago: 3}`"
         )
     }
 

@@ -75,7 +75,7 @@ struct RowsReading {
         Failure(
             .badAnswer, .giveUp,
             "\(rows.ask.session.base.place) answered with \(what) on \(rows.ask.table): it ignored the query or a part of it, "
-                + "so nothing of the answer counts. Look for a field that the table does not have.")
+                + "so the whole answer is discarded. Look for a field that the table does not have.")
     }
 }
 

@@ -101,7 +101,7 @@ final class TableColumns: Sendable {
             guard error.remedy == .giveUp else { throw error }
             throw Failure(
                 error.reason, .giveUp,
-                "`where` of source \(source): \(error.message) Nothing is polled until that is mended.")
+                "`where` of source \(source): \(error.message) Bellhop does not poll this source until you correct it.")
         }
     }
 
@@ -154,7 +154,7 @@ final class TableColumns: Sendable {
             let failure = Failure(
                 .badArguments, .giveUp,
                 "The table \(settings.table) of \(connection.base.place) has no field `\(path)`, which \(place) of source \(source) names\(help). "
-                    + "Nothing is polled until that is mended.")
+                    + "Bellhop does not poll this source until you correct it.")
             unknown.append(UnknownField(path: path, failure: failure))
             if !forAll { break }
         }

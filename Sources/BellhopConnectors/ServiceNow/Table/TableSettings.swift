@@ -29,7 +29,7 @@ struct TableSettings: Sendable {
         }
         table = settings.text("table") ?? ""
         guard Self.isName(table) else {
-            throw problem("table", "`\(table)` is no table's name: lower-case letters, digits and _ only, as in `incident`.")
+            throw problem("table", "`\(table)` is not a table name: lower-case letters, digits and _ only, as in `incident`.")
         }
         do throws(SettingComplaints) {
             let question = try TableQuestion(settings)
@@ -44,7 +44,7 @@ struct TableSettings: Sendable {
             reconcile: settings.duration("reconcile") ?? TableTimes().reconcile)
         page = settings.integer("page") ?? 1000
         timeField = settings.text("updated") ?? "sys_updated_on"
-        guard Self.isName(timeField) else { throw problem("updated", "`\(timeField)` is no field's name.") }
+        guard Self.isName(timeField) else { throw problem("updated", "`\(timeField)` is not a field name.") }
         longest = settings.integer("longest_address") ?? 2048
         timeout = settings.duration("timeout")
         journal = JournalKind.all.filter(settings.texts("journal").contains)

@@ -49,7 +49,7 @@ extension TableSource {
                     guard let id = FieldValue(row["sys_id"])?.raw, some.contains(TaskKey(id)) else {
                         throw Failure(
                             .badAnswer, .retry(after: nil),
-                            "\(connection.base.place) answered with rows that were not asked for: it ignored the query, so nothing of it counts."
+                            "\(connection.base.place) answered with rows that were not asked for: it ignored the query, so the answer is discarded."
                         )
                     }
                     found[TaskKey(id)] = row
@@ -75,7 +75,7 @@ extension ServiceNowReply {
             } catch let failure as Failure {
                 throw failure
             } catch {
-                throw Failure(.badAnswer, .retry(after: nil), "The answer is no JSON: \(error).")
+                throw Failure(.badAnswer, .retry(after: nil), "The answer is not JSON: \(error).")
             }
         }
     }

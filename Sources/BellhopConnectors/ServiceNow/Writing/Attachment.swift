@@ -37,7 +37,7 @@ struct Attachment: WriteOrder {
             standard = "application/json"
         case "base64":
             let text = (arguments["base64"]?.asString ?? "").filter { !$0.isWhitespace }
-            guard let decoded = Base64.decode(text[...]) else { throw bad("`base64` of '\(name)' is no Base64.") }
+            guard let decoded = Base64.decode(text[...]) else { throw bad("`base64` of '\(name)' is not Base64.") }
             bytes = decoded
             standard = "application/octet-stream"
         default:
@@ -46,9 +46,9 @@ struct Attachment: WriteOrder {
         }
         type = arguments["type"]?.asString ?? standard
         guard HeaderFields.isValue(type), type.contains("/"), !type.contains(",") else {
-            throw bad("'\(Redaction.excerpt(type, length: 40))' is no media type.")
+            throw bad("'\(Redaction.excerpt(type, length: 40))' is not a media type.")
         }
-        guard !bytes.isEmpty else { throw bad("The file '\(name)' is empty; the server takes none.") }
+        guard !bytes.isEmpty else { throw bad("The file '\(name)' is empty; the server accepts no empty files.") }
         guard bytes.count <= Self.most else {
             throw Failure(.tooLarge, .giveUp, "The file '\(name)' has \(bytes.count) bytes; at most \(Self.most) are sent.")
         }

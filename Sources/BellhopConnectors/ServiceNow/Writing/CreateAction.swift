@@ -27,7 +27,7 @@ struct CreateAction: RecordAction {
         case .unprovable(let why) where !evidence.isDecided:
             throw Failure(
                 .notWritten, attempt.isFirst ? .giveUp : .hold,
-                "Whether \(place) has the record already cannot be told, so none was made: \(why)."
+                "It is unknown whether \(place) already has the record, so none was created: \(why)."
                     + (attempt.isFirst ? "" : " Look there, then retry or drop the delivery."))
         case .absent, .unprovable:
             try await waitOut(attempt, evidence, notebook)

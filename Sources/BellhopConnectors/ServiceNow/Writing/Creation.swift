@@ -18,7 +18,7 @@ struct Creation: WriteOrder {
         let field = arguments["correlation_field"]?.asString ?? "correlation_id"
         let text = arguments["correlation"]?.asString ?? "bellhop-\(delivery.id.text)"
         guard FieldWrite.isName(field), FieldWrite.refused[field] == nil else {
-            throw bad("`\(field)` is no field that a record can be found by.")
+            throw bad("`\(field)` cannot identify a record.")
         }
         // A value that begins so is run by the server.
         guard !text.isEmpty, text.unicodeScalars.count <= 100, !text.hasPrefix("javascript:"), text == ASCII.trimmed(text),
@@ -71,7 +71,7 @@ struct Creation: WriteOrder {
         if let row = rows.first, let id = FieldValue(row["sys_id"])?.raw {
             return .there(id: id, number: FieldValue(row["number"])?.raw ?? "")
         }
-        if let total, total > 0 { return .unprovable("this account may not read what is in the table \(table)") }
+        if let total, total > 0 { return .unprovable("this account may not read the table \(table)") }
         return .absent
     }
 }

@@ -28,7 +28,7 @@ struct TaskRecord: Sendable {
         _ task: TaskReference, fields: [String], _ session: ServiceNowSession
     ) async throws(Failure) -> TaskRecord {
         guard ServiceNowConnection.isSysID(task.key.text) else {
-            throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is no sys_id of a task.")
+            throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
         }
         var table = FieldWrite.isName(task.className) ? task.className : "task"
         var seen: Set<String> = []

@@ -186,7 +186,7 @@ import Testing
             (#"{"sort": ["a"]}"#, "a filter without a condition would match every row", ""),
             (#"[1]"#, "a filter is a mapping of conditions, not a list", ""),
             (#"{"any": []}"#, "`any` is a list of conditions", "any"),
-            (#"{"any": [{"a": 1}, {}]}"#, "these conditions ask nothing, so every row would match", "any/1"),
+            (#"{"any": [{"a": 1}, {}]}"#, "these conditions are empty, so every row would match", "any/1"),
             (#"{"any": [{"a": 1}, "b"]}"#, "conditions are a mapping, not a text", "any/1"),
             (
                 #"{"any": [{"a": 1, "limit": 3}]}"#, "`limit` belongs to the whole filter",
@@ -195,10 +195,10 @@ import Testing
             (#"{"a": {"startswith": "x"}}"#, "there is no operator `startswith`", "a/startswith"),
             (#"{"a": {}}"#, "`a` is compared with nothing", "a"),
             (#"{"a": null}"#, "this condition has no value", "a"),
-            (#"{"a": ""}"#, "an empty text is no value to compare with", "a"),
+            (#"{"a": ""}"#, "an empty text is not a value to compare with", "a"),
             (#"{"a": "NULL"}"#, "the server takes NULL for an empty field", "a"),
-            (#"{"Active": true}"#, "`Active` is no field's name", "Active"),
-            (#"{"a..b": 1}"#, "`a..b` is no field's name", "a..b"),
+            (#"{"Active": true}"#, "`Active` is not a field name", "Active"),
+            (#"{"a..b": 1}"#, "`a..b` is not a field name", "a..b"),
             (
                 #"{"a": ["x,y", 1]}"#, "a comma parts the values of a list on the server, so no value can hold one",
                 "a/0"
@@ -210,12 +210,12 @@ import Testing
                 #"{"a": {"between": ["x@y", "z"]}}"#, "an `@` parts the two values on the server, so neither can hold one",
                 "a/between/0"
             ),
-            (#"{"a": {"before": "soon"}}"#, "this is no time", "a/before"),
-            (#"{"a": {"before": 3}}"#, "this is no time", "a/before"),
-            (#"{"a": {"on": "2026-01-05T09:00:00Z"}}"#, "this is no day", "a/on"),
-            (#"{"a": {"on": {"years_ago": 1}}}"#, "this is no day", "a/on"),
+            (#"{"a": {"before": "soon"}}"#, "this is not a time", "a/before"),
+            (#"{"a": {"before": 3}}"#, "this is not a time", "a/before"),
+            (#"{"a": {"on": "2026-01-05T09:00:00Z"}}"#, "this is not a day", "a/on"),
+            (#"{"a": {"on": {"years_ago": 1}}}"#, "this is not a day", "a/on"),
             (
-                #"{"a": {"after": {"day_ago": 1}}}"#, "`day_ago` is no way to write a value",
+                #"{"a": {"after": {"day_ago": 1}}}"#, "`day_ago` is not a way to write a value",
                 "a/after/day_ago"
             ),
             (
@@ -227,10 +227,10 @@ import Testing
                 "a/after/at"
             ),
             (
-                #"{"a": {"contains": {"field": "b"}}}"#, "`field` is no way to write a value",
+                #"{"a": {"contains": {"field": "b"}}}"#, "`field` is not a way to write a value",
                 "a/contains/field"
             ),
-            (#"{"a": {"after": {"field": "B"}}}"#, "this is no field's name", "a/after/field"),
+            (#"{"a": {"after": {"field": "B"}}}"#, "this is not a field name", "a/after/field"),
             (#"{"a": {"is_empty": 1}}"#, "`is_empty` is `true` or `false`", "a/is_empty"),
             (#"{"a": {"dynamic": "x"}}"#, "`dynamic` takes a sys_id, 32 hexadecimal digits", "a/dynamic"),
             (#"{"a": 1, "limit": 0}"#, "`limit` is a number from 1 to 10000", "limit"),

@@ -53,16 +53,16 @@ import Testing
             (#"{"is_more_than": 3}"#, "`is_more_than` takes a number of"),
             (#"{"is_more_than": {"days": 3}}"#, "`is_more_than` takes"),
             (#"{"is_more_than": {"days": -3, "after": "b"}}"#, "`days` is a number from 0 to 100000"),
-            (#"{"is_less_than": {"days": 3, "after": "b^NQc=1"}}"#, "this is no field's name"),
+            (#"{"is_less_than": {"days": 3, "after": "b^NQc=1"}}"#, "this is not a field name"),
             (#"{"same_as": {"field": "b", "by": "decade"}}"#, "`by` is `hour`"),
-            (#"{"same_as": {"field": "b^", "by": "day"}}"#, "this is no field's name"),
+            (#"{"same_as": {"field": "b^", "by": "day"}}"#, "this is not a field name"),
             (#"{"date_part": {"weekday": "funday"}}"#, "this is no weekday"),
             (#"{"date_part": {"month": 3}}"#, "this is no month"),
             (#"{"date_part": {"week": 54}}"#, "this is no week"), (#"{"date_part": "monday"}"#, "`date_part` takes one of"),
-            (#"{"date_part": {"hour": {"around": 3}}}"#, "this is no part of a date"),
+            (#"{"date_part": {"hour": {"around": 3}}}"#, "this is not a part of a date"),
             (#"{"relative": {"after": 3}}"#, "`relative` takes one of"),
             (#"{"relative": {"hours_ago": 3}}"#, "`relative` takes one of"),
-            (#"{"relative": {"after": {"day_ago": 3}}}"#, "`day_ago` is no way to write a value"),
+            (#"{"relative": {"after": {"day_ago": 3}}}"#, "`day_ago` is not a way to write a value"),
         ])
     func `a mistake in a time filter is reported`(_ json: String, _ message: String) throws {
         let condition = try JSON.parse(json)
