@@ -10,7 +10,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// What polls and deliveries of one connection share: its rate, and the rests that the instance asks for.
-@Suite(.timeLimit(.minutes(1))) struct `Polls and deliveries of one connection` {
+@Suite(.timeLimit(.minutes(5))) struct `Polls and deliveries of one connection` {
     private let practice = Practice()
     private let store: SQLiteStore
 
@@ -120,7 +120,7 @@ import Testing
         }
         for _ in 0..<480 {
             // A poll sleeps, and so does an attempt, beside its time limit.
-            var patience = 20_000
+            var patience = 5_000
             while clock.sleeperCount < (attempts.areUnderWay ? 3 : 2), patience > 0 {
                 patience -= 1
                 await Task.yield()

@@ -54,7 +54,9 @@ actor FieldLabels {
     ) async throws(Failure) -> Set<String>? {
         let key = "\(table).\(field)"
         let now = session.clock.now
-        if let known = names[key], now >= known.asked, now - known.asked < Self.life { return known.all.isEmpty ? nil : known.all }
+        if let known = names[key], now >= known.asked, now - known.asked < Self.life {
+            return known.all.isEmpty ? nil : known.all
+        }
         let all = try await Self.reading(session).labels(of: field, in: table)
         names[key] = (all, now)
         return all.isEmpty ? nil : all
