@@ -45,9 +45,8 @@ import Testing
         _ = await program.end()
     }
 
-    @Test(arguments: ["README.md", "Sources/BellhopAgent/BellhopAgent.docc/Running-as-a-service.md"])
-    func `the unit of the service allows no core either`(_ page: String) throws {
-        let text = try Repository.text(page)
+    @Test func `the unit of the service allows no core either`() throws {
+        let text = try Repository.text("Sources/BellhopAgent/BellhopAgent.docc/Running-as-a-service.md")
         #expect(text.contains("\nLimitCORE=0\n"))
     }
 }
