@@ -79,13 +79,6 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Gives back what was set aside for the attempt that this task makes, as before it waits for what others ask; it goes first when it
-    /// asks again.
-    static func giveBackWhatIsSetAside() {
-        guard let leave = Leave.current else { return }
-        leave.limiter.giveBack(leave)
-    }
-
     private func giveBack(_ leave: Leave) {
         let left = leave.takeAll()
         if left > 0 { queue.withLock { $0.giveBack(left, at: clock.now) } }
@@ -114,7 +107,10 @@ public final class RateLimiter: Sendable {
 
         func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value {
             let leave = Leave(limiter, requests: requests)
-            let value = await Leave.$current.withValue(leave) { await attempt() }
+            let value = await Leave.$current.withValue(leave) {
+                // While it waits at a gate, the one inside may need just these requests; it goes first when it asks again.
+                await FIFOGate.$onWaiting.withValue({ limiter.giveBack(leave) }) { await attempt() }
+            }
             limiter.giveBack(leave)
             return value
         }

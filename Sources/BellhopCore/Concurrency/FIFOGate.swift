@@ -10,6 +10,9 @@ public final class FIFOGate: Sendable {
         var lastTicket = 0
     }
 
+    /// Called when this task begins to wait: gives back what the task holds and the one inside may need.
+    @TaskLocal public static var onWaiting: (@Sendable () -> Void)?
+
     private let state = Mutex(State())
 
     public init() {}
@@ -48,8 +51,7 @@ public final class FIFOGate: Sendable {
                 if let known {
                     continuation.resume(returning: known)
                 } else {
-                    // Whoever is in may need just the requests that were set aside for this one.
-                    RateLimiter.giveBackWhatIsSetAside()
+                    Self.onWaiting?()
                 }
             }
         } onCancel: {
