@@ -39,7 +39,9 @@ import Testing
                 counts[page.name, default: 0] += 1
             }
         }
-        #expect(counts["Writing-rules", default: 0] >= 4 && counts["Sources", default: 0] >= 5 && counts["README", default: 0] >= 1, "\(counts)")
+        #expect(
+            counts["Writing-rules", default: 0] >= 4 && counts["Sources", default: 0] >= 5 && counts["README", default: 0] >= 1,
+            "\(counts)")
     }
 
     @Test func `the rules of the cookbook do what their tests say, with and without a configuration`() async throws {

@@ -219,7 +219,8 @@ extension TouchPointsSource {
             Setting("touchpoint", .text, required: true, "The TouchPoint, by its number."),
             Setting(
                 "subject", .list(.text), required: true,
-                "The subjects to watch, by number, with one request each; `all` asks without a subject, if the services allow that."),
+                "The subjects to watch, by number, with one request each; `all` asks without a subject, if the services allow that."
+            ),
             Setting("program", .text, "The program, by name or number; by default the connection's."),
             Setting(
                 "fields",
@@ -228,7 +229,8 @@ extension TouchPointsSource {
                         .integer(1...Int(Int32.max)),
                         .record([
                             Setting("element", .integer(1...Int(Int32.max)), required: true, "The element's number."),
-                            Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
+                            Setting(
+                                "type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
                         ]),
                     ])),
                 "Fields, each with its element number: `name: 1006`, or `name: {element, type}`."),

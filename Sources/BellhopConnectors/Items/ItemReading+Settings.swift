@@ -24,7 +24,8 @@ extension ItemReading {
                             .text,
                             .record([
                                 Setting("path", .text, "The path to its value; by default its name."),
-                                Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
+                                Setting(
+                                    "type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
                             ]),
                         ])),
                 ])),

@@ -35,7 +35,9 @@ struct Comment: WriteOrder, Hashable {
         self.plain = text
         self.text = CommentText(text)
         self.visibility = visibility
-        if self.text.isEmpty { throw Failure(.badArguments, .giveUp, "The comment is empty; the server accepts no empty comments.") }
+        if self.text.isEmpty {
+            throw Failure(.badArguments, .giveUp, "The comment is empty; the server accepts no empty comments.")
+        }
     }
 
     /// Ends the text with a reference to the delivery.

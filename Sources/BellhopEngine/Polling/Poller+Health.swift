@@ -25,7 +25,9 @@ extension Poller {
         retryAt = next
         surroundings.signals.emit(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: next))
         var rest: ReceiverRest?
-        if case .rest(let wait) = failure.remedy { rest = surroundings.rests.take(wait, of: source.receiver, why: failure.message, at: now) }
+        if case .rest(let wait) = failure.remedy {
+            rest = surroundings.rests.take(wait, of: source.receiver, why: failure.message, at: now)
+        }
         try await surroundings.store.setHealth(health, of: source.scope.id, events: events, rest: rest)
         announce(events)
     }

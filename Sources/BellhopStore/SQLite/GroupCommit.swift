@@ -73,7 +73,9 @@ final class GroupCommit: Sendable {
         }
         if isFirst {
             connections.write { [self] access in
-                guard case .success(let database) = access else { preconditionFailure("the queue of writers ends before its connection") }
+                guard case .success(let database) = access else {
+                    preconditionFailure("the queue of writers ends before its connection")
+                }
                 drain(Session(database, faults: faults))
             }
         }

@@ -44,7 +44,9 @@ final class Story: Sendable {
         guard signal.level >= level.threshold else { return }
         switch signal {
         case .baseline(let source, let tasks):
-            say("baseline", .blue, "\(source): \(tasks) existing task\(tasks == 1 ? "" : "s") recorded; no events for \(tasks == 1 ? "it" : "them")")
+            say(
+                "baseline", .blue,
+                "\(source): \(tasks) existing task\(tasks == 1 ? "" : "s") recorded; no events for \(tasks == 1 ? "it" : "them")")
         case .event(let event):
             say(
                 "event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event.cloudEvent, in: zone))",

@@ -16,8 +16,12 @@ struct Filter: Sendable, Hashable {
 
     /// What may stand in it beside conditions.
     static let settings: [Setting] = [
-        Setting("any", .list(.json), "A list of criteria, one of which must hold; each is a mapping of conditions that must all hold."),
-        Setting("all", .list(.json), "A list of mappings whose conditions must all hold, for when one mapping would need a key twice."),
+        Setting(
+            "any", .list(.json), "A list of criteria, one of which must hold; each is a mapping of conditions that must all hold."
+        ),
+        Setting(
+            "all", .list(.json), "A list of mappings whose conditions must all hold, for when one mapping would need a key twice."
+        ),
         Setting("keywords", .text, "Words to search for in the table's text index."),
         Setting(
             "sort", .list(.either([.map(.oneOf(["asc", "desc"])), .text])),

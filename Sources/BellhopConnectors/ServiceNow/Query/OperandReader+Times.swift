@@ -58,7 +58,9 @@ extension OperandReader {
             }
             (code, value) = (known, given)
         }
-        guard let (label, argument) = part.written(value) else { return refuse("this is not a valid \(name)", path, help: part.help) }
+        guard let (label, argument) = part.written(value) else {
+            return refuse("this is not a valid \(name)", path, help: part.help)
+        }
         return Condition(field, .datePart, "\(label)@javascript:gs.datePart('\(part.encoded)','\(argument)','\(code)')")
     }
 

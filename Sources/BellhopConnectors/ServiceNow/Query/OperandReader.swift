@@ -80,7 +80,8 @@ struct OperandReader {
     private mutating func plain(_ text: String, _ path: Path) -> String? {
         if text.isEmpty {
             return refuse(
-                "an empty text is not a value to compare with", path, help: "write `\(field): {is_empty: true}` for an empty field")
+                "an empty text is not a value to compare with", path,
+                help: "write `\(field): {is_empty: true}` for an empty field")
         }
         if ASCII.lowercased(ASCII.trimmed(text)).hasPrefix("javascript:") {
             return refuse(
@@ -115,7 +116,8 @@ struct OperandReader {
         let keys = members.keys.filter { $0 != "at" }
         guard keys.count == 1, let key = keys.first, let count = members[key] else {
             return refuse(
-                "this is not a value to compare with", path, help: "a value, `{text: …}`, `{field: …}` or a time as `{days_ago: 3}`")
+                "this is not a value to compare with", path,
+                help: "a value, `{text: …}`, `{field: …}` or a time as `{days_ago: 3}`")
         }
         guard RelativeTime.keys.contains(key) else {
             let known = RelativeTime.keys + ["text"] + (how.encodedForField == nil ? [] : ["field"])
@@ -230,7 +232,8 @@ struct OperandReader {
 
     private mutating func refuseTime(_ path: Path) -> String? {
         refuse(
-            "this is not a time", path, help: "write `2026-01-05T09:00:00Z`, `2026-01-05 09:00:00` (UTC), `today` or `{days_ago: 3}`"
+            "this is not a time", path,
+            help: "write `2026-01-05T09:00:00Z`, `2026-01-05 09:00:00` (UTC), `today` or `{days_ago: 3}`"
         )
     }
 
