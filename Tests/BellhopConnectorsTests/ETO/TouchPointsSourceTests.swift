@@ -97,7 +97,7 @@ import Testing
             fail(times: 2)  // once more after a new login
             let details = try await source.details(of: listing.entries.map(\.key), in: listing)
             #expect(details.snapshots.count == 2)
-            #expect(details.notice?.hasPrefix("1 response cannot be read") == true, "\(details.notice ?? "none")")
+            #expect(details.notice?.hasPrefix("Left out because unreadable: 1 response") == true, "\(details.notice ?? "none")")
             fail(times: nil)
             let gone = (9001...9006).map { TaskKey(String($0)) }
             #expect(try await source.details(of: gone, in: listing).departures.values.allSatisfy { $0 == .unknown })

@@ -252,7 +252,7 @@ import Testing
             practice.api.quirks = [.alwaysUnchanged]
             for standing in [Standing(), Standing(cursor: answer.cursor), Standing(answer: answer.fingerprint)] {
                 let found = await failure { _ = try await source.list(from: standing) }
-                #expect(found?.reason == .badAnswer && found?.message.contains("unasked") == true)
+                #expect(found?.reason == .badAnswer && found?.message.contains("unexpected 304") == true)
             }
             #expect(try await source.list(from: Standing(answer)).coverage == .same)
             for status in [202, 206] {
@@ -332,7 +332,7 @@ import Testing
             let found = await failure { _ = try await source.list(from: Standing()) }
             #expect(found?.reason == .serverError)
             #expect(
-                found?.message.hasSuffix("is answered with an error as JSON (200): boom of •••.") == true,
+                found?.message.hasSuffix("was answered with an error as JSON (200): boom of •••.") == true,
                 "\(found?.message ?? "")")
             practice.simulation.faults.add(.hibernating)
             let asleep = await failure { _ = try await source.list(from: Standing()) }

@@ -74,7 +74,7 @@ import Testing
 
     @Test func `how many requests a server takes is told`() async throws {
         practice.api.rateLimit = 60
-        #expect(try await look().contains { $0.hasPrefix("note rate limit: the server takes 60 requests") })
+        #expect(try await look().contains { $0.hasPrefix("note rate limit: the server allows 60 requests") })
     }
 
     @Test func `a login is tried where it can be, and what it does not show is said`() async throws {

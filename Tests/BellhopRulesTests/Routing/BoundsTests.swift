@@ -44,7 +44,7 @@ import Testing
             """
         let large = try Self.routing(rule, events: Self.events(1), tasks: Self.tasks(2000))
         let reason = try #require(Self.death(of: large.deliveries.first))
-        #expect(reason.contains("larger than 256 KB") && reason.contains("max_delivery"), "\(reason)")
+        #expect(reason.contains("more than 256 KB") && reason.contains("max_delivery"), "\(reason)")
         #expect(large.tallies.first?.errors == 1)
         #expect(large.events.map(\.type) == [.deliveryDead])
         let small = try Self.routing(rule, events: Self.events(1), tasks: Self.tasks(20))
@@ -64,7 +64,7 @@ import Testing
             return
         }
         #expect(message.isFallback)
-        #expect(routing.tallies.first?.lastError?.contains("larger than 256 KB") == true)
+        #expect(routing.tallies.first?.lastError?.contains("more than 256 KB") == true)
     }
 
     @Test func `a batch ends where its deliveries are enough for one transaction, and the rest follows`() throws {

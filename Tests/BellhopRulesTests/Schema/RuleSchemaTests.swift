@@ -14,7 +14,7 @@ import Testing
         #expect(rule["required"] == ["rule", "on", "do"])
         #expect(
             rule.at("properties", "mode") == [
-                "enum": ["live", "shadow"], "description": "`shadow` records what the rule would do and does nothing.",
+                "enum": ["live", "shadow"], "description": "`shadow` records deliveries without making them.",
                 "default": "live",
             ])
         let step = rule.at("properties", "do", "items", "properties")?.asObject
