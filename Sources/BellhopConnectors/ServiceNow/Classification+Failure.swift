@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Classification {
-    /// What the answer means for whoever asked; nil when it is a good one.
+    /// The failure this answer means for the caller; nil if it is a good one.
     func failure(of place: String, changesSomething: Bool) -> Failure? {
         let again: Failure.Remedy = changesSomething ? .unknownOutcome : .retry(after: nil)
         switch self {
@@ -70,7 +70,7 @@ extension Classification {
         }
     }
 
-    /// What the refusal of a batch means for the one request in it.
+    /// What the refusal of a batch means for its one request.
     func ofBatch(_ status: Int) -> Classification {
         switch self {
         case .apiMissing, .forbidden, .goneOrHidden, .refused, .tooLong: .noBatch(status: status)
