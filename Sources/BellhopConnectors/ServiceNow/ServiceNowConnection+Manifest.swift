@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension ServiceNowConnection {
-    /// What bellhop.yaml may say of a connection of kind `servicenow`.
+    /// The settings of a connection of kind `servicenow`.
     public static let manifest = ConnectionManifest(
         kind: "servicenow", role: .system, summary: "A ServiceNow instance.",
         actions: [CommentAction.manifest, UpdateAction.manifest, CreateAction.manifest, AttachAction.manifest].map(\.kind),
@@ -47,7 +47,7 @@ extension ServiceNowConnection {
 
         private static let ways = ["basic", "keychain", "oauth", "bearer", "api_key", "certificate"]
 
-        /// - Parameter path: a path of bellhop.yaml as this process reaches it.
+        /// - Parameter path: resolves a path of bellhop.yaml for this process.
         init(
             _ settings: Settings, connection: String, base: HTTPAddress, path: (String) -> String
         ) throws(ConnectorError) {

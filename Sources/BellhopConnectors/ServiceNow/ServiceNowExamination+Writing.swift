@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// What writes: the access rules say what is to be expected where this account may read them; elsewhere only writing shows it.
+/// Examines writes: the access rules predict them if this account may read them; otherwise only writing shows it.
 extension ServiceNowExamination {
-    /// A write that some rule wants.
+    /// A write that some rule needs.
     private struct Write: Hashable {
-        /// What its line is called: `write work_notes`.
+        /// The title of its line: `write work_notes`.
         var subject: String
         var operation: AccessRules.Operation
-        /// Nil for the table of whatever task it is.
+        /// Nil if the task may be in any table.
         var table: String?
         var field: String?
     }
@@ -53,7 +53,7 @@ extension ServiceNowExamination {
                 lines.append((write.subject, finding))
                 continue
             }
-            // Of several fields the line tells the worst.
+            // Of several fields the line shows the worst.
             if Self.rank(finding) > Self.rank(lines[place].finding) { lines[place].finding = finding }
         }
         findings += lines.map(\.finding)
@@ -106,7 +106,7 @@ extension ServiceNowExamination {
         }
     }
 
-    /// The names of the account's roles; nil where it may not read them.
+    /// The names of the account's roles; nil if it may not read them.
     private mutating func roles(of user: ServiceNowUser) async -> Set<String>? {
         guard ServiceNowConnection.isSysID(user.sysID),
             let found = try? await rows("sys_user_has_role", "user=\(user.sysID)", ["role.name"], limit: 500)
@@ -114,7 +114,7 @@ extension ServiceNowExamination {
         return Set(found.rows.compactMap { FieldValue($0["role.name"])?.raw })
     }
 
-    /// A table and those it extends, itself first; where nobody says, a task's table extends `task`.
+    /// A table and its ancestors, itself first; if unknown, a task's table is assumed to extend `task`.
     private mutating func chain(of table: String) async -> [String] {
         if table == "task" { return [table] }
         let paths = ["name", "super_class.name", "super_class.super_class.name", "super_class.super_class.super_class.name"]

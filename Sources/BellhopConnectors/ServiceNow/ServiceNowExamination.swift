@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// Looks at what an instance lets this account do of all that the configured sources and the loaded rules need. Nothing is written.
+/// Checks whether this account may do everything the configured sources and the loaded rules need. It writes nothing.
 struct ServiceNowExamination {
     let connection: ServiceNowConnection
     let needs: ConnectionNeeds
     var findings: [Finding] = []
     private var serverTime: Timestamp?
     private var rateLimit: String?
-    /// A task to try things on: its table and sys_id.
+    /// A task to test with: its table and sys_id.
     private(set) var sample: (table: String, id: String)?
 
     init(_ connection: ServiceNowConnection, _ needs: ConnectionNeeds) {
@@ -15,7 +15,7 @@ struct ServiceNowExamination {
         self.needs = needs
     }
 
-    /// All of it, once somebody is logged in.
+    /// The whole examination, after login.
     mutating func run() async -> [Finding] {
         let user: ServiceNowUser
         do throws(Failure) {
@@ -117,7 +117,7 @@ struct ServiceNowExamination {
         let subject = "read \(table)"
         let unknown = await examineNames(source)
         let paths = source.schema.fields.map(\.path).filter { !unknown.contains($0) }
-        // A tracker's list is enough to watch by; without the records only the fields stay empty.
+        // The tracker's list is enough to watch tasks; without the records only the fields stay empty.
         let verdict = isTracker ? Finding.Verdict.note : .missing
         do throws(Failure) {
             let found = try await rows(table, query, ["sys_id", "sys_class_name"] + paths)
@@ -151,12 +151,12 @@ struct ServiceNowExamination {
         }
     }
 
-    /// Whether the table has the fields that the source names, its filter and its order included; those it has not.
+    /// Checks that the table has the fields the source names, including its filter and order; returns the missing ones.
     private mutating func examineNames(_ need: ConnectionNeeds.SourceNeed) async -> Set<String> {
         guard let source = try? connection.source(need.name, kind: need.kind, settings: need.settings) as? TableSource else {
             return []
         }
-        // Where the dictionary cannot be asked, the records say what is wrong.
+        // If the dictionary cannot be read, the records show what is wrong.
         guard let unknown = try? await source.columns.unknownFields() else { return [] }
         for field in unknown {
             findings.append(

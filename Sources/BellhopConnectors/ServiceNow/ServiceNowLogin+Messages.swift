@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension ServiceNowLogin {
-    /// The instance says 401 to what was just shown.
+    /// The instance answers 401 to the credentials just sent.
     func refusal(at place: String) -> Failure {
         let again = "Bellhop will not retry it until you change it or run `bellhop login \(connection)`."
         let message =
@@ -26,7 +26,7 @@ extension ServiceNowLogin {
         return Failure(.unauthenticated, .pauseConnection, message)
     }
 
-    /// The instance takes the login, and yet says 401 to a request.
+    /// The instance accepts the login but answers 401 to a request.
     func outOfBounds(at place: String, user: String) -> Failure {
         let reason =
             switch way {
@@ -38,7 +38,7 @@ extension ServiceNowLogin {
             .forbidden, .giveUp, "\(place) accepts the login of \(user), but refuses this request all the same (401)\(reason).")
     }
 
-    /// The instance leads to a login page even right after a login.
+    /// The instance redirects to a login page even right after a login.
     func loginPage(at place: String, leadsTo host: String?) -> Failure {
         let whom = host.map { "to \($0) to log in" } ?? "to its login page"
         let reason =
@@ -53,7 +53,7 @@ extension ServiceNowLogin {
             : Failure(.loginRequired, .pauseConnection, "\(place) sends us \(whom): \(reason).")
     }
 
-    /// The token endpoint hands out what the instance refuses.
+    /// The token endpoint issues a token that the instance refuses.
     func sameToken(at place: String, _ token: OAuthToken, at now: Timestamp) -> Failure {
         let left = token.expires.map { max($0 - now, .zero) + .seconds(1) }
         return Failure(
@@ -62,7 +62,7 @@ extension ServiceNowLogin {
                 + "that ends when the token does.")
     }
 
-    /// The instance takes us for somebody else than we were.
+    /// The instance recognizes another user than before.
     func stranger(at place: String, is user: String, instead known: String) -> Failure {
         let advice =
             switch identity {

@@ -1,17 +1,17 @@
 import BellhopCore
 
-/// What became of a write.
+/// The outcome of a write.
 enum Written<Found: Sendable>: Sendable {
     case reply(ServiceNowReply)
-    /// The server asked for another login, and had done it all the same.
+    /// The server asked for a new login, but had written it.
     case found(Found)
 }
 
 extension ServiceNowSession {
-    /// Sends what changes something. Where the server answers with a login instead, nothing says for certain that it did nothing else: it is
-    /// looked for, and sent again only where it is not there. The server has answered, so nothing of it is at work.
+    /// Sends a write. If the server answers with a login instead, it may still have written: the result is looked up, and the
+    /// write is resent only if it is missing. The server has answered, so the request is no longer running.
     ///
-    /// Whatever goes wrong after the first request leaves the outcome unknown; where the look proves nothing, a person decides.
+    /// Any failure after the first request leaves the outcome unknown; if the lookup proves nothing, a person decides.
     nonisolated func write<Found: Sendable>(
         _ call: ServiceNowCall, unless look: () async throws(Failure) -> Look<Found>
     ) async throws(Failure) -> Written<Found> {

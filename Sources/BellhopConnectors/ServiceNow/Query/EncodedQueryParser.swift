@@ -1,10 +1,10 @@
 import BellhopCore
 
 extension EncodedQuery {
-    /// Reads an encoded query as somebody wrote it, decoded from percents.
+    /// Parses an encoded query written by a person, already percent-decoded.
     ///
-    /// Refuses what the server would drop or what would match every row: an empty query or group, a condition without field, operator
-    /// or value. An order may stand between the conditions; it comes last in ``text``.
+    /// Rejects what the server would drop or what would match every row: an empty query or group, or a condition without field,
+    /// operator or value. An order may appear among the conditions; ``text`` puts it last.
     init(parsing text: String) throws(EncodedQueryError) {
         var parser = EncodedQueryParser(text)
         self = try parser.query()
@@ -14,7 +14,7 @@ extension EncodedQuery {
 /// One reading of an encoded query.
 private struct EncodedQueryParser {
     private let bytes: [UInt8]
-    /// What stands between single `^`; the places where they stand.
+    /// The texts between single `^`, by range.
     private var parts: [Range<Int>] = []
     private var next = 0
     private var groups: [EncodedQuery.Group] = []
@@ -123,7 +123,7 @@ private struct EncodedQueryParser {
         terms[last].alternatives.append(try alternative(rest))
     }
 
-    /// All up to ENDRLQUERY, whatever is in it.
+    /// Everything up to ENDRLQUERY, whatever it contains.
     private mutating func relatedList(from part: Range<Int>) throws(EncodedQueryError) -> String {
         while next < parts.count {
             let end = parts[next]
@@ -205,7 +205,7 @@ private struct EncodedQueryParser {
 private let caret = UInt8(ascii: "^")
 
 extension EncodedQuery.Term {
-    /// Whether it asks nothing.
+    /// Whether it restricts nothing.
     fileprivate var holdsAlways: Bool {
         alternatives.contains { if case .condition(let condition) = $0 { condition.how == .anything } else { false } }
     }
