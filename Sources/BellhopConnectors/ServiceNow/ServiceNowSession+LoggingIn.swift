@@ -29,7 +29,7 @@ extension ServiceNowSession {
                 try await RefusalMemory.noting { try await memory.forget() }
                 return user
             } catch {
-                guard user == nil else { throw error }  // the login went well; the notebook did not
+                guard user == nil else { throw error }  // the login succeeded; only storing it failed
                 forgetSession()
                 let isRefusal = [.unauthenticated, .loginRequired, .sessionExpired].contains(error.reason)
                 if mayRenew, isRefusal, let token = pass.token {

@@ -17,7 +17,7 @@ extension ServiceNowSession {
     ) async throws(Failure) -> Written<Found> {
         switch try await send(call, .first) {
         case .reply(let reply): return .reply(reply)
-        case .tokenWanted: break  // it says so in a header of its own, and does nothing then
+        case .tokenWanted: break  // stated in its own header; nothing was written
         case .loginWanted:
             switch try await unsure({ () async throws(Failure) in try await look() }) {
             case .written(let found): return .found(found)

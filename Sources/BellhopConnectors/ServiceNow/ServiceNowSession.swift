@@ -222,7 +222,7 @@ actor ServiceNowSession {
             jar.removeAll()
             (csrfToken, proof, token, opens) = (nil, ["Authorization": new.authorization], new, true)
         } catch {
-            return  // the server says 401 when the session has ended, and then it is told why there is no token
+            return  // the missing token is reported when the server ends the session with 401
         }
     }
 
