@@ -119,7 +119,7 @@ struct CommentAction: RecordAction {
         search.notBefore = span.lowerBound + work.ahead - times.skew
         search.notAfter = span.upperBound + work.ahead + times.skew
         guard case .written(let id) = try await journal.look(for: search) else { return nil }
-        return work.comment.receipt("found written before the store was put back, or the agent began again", id)
+        return work.comment.receipt("found written before the store was restored or the agent started over", id)
     }
 
     /// The outcome of earlier attempts. Nil if certainly nothing was written, so it may be sent.
@@ -201,7 +201,7 @@ struct CommentAction: RecordAction {
         do throws(Failure) {
             finding = try await look(work, "found written (forbidden)")
         } catch {
-            throw Failure(refusal.reason, .unknownOutcome, "\(refusal.message) Nothing could be looked up then: \(error.message)")
+            throw Failure(refusal.reason, .unknownOutcome, "\(refusal.message) The lookup afterwards failed: \(error.message)")
         }
         switch finding {
         case .written(let receipt): return receipt
@@ -233,8 +233,8 @@ struct CommentAction: RecordAction {
                     try await journal.look(for: work.search)
                 }
             } catch {
-                let why = (error as? Failure)?.message ?? "the attempt was called off"
-                throw Failure(.notWritten, .unknownOutcome, "\(place) said \(status), and nothing could confirm it: \(why)")
+                let why = (error as? Failure)?.message ?? "the attempt was cancelled"
+                throw Failure(.notWritten, .unknownOutcome, "\(place) answered \(status), but this is unconfirmed: \(why)")
             }
             switch finding {
             case .written(let id):
@@ -263,7 +263,7 @@ struct CommentAction: RecordAction {
         try await notebook.keep(evidence.json, or: .unknownOutcome)
         throw Failure(
             .notWritten, .unknownOutcome,
-            "\(place) said \(status), but the comment is not in the journal of \(work.comment.number); it is looked for again.")
+            "\(place) said \(status), but the comment is not in the journal of \(work.comment.number); Bellhop will look again.")
     }
 }
 
@@ -272,7 +272,7 @@ extension Journal.Finding {
     fileprivate var doubt: String? {
         switch self {
         case .written, .absent: nil
-        case .altered: "there is a new entry of this account that says something else"
+        case .altered: "there is a new entry of this account with another text"
         case .unprovable(let why): why
         }
     }

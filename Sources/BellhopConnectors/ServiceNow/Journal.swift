@@ -222,13 +222,13 @@ struct Journal: Sendable {
         }
         switch finding(among: own, for: search) {
         case .altered? where !isNamed:
-            return .unprovable("the history does not say which entries are ours, and there are new ones")
+            return .unprovable("the history does not show which entries are this account's, and there are new ones")
         case let found?: return found
         case nil: break
         }
         // Names are display names, and one person may have several.
         if others.contains(where: { search.text.matches($0) || search.text.resembles($0) }) {
-            return .unprovable("an entry that says it is shown under another name than ours")
+            return .unprovable("an entry with this text is shown under another name than this account's")
         }
         return .absent
     }

@@ -15,7 +15,7 @@ extension ServiceNowConnection: PageHost {
             var failure = error
             if failure.reason == .sessionExpired {
                 failure.message +=
-                    " The login is good, so the account may not open this page, or the instance keeps sessions of its APIs from pages (com.glide.processors.aprocessor.donot_reuse_api_session)."
+                    " The login is valid, so either the account may not open this page, or the instance does not accept API sessions for pages (com.glide.processors.aprocessor.donot_reuse_api_session)."
             }
             throw failure
         }

@@ -11,7 +11,7 @@ extension ServiceNowSession {
         do {
             try await memory.gate.enter()
         } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The login was called off before it was tried.")
+            throw Failure(.interrupted, .retry(after: nil), "The login was cancelled before it started.")
         }
         defer { memory.gate.leave() }
         var pass = try await self.pass(renewing: stale, force: force)
@@ -99,7 +99,7 @@ extension ServiceNowSession {
         case .mfaRequired:
             throw Failure(
                 .mfaRequired, .pauseConnection,
-                "\(base.place) wants a second factor of \(login.identity.text), which an unattended program cannot give: "
+                "\(base.place) requires a second factor of \(login.identity.text), which an unattended program cannot give: "
                     + "use an account for integrations, or run `bellhop login \(login.connection)` once it needs none.")
         default: throw failure(of: meaning, at: base.place, changesSomething: false)
         }

@@ -25,7 +25,7 @@ extension ServiceNowSession {
             case .unprovable(let why):
                 throw Failure(
                     .notWritten, .hold,
-                    "\(base.place) asked for a new login in answer to the write, and may have done it before: \(why). "
+                    "\(base.place) asked for a new login in answer to the write, which may have succeeded: \(why). "
                         + "Look there, then retry or drop the delivery.")
             }
         }

@@ -199,9 +199,9 @@ actor ServiceNowSession {
     private func end(because meaning: Classification) async {
         let (reason, code): (String, Failure.Reason) =
             switch meaning {
-            case .loginRequired(let host): ("The server sends us to \(host) to log in.", .loginRequired)
-            case .sessionExpired: ("The server sends us to its login page.", .sessionExpired)
-            default: ("The server does not know the session any more (401).", .unauthenticated)
+            case .loginRequired(let host): ("The server redirects to \(host) for login.", .loginRequired)
+            case .sessionExpired: ("The server redirects to its login page.", .sessionExpired)
+            default: ("The server no longer knows the session (401).", .unauthenticated)
             }
         forgetSession()
         await events.sessionExpired(name, logins, reason: reason, code: code, at: clock.now)

@@ -80,7 +80,7 @@ enum TaskFields {
             else {
                 throw problem("`\(path)` is not a path to a field.")
             }
-            guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is there twice.") }
+            guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is declared twice.") }
             let known = known(path)
             let type = known?.type ?? type(of: path)
             let isLabel = display == .labels

@@ -65,7 +65,7 @@ struct TaskHistories: Sendable {
         }
         if unreadable.contains(.heading) {
             entries.notices.append(
-                "The histories of some tasks have headings with another label than the dictionary has for the journal, so their comments are not told: look at the labels of \(kinds.joined(separator: " and ")) in sys_dictionary and sys_documentation."
+                "The histories of some tasks have headings with another label than the dictionary has for the journal, so their comments produce no events: check the labels of \(kinds.joined(separator: " and ")) in sys_dictionary and sys_documentation."
             )
         }
         return entries

@@ -109,7 +109,7 @@ struct FilterReader {
         case .object(let members):
             if members.isEmpty {
                 complain(
-                    "wrong-type", "`\(field)` is compared with nothing", at: path,
+                    "wrong-type", "`\(field)` has no value to compare with", at: path,
                     help: "write `\(field): {is_empty: true}` for an empty field")
             }
             return members.compactMap { word, value in

@@ -145,11 +145,11 @@ struct OperandReader {
             guard let value = value(item, path, edge: .start) else { continue }
             if value.utf8.contains(UInt8(ascii: ",")) {
                 complain(
-                    "a comma parts the values of a list on the server, so no value can hold one", path,
+                    "the server separates list values by commas, so no value can contain one", path,
                     help: "write `any: [{\(field): …}, …]`")
             }
             if item == "me" {
-                complain("`me` is not known in a list", path, help: "write `any: [{\(field): me}, …]`")
+                complain("`me` is not allowed in a list", path, help: "write `any: [{\(field): me}, …]`")
             }
             values.append(value)
         }
@@ -176,7 +176,7 @@ struct OperandReader {
             guard let value = value(ends[index], path, edge: edge) else { continue }
             if value.utf8.contains(UInt8(ascii: "@")) {
                 complain(
-                    "an `@` parts the two values on the server, so neither can hold one", path,
+                    "the server separates the two values by `@`, so neither can contain one", path,
                     help: "write `{at_least: …, at_most: …}`")
             }
             values.append(value)

@@ -86,7 +86,7 @@ actor FieldLabels {
             if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path, session) }
             guard TaskFields.type(of: path) == .int else { return text }
             throw unclear(
-                text, path, "it holds a number, and this account may not read which label stands for which: write the number")
+                text, path, "it holds a number, and this account may not read its labels: write the number")
         }
         guard let column = dictionary.column(path, in: table) else { return text }
         if let target = column.reference, column.type == "reference" {
@@ -147,10 +147,10 @@ actor FieldLabels {
             let start = String(text.prefix(4))
             let like = try await self.rows(of: table, EncodedQuery(.init(display, .contains, start)), names, session) ?? []
             let near = like.isEmpty ? "" : "; there is " + Self.listed(like.map { $0.values[display] ?? $0.id })
-            throw unclear(text, path, "no record of \(table) is called so\(near)")
+            throw unclear(text, path, "no record of \(table) has this name\(near)")
         }
         let listed = Self.listed(called.map { row in "\(row.values[names.last ?? display] ?? text) (\(row.id))" })
-        throw unclear(text, path, "more than one record of \(table) is called so: write the sys_id of one, \(listed)")
+        throw unclear(text, path, "more than one record of \(table) has this name: write the sys_id of one, \(listed)")
     }
 
     private struct Row: Sendable {

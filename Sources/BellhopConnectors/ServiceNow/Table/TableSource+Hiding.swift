@@ -31,7 +31,7 @@ extension TableSource {
         Failure(
             .badAnswer, .retry(after: nil),
             "\(connection.base.place) \(Self.counted(rows)) of \(settings.table) for source \(name) and shows none of them (X-Total-Count), so "
-                + "the answer does not count. Where that stays so, access rules hide them from the account.")
+                + "the answer is discarded. If this persists, access rules hide them from the account.")
     }
 
     func hidingNotice(_ rows: TableWalk.Rows) -> String {

@@ -144,11 +144,11 @@ public struct TableSource: Source {
         if let first = rows.timeless.first {
             notices.append(
                 "Source \(name): \(rows.timeless.count) of the rows have no readable \(settings.timeField) (one is \(first.text)); "
-                    + "what changes in them is seen only when all rows are walked, every \(settings.times.reconcile).")
+                    + "their changes are noticed only when all rows are walked, every \(settings.times.reconcile).")
         }
         if let first = rows.nameless.first {
             notices.append(
-                "Source \(name): \(rows.nameless.count) of the rows were set aside, because their sys_id is none "
+                "Source \(name): \(rows.nameless.count) of the rows were skipped, because their sys_id is invalid "
                     + "(one is '\(Redaction.excerpt(first, length: 40))').")
         }
         return notices

@@ -124,15 +124,15 @@ struct TableWalk: Sendable {
         guard try await count(from: spot) != 0 else { return }
         throw Failure(
             .badAnswer, .retry(after: nil),
-            "\(ask.session.base.place) counted more rows of \(ask.table), and then answered twice with an empty page that counts none, so nothing "
-                + "of this poll counts. The next poll reads all rows again.")
+            "\(ask.session.base.place) counted more rows of \(ask.table), and then answered twice with an empty page that counts none, so this "
+                + "poll is discarded. The next poll reads all rows again.")
     }
 
     func hidden(_ total: Int?, _ limit: Int) -> Failure {
         Failure(
             .tooLarge, .giveUp,
             "\(ask.session.base.place) counts \(total.map { "\($0) more rows" } ?? "more rows") of \(ask.table), and \(Self.mostEmptyPages) pages of "
-                + "\(limit) rows one after the other showed none of them: access rules hide them from this account. Narrow the query to rows that the "
+                + "\(limit) rows in sequence showed none of them: access rules hide them from this account. Narrow the query to rows that the "
                 + "account may see, or set a larger `page`.")
     }
 }

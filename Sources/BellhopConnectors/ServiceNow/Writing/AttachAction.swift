@@ -60,7 +60,7 @@ struct AttachAction: RecordAction {
             return Receipt("found attached before a new login, \(id)", reference: id)
         }
         guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
-            throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed no file.")
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) without a file.")
         }
         await notebook.forget()
         let size = FieldValue(reply.record["size_bytes"])?.raw ?? ""

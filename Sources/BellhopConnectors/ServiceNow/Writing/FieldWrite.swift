@@ -110,7 +110,7 @@ struct WriteResult: Sendable, Hashable {
             if found.raw == old {
                 refused.append("`\(write.name)` (it stayed \(Self.shown(old)))")
             } else if found.raw.isEmpty {
-                refused.append("`\(write.name)` (it was emptied)")
+                refused.append("`\(write.name)` (it was cleared)")
             } else {
                 altered.append("`\(write.name)` became \(Self.shown(found.raw))")
             }
@@ -120,5 +120,5 @@ struct WriteResult: Sendable, Hashable {
     static func shown(_ text: String) -> String { text.isEmpty ? "empty" : "'\(Redaction.excerpt(text, length: 60))'" }
 
     /// For a receipt: how the server changed it.
-    var note: String { altered.isEmpty ? "" : "; a rule of the instance stepped in: \(altered.joined(separator: ", "))" }
+    var note: String { altered.isEmpty ? "" : "; changed by a rule of the instance: \(altered.joined(separator: ", "))" }
 }

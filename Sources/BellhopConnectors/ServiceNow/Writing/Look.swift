@@ -20,7 +20,7 @@ extension RecordAction {
         do throws(Failure) {
             finding = try await look()
         } catch {
-            throw Failure(failure.reason, .unknownOutcome, "\(failure.message) Nothing could be looked up then: \(error.message)")
+            throw Failure(failure.reason, .unknownOutcome, "\(failure.message) The lookup afterwards failed: \(error.message)")
         }
         switch finding {
         case .written(let found): return found

@@ -43,7 +43,7 @@ struct TaskRecord: Sendable {
             } catch  where error.reason == .goneOrHidden {
                 throw Failure(
                     .goneOrHidden, .giveUp,
-                    "The task \(task.name) is not there any more, or hidden from this account; nothing was written. (\(error.message))"
+                    "The task \(task.name) no longer exists or is hidden from this account; nothing was written. (\(error.message))"
                 )
             }
             let own = record["sys_class_name"]?.raw ?? ""
@@ -65,7 +65,7 @@ struct TaskRecord: Sendable {
         guard FieldValue(reply.record["sys_id"])?.raw == task.key.text else {
             throw Failure(
                 .badAnswer, .retry(after: nil),
-                "\(session.base.place) answered with another task than the one that was asked for.")
+                "\(session.base.place) answered with another task than the requested one.")
         }
         return TaskRecord(table: table, values: reply.record, serverTime: reply.serverTime, at: session.clock.now)
     }

@@ -46,7 +46,7 @@ struct Update: WriteOrder {
         }
         for (field, values) in expected {
             guard let found = record[field], !values.contains(where: found.isMeant) else { continue }
-            return moved("`\(field)` is \(WriteResult.shown(found.raw)), which `expect` does not say")
+            return moved("`\(field)` is \(WriteResult.shown(found.raw)), which `expect` does not list")
         }
         let changed = (seen ?? [:]).filter { name, value in record[name].map { !$0.isMeant(by: value) } ?? false }.map(\.key)
         guard let first = changed.first, let found = record[first] else { return nil }

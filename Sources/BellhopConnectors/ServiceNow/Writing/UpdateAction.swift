@@ -21,7 +21,7 @@ struct UpdateAction: RecordAction {
         update.writes = try await connection.labels.resolved(update.writes, in: record.table, of: record, session)
         if update.isMet(by: record) {
             await notebook.forget()
-            return Receipt(attempt.isFirst ? "it was so already" : "found written by an earlier attempt")
+            return Receipt(attempt.isFirst ? "it was already so" : "found written by an earlier attempt")
         }
         if let refusal = update.refusal(by: record) ?? earlier?.refusal(of: update, by: record) {
             await notebook.forget()
@@ -53,7 +53,7 @@ struct UpdateAction: RecordAction {
         await notebook.forget()
         guard case .reply(let reply) = written else { return Receipt("found written before a new login") }
         guard FieldValue(reply.record["sys_id"])?.raw == update.task.key.text else {
-            throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed another record.")
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) with another record.")
         }
         let result = WriteResult(update.writes, reply.record) { record[$0]?.raw ?? "" }
         if result.refused.isEmpty { return Receipt("\(reply.status), \(names(update))\(result.note)") }
@@ -98,7 +98,7 @@ struct UpdateAction: RecordAction {
             guard let other else { return nil }
             return Failure(
                 .movedOn, .giveUp,
-                "`\(other.name)` of \(update.task.name) was changed by somebody since the first attempt, which may have written it: it stays as it is."
+                "`\(other.name)` of \(update.task.name) was changed by somebody since the first attempt, which may have written it: it is left unchanged."
             )
         }
     }

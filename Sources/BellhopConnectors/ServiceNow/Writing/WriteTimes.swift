@@ -44,7 +44,7 @@ public struct WriteTimes: Sendable, Hashable {
         guard let uncertain = attempt.lastUncertain, uncertain + quiet > now else { return }
         throw Failure(
             .notWritten, .retry(after: (uncertain + quiet) - now),
-            "An earlier attempt may still be at work on \(place); the \(what) is looked for again before it is sent.")
+            "An earlier attempt may still be running on \(place); Bellhop looks for the \(what) again before sending it.")
     }
 }
 
