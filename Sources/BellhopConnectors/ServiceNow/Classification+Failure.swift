@@ -27,7 +27,7 @@ extension Classification {
         case .hibernating:
             return Failure(
                 .hibernating, .retry(after: .seconds(300)),
-                "\(place) is hibernating; somebody must wake it at developer.servicenow.com.")
+                "\(place) is hibernating; wake it up at developer.servicenow.com.")
         case .gateway(let status):
             return Failure(.gateway, again, "A gateway in front of \(place) answered \(status).")
         case .unexpectedPage(let status):

@@ -105,7 +105,7 @@ struct CommentAction: RecordAction {
         guard listing.entries.contains(where: { $0.key == comment.task }) else {
             throw Failure(
                 .goneOrHidden, .giveUp,
-                "The task \(comment.number) is not among the active tasks of \(connection.username) any more, "
+                "The task \(comment.number) is no longer among the active tasks of \(connection.username), "
                     + "and this account may not read others; no comment was sent.")
         }
         return reply.serverTime

@@ -15,7 +15,7 @@ extension ServiceNowLogin {
                     + "the token is of another instance, its scope does not cover the REST API, or its user may not log in."
             case .bearer:
                 "\(place) refuses the bearer token of connection \(connection) (401): it has expired or was revoked. \(again) "
-                    + "Bellhop renews tokens by itself where it gets them by `oauth`."
+                    + "Bellhop can only renew tokens obtained by `oauth`."
             case .apiKey:
                 "\(place) refuses the API key of connection \(connection) (401): it has expired, or the instance has no inbound "
                     + "authentication profile and REST API Access Policy that take it for the Table API (sys_user). \(again)"

@@ -31,7 +31,7 @@ extension ServiceNowSession {
         }
         do throws(Failure) {
             guard case .reply(let reply) = try await send(call, .last) else {
-                preconditionFailure("the last turn has a reply or fails")
+                preconditionFailure("the last turn returns a reply or throws")
             }
             return .reply(reply)
         } catch  where [.sessionExpired, .loginRequired, .unauthenticated, .csrf].contains(error.reason) {

@@ -52,7 +52,7 @@ actor ServiceNowSession {
     /// ``ServiceNowSession/write(_:unless:)``.
     func send(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
         guard case .reply(let reply) = try await send(call, .replaying) else {
-            preconditionFailure("what may be replayed has a reply or fails")
+            preconditionFailure("a replayable request returns a reply or throws")
         }
         return reply
     }
@@ -234,7 +234,7 @@ actor ServiceNowSession {
         default: break
         }
         guard let failure = meaning.failure(of: place, changesSomething: changesSomething) else {
-            preconditionFailure("what is no good answer is a failure")
+            preconditionFailure("every other classification is a failure")
         }
         return failure
     }

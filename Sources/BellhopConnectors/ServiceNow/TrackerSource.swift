@@ -118,8 +118,8 @@ public struct TrackerSource: Source {
         AbsentFields(of: schema, inRows: rows.found.values, known: TaskFields.standard + TaskReading.own).notice(
             of: name,
             advice:
-                "A tracker reads the table task: a field of incidents alone is for a source of kind `table`, and one that the "
-                + "account may not read looks as if it were not there.")
+                "A tracker reads the table task: for fields of incidents use a source of kind `table`. A field that the "
+                + "account may not read looks like a missing one.")
     }
 
     private func notice(missing: Int, of listed: Int, refusal: Failure?) -> String? {

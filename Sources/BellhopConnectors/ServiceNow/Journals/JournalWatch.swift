@@ -128,7 +128,7 @@ struct JournalWatch: Sendable {
         return true
     }
 
-    /// - Parameter us: this account's user name; nil if unknown: any author may be us, and written comments decide.
+    /// - Parameter us: this account's user name; nil if unknown: any author may be us, and known writes decide.
     private func comment(_ key: TaskKey, _ row: JSON, _ us: String?) -> TaskComment? {
         func text(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
         guard kinds.contains(text("element")), ServiceNowConnection.isSysID(text("element_id")),

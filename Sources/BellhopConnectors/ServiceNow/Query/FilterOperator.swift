@@ -145,8 +145,8 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .isNotEmpty: ("Any value.", "assigned_to", true)
         case .isEmptyString:
             ("A text without characters, which is not the same as no value everywhere.", "short_description", true)
-        case .contains: ("The text stands somewhere in it.", "short_description", "broken")
-        case .doesNotContain: ("The text stands nowhere in it, or it is empty.", "short_description", "test")
+        case .contains: ("It contains the text.", "short_description", "broken")
+        case .doesNotContain: ("It does not contain the text, or is empty.", "short_description", "test")
         case .startsWith: ("It begins with the text.", "number", "INC")
         case .endsWith: ("It ends with the text.", "number", "42")
         case .greaterThan: ("A greater number or a later time.", "reassignment_count", 3)

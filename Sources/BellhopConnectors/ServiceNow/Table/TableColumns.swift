@@ -82,7 +82,7 @@ final class TableColumns: Sendable {
         if learnt.withLock({ $0.isExamined }) { return }
         if let dictionary = try await learn() {
             do { try await connection.notebook.setNote(key, to: dictionary.json) } catch {
-                throw Failure(.fileSystem, .retry(after: nil), "What is known of a table cannot be kept: \(error).")
+                throw Failure(.fileSystem, .retry(after: nil), "The table's dictionary cannot be stored: \(error).")
             }
         }
         let (unknown, isCertain) = try await look(forAll: false)

@@ -33,7 +33,7 @@ struct Creation: WriteOrder {
             arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refusedInNew)
         if writes.contains(where: { $0.name == field }) {
             throw bad(
-                "`\(field)` holds what the record is found by: say it with `correlation`, or name another field with `correlation_field`."
+                "`\(field)` holds the record's key: set it with `correlation`, or choose another field with `correlation_field`."
             )
         }
         guard let key = FieldWrite(field, .string(text), isDisplay: false) else { throw bad("`correlation` is a text.") }
