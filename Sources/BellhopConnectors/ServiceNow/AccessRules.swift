@@ -1,10 +1,10 @@
 import BellhopCore
 
-/// The access rules of an instance (`sys_security_acl`) for making and changing records, where this account may read them.
+/// The instance's access rules (`sys_security_acl`) for creating and updating records, if this account may read them.
 ///
-/// Most accounts may not. A rule wants one of its roles, and where it has them a condition and a script, which nobody but the instance can
-/// judge. A write must pass the rules of its table and those of its field; of each the most particular name decides, and one rule of it
-/// that lets through is enough.
+/// Most accounts may not. A rule requires one of its roles and, if it has them, a condition and a script, which only the instance
+/// can evaluate. A write must pass the rules of its table and of its field. Among each, the most specific name decides, and one
+/// passing rule of that name is enough.
 struct AccessRules: Sendable, Hashable {
     enum Operation: String, Sendable, Hashable, CaseIterable { case create, write }
 
@@ -13,20 +13,20 @@ struct AccessRules: Sendable, Hashable {
         var name: String
         var operation: Operation
         var roles: Set<String> = []
-        /// Whether it has a condition or a script besides.
+        /// Whether it also has a condition or a script.
         var hasMore = false
-        /// Whether the role admin passes it whatever it says.
+        /// Whether the role admin always passes it.
         var letsAdmin = true
     }
 
     enum Verdict: Sendable, Hashable {
-        /// The name of the rule that lets through.
+        /// The name of the rule that allows it.
         case allowed(String)
-        /// The rule, and the roles it wants one of.
+        /// The rule, and the roles of which it requires one.
         case refused(String, roles: [String])
         /// A rule whose condition or script decides.
         case depends(String)
-        /// No rule of these names is shown.
+        /// No rule with these names is visible.
         case unsaid
 
         fileprivate var rank: Int {
@@ -41,20 +41,20 @@ struct AccessRules: Sendable, Hashable {
 
     var rules: [Rule]
 
-    /// The names of rules that can decide, for reading them.
+    /// The names of the rules that could apply, for reading them.
     static func names(tables: [String], fields: [String]) -> [String] {
         let own = tables + ["*"]
         return own + own.flatMap { table in (fields + ["*"]).map { "\(table).\($0)" } }
     }
 
-    /// What they say of a write by somebody with these roles.
+    /// The rules' verdict on a write by a user with these roles.
     /// - Parameter tables: the record's table and those it extends, itself first.
     func verdict(_ operation: Operation, tables: [String], field: String? = nil, roles: Set<String>) -> Verdict {
         let ofTable = decide(operation, (tables + ["*"]).map { [$0] }, roles)
         guard let field else { return ofTable }
         let levels = (tables + ["*"]).map { ["\($0).\(field)"] } + (tables + ["*"]).map { ["\($0).*"] }
         let ofField = decide(operation, levels, roles)
-        // Where nothing is said of the field, the table's rule stands.
+        // No rule for the field: the table's rule applies.
         if ofField == .unsaid { return ofTable }
         return ofTable.rank > ofField.rank ? ofTable : ofField
     }
@@ -81,14 +81,14 @@ struct AccessRules: Sendable, Hashable {
 }
 
 extension AccessRules {
-    /// Reads the rules of these names; nil where the account may not read them, or is shown none.
+    /// Reads the rules with these names; nil if the account may not read them, or sees none.
     static func read(_ names: [String], _ session: ServiceNowSession) async -> AccessRules? {
         let fields = ["sys_id", "name", "operation.name", "admin_overrides", "condition", "script", "advanced"]
         let query = "active=true^type.name=record^operation.nameINcreate,write^nameIN" + names.joined(separator: ",")
         guard let found = await rows("sys_security_acl", query, fields, session), !found.isEmpty else { return nil }
         var rules: [(id: String, rule: Rule)] = []
         for row in found {
-            // The server ignores what it does not know of a query, so each row is looked at.
+            // The server ignores query parts it does not know, so each row is checked.
             guard let id = text(row["sys_id"]), let name = text(row["name"]), names.contains(name),
                 let operation = text(row["operation.name"]).flatMap(Operation.init)
             else { continue }
@@ -113,7 +113,7 @@ extension AccessRules {
 
     private static func text(_ value: JSON?) -> String? { FieldValue(value)?.raw }
 
-    /// Nil where the account may not read them, or not all of them.
+    /// Nil if the account may not read all of them.
     private static func rows(
         _ table: String, _ query: String, _ fields: [String], _ session: ServiceNowSession
     ) async -> [JSON]? {

@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Classification {
-    /// Reads an answer by the rules in their order: redirects, pages, 202, errors in the body, and only then the status.
+    /// Classifies an answer, in this order: redirects, pages, 202, errors in the body, and last the status.
     init(_ response: HTTPResponse, to address: HTTPAddress, expecting: AnswerShape, at now: Timestamp) {
         if expecting == .page {
             self = Self.readPage(response, from: address, at: now)
@@ -20,7 +20,7 @@ extension Classification {
         }
     }
 
-    /// A page for people: the end of a session shows as a redirect to the login page, or as that page.
+    /// A page for people: an ended session appears as a redirect to the login page, or as that page.
     private static func readPage(_ response: HTTPResponse, from address: HTTPAddress, at now: Timestamp) -> Classification {
         switch response.status {
         case 304: return .ok(.null)
@@ -66,7 +66,7 @@ extension Classification {
         }
     }
 
-    /// What an answer that is not JSON is; nil for JSON, and for pages whose status says more than they do.
+    /// Classifies an answer that is not JSON; nil for JSON, and for pages whose status says more than their text.
     private static func page(_ response: HTTPResponse, at now: Timestamp) -> Classification? {
         let first = response.body.first { $0 > 0x20 }
         guard let first else { return nil }
@@ -78,7 +78,7 @@ extension Classification {
         {
             return .hibernating
         }
-        // A page of what stands before the server, whatever it speaks of.
+        // A page of a proxy in front of the server, whatever its text.
         if response.status >= 500 { return gateway(response, at: now) }
         if text.contains("login.do") || text.contains("sysparm_login") { return .sessionExpired }
         if [401, 403, 404, 414, 429].contains(response.status) { return nil }

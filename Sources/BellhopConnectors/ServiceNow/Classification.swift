@@ -1,42 +1,42 @@
 import BellhopCore
 
-/// What an answer of ServiceNow means: the status alone never says it.
+/// The meaning of a ServiceNow answer; the status alone is not enough.
 enum Classification: Sendable, Hashable {
-    /// As asked for. The body, read; null for a list that is still to be scanned.
+    /// A good answer. The parsed body; null for a list that is still to be scanned.
     case ok(JSON)
-    /// A list without rows, said with a 404.
+    /// An empty list, sent as a 404.
     case noRows
-    /// A redirect to another host: a single sign-on wants a person.
+    /// A redirect to another host: single sign-on, which requires a person.
     case loginRequired(host: String)
     case sessionExpired
-    /// A redirect of a page to another host, which looks like no login.
+    /// A page's redirect to another host that is not a login.
     case elsewhere(host: String)
-    /// A redirect of a page to another target of the instance.
+    /// A page's redirect to another target on the instance.
     case moved(String)
-    /// The request needs this token beside the session, or one that the server did not tell.
+    /// The request needs this token besides the session; nil if the server did not send the token.
     case csrf(token: String?)
     case hibernating
-    /// Something between us and the instance answered.
+    /// Something between Bellhop and the instance answered.
     case gateway(status: Int)
     case unexpectedPage(status: Int)
-    /// 202: the server had too much to do for this session and threw the request away.
+    /// 202: the server was overloaded by this session and discarded the request.
     case dropped
-    /// The server stopped its own work at its time limit.
+    /// The server cancelled the request at its own time limit.
     case quota
     case throttled(after: Duration?)
-    /// 503 with a time to come back at.
+    /// 503 with `Retry-After`.
     case unavailable(after: Duration)
     case mfaRequired
     case unauthenticated
     case forbidden(String)
     case goneOrHidden(String)
-    /// There is no such page, said with 404, or with the 400 for what is no API either.
+    /// There is no such page: a 404, or a 400 for an unknown API.
     case noPage(status: Int)
     case apiMissing
     case tooLong
-    /// What is too long for an address may not go in the body of a batch either.
+    /// A request too long for an address cannot be sent in a batch either.
     case noBatch(status: Int)
-    /// Another refusal of what was asked.
+    /// Any other refusal.
     case refused(status: Int, String)
     case serverError(status: Int, String)
     case badAnswer(String)
@@ -46,9 +46,9 @@ extension Classification {
     var isLogin: Bool { if case .loginRequired = self { true } else { false } }
 }
 
-/// What a good answer to a request holds.
+/// What a good answer must contain.
 enum AnswerShape: Sendable, Hashable {
-    /// `result`, to be scanned by whoever asked: only its edges are looked at here.
+    /// `result`, which the caller scans: only its ends are checked here.
     case listing
     /// `result` with an array.
     case rows
@@ -56,8 +56,8 @@ enum AnswerShape: Sendable, Hashable {
     case record
     /// `serviced_requests`, the answers to the requests of a batch.
     case batch
-    /// A page for people, or 304 where the header fields ask for that.
+    /// A page for people, or 304 for a conditional request.
     case page
-    /// `data`, as the Task Tracker answers a comment.
+    /// `data`, the Task Tracker's answer to a comment.
     case data
 }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A comment that a delivery asks for.
+/// A comment requested by a delivery.
 struct Comment: WriteOrder, Hashable {
     enum Visibility: String, Sendable, Hashable { case `internal`, customer }
 
@@ -14,12 +14,12 @@ struct Comment: WriteOrder, Hashable {
     var text: CommentText
     var visibility: Visibility
 
-    /// Reads a delivery; what no attempt can ever send is given up at once.
+    /// Reads a delivery. A comment that can never be sent fails at once.
     init(_ delivery: Delivery) throws(Failure) {
         guard let task = delivery.task else {
             throw Failure(.badArguments, .giveUp, "A comment needs a task, and this event has none.")
         }
-        // The server takes anything for a task's name, and might find another one.
+        // The server accepts anything as a task's name, and might find another task.
         guard ServiceNowConnection.isSysID(task.key.text) else {
             throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
         }
@@ -40,7 +40,7 @@ struct Comment: WriteOrder, Hashable {
         }
     }
 
-    /// Ends the text with a reference to the delivery.
+    /// Appends a reference to the delivery to the text.
     mutating func mark() { text = CommentText(plain, marker: delivery.marker) }
 
     /// The journal it belongs in.
@@ -62,14 +62,14 @@ struct Comment: WriteOrder, Hashable {
         }
     }
 
-    /// Writes it through the Table API, in the journal it belongs in.
+    /// Writes it through the Table API, to its journal.
     func patch(table: String, notAfter: Timestamp) -> ServiceNowCall {
         ServiceNowCall(
             method: "PATCH", target: "/api/now/v2/table/\(table)/\(task.text)?sysparm_fields=sys_id",
             body: [element: .string(text.sent)], expecting: .record, notAfter: notAfter)
     }
 
-    /// - Parameter id: the entry of the journal, or of the task's history, that proves it.
+    /// - Parameter id: the journal or history entry that proves it.
     func receipt(_ summary: String, _ id: String?) -> Receipt {
         let name = visibility == .internal ? "work note" : "comment"
         let shown = id.flatMap { ServiceNowConnection.isSysID($0) ? " \($0)" : nil } ?? ""
@@ -78,7 +78,7 @@ struct Comment: WriteOrder, Hashable {
 }
 
 extension CommentAction {
-    /// What a rule may say of a `comment`.
+    /// The settings of a `comment` in a rule.
     static let manifest = ActionManifest(
         kind: "comment", summary: "Writes a work note, or a comment that the caller sees, on the task.",
         receiver: .taskConnection,

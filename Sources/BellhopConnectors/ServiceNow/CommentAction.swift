@@ -1,11 +1,11 @@
 import BellhopCore
 
-/// Writes a comment on a task, once: internal through the Task Tracker API where there is one that takes it, else, and for the customer to
-/// see, through the Table API.
+/// Writes a comment on a task, once. Internal comments go through the Task Tracker API if it exists and accepts them; all others
+/// through the Table API.
 ///
-/// The task is read first, for the tracker answers 201 to an unknown one. After an outcome that nobody knows the journal is read before
-/// anything is sent again, and not before the server's own time limit has passed, when a request of ours can no longer be at work. A 201
-/// alone is no proof either: access rules may have thrown the text away.
+/// The task is read first, because the tracker answers 201 for an unknown one. After an unknown outcome the journal is checked
+/// before anything is resent, and not before the server's time limit has passed, when no earlier request can still be running. A
+/// 201 is no proof either: access rules may have discarded the text.
 struct CommentAction: RecordAction {
     static let what = "comment"
     let connection: ServiceNowConnection
@@ -15,7 +15,7 @@ struct CommentAction: RecordAction {
         var comment = comment
         if connection.marksComments { comment.mark() }
         let notebook = note(of: delivery)
-        // A person's retry counts from 1 again, and what was sent before may be there all the same.
+        // A person's retry restarts the count at 1, although earlier attempts may have sent it.
         var evidence = try await notebook.evidence(at: attempt)
         let work = try await prepare(comment, attempt, &evidence)
         if evidence.mayBeSent(before: attempt) {
@@ -32,29 +32,29 @@ struct CommentAction: RecordAction {
             labels: connection.labels, ahead: connection.entries, sessions: connection.writers.all.count)
     }
 
-    /// What is to be written, where, and how it is found again.
+    /// What to write, where, and how to find it again.
     private struct Work: Sendable {
         var comment: Comment
-        /// The task's table, where it is known.
+        /// The task's table, if known.
         var table: String
-        /// The server's time before it could first have been sent.
+        /// The server's time before the first possible send.
         var since: Timestamp
         var search: Journal.Search
-        /// By how much the server's clock is ahead of ours.
+        /// How far the server's clock is ahead of ours.
         var ahead: Duration
-        /// It is not sent after this moment.
+        /// The latest moment to send it.
         var notAfter: Timestamp
     }
 
     // MARK: Before
 
-    /// Makes sure of the task. Where the account may not read it, the tracker's list says whether it is there.
+    /// Checks that the task exists. If the account may not read it, the tracker's list decides.
     private func prepare(
         _ comment: Comment, _ attempt: Attempt, _ evidence: inout WriteEvidence
     ) async throws(Failure) -> Work {
         var table = "task"
         var serverTime: Timestamp?
-        // What the history shows before anything is sent cannot be what was sent.
+        // Entries that the history shows before the first send are not this comment.
         let isFirst = !evidence.mayBeSent(before: attempt)
         let looksAtHistory = isFirst ? connection.journalAccess.now != .open : connection.journalAccess.now == .closed
         do throws(Failure) {
@@ -66,7 +66,7 @@ struct CommentAction: RecordAction {
         } catch  where error.reason == .forbidden {
             serverTime = try await checkList(for: comment)
         } catch  where error.reason == .goneOrHidden {
-            // A task that the account may not read is as one that is not there (404).
+            // A task this account may not read looks like a missing one (404).
             let gone = error
             do throws(Failure) {
                 serverTime = try await checkList(for: comment)
@@ -82,7 +82,7 @@ struct CommentAction: RecordAction {
         if let kept = evidence.since {
             since = kept
         } else if let began = attempt.firstStarted {
-            // Reckoned by our own clock, which may have been corrected since.
+            // Computed with the local clock, which may have been corrected since.
             since = since - max(now - began, .zero) - times.correction
         }
         let search = Journal.Search(
@@ -105,13 +105,13 @@ struct CommentAction: RecordAction {
         guard listing.entries.contains(where: { $0.key == comment.task }) else {
             throw Failure(
                 .goneOrHidden, .giveUp,
-                "The task \(comment.number) is not among the active tasks of \(connection.username) any more, "
+                "The task \(comment.number) is no longer among the active tasks of \(connection.username), "
                     + "and this account may not read others; no comment was sent.")
         }
         return reply.serverTime
     }
 
-    /// Whether it was written in a time of which the store knows nothing. Only what is there counts: mostly it was not.
+    /// Looks for a comment written in a period that the store does not cover. Only finding it counts: usually it was not written.
     private func repeated(_ work: Work, _ attempt: Attempt) async throws(Failure) -> Receipt? {
         guard let span = attempt.mayRepeat else { return nil }
         var search = work.search
@@ -119,15 +119,15 @@ struct CommentAction: RecordAction {
         search.notBefore = span.lowerBound + work.ahead - times.skew
         search.notAfter = span.upperBound + work.ahead + times.skew
         guard case .written(let id) = try await journal.look(for: search) else { return nil }
-        return work.comment.receipt("found written before the store was put back, or the agent began again", id)
+        return work.comment.receipt("found written before the store was restored or the agent started over", id)
     }
 
-    /// What became of earlier attempts. Nil when it is certain that nothing was written, so that it may be sent.
+    /// The outcome of earlier attempts. Nil if certainly nothing was written, so it may be sent.
     private func earlier(
         _ work: Work, _ notebook: DeliveryNote, _ attempt: Attempt, _ evidence: WriteEvidence
     ) async throws(Failure) -> Receipt? {
         var search = work.search
-        // What was read when nothing of it could be at work any more shows what became of it.
+        // Reads after the quiet period show the earlier attempts' outcome.
         search.since = attempt.lastUncertain.map { $0 + times.quiet }
         let finding = try await journal.look(for: search)
         if case .written(let id) = finding {
@@ -148,7 +148,7 @@ struct CommentAction: RecordAction {
     private func write(
         _ work: Work, _ notebook: DeliveryNote, _ evidence: inout WriteEvidence
     ) async throws(Failure) -> Receipt {
-        // On disk before anything is sent, so that whoever looks for it knows from when on. A person's word is good for one time.
+        // Stored before sending, so that later searches know where to start. A person's decision applies once.
         if evidence.since == nil || evidence.isDecided {
             evidence.since = work.since
             evidence.isDecided = false
@@ -179,7 +179,7 @@ struct CommentAction: RecordAction {
         }
     }
 
-    /// Where the Task Tracker API is not installed, or not for this account, the record takes the note itself.
+    /// If the Task Tracker API is not installed, or not for this account, the note goes to the record itself.
     private func send(_ work: Work) async throws(Failure) -> Written<Receipt> {
         func write(_ call: ServiceNowCall) async throws(Failure) -> Written<Receipt> {
             try await session.write(call) { () async throws(Failure) in
@@ -189,19 +189,19 @@ struct CommentAction: RecordAction {
         do throws(Failure) {
             return try await write(work.comment.call(table: work.table, notAfter: work.notAfter))
         } catch  where work.comment.visibility == .internal && (error.reason == .apiMissing || error.reason == .forbidden) {
-            // Where it is not installed it wrote nothing; a refusal may have come from what stands between.
+            // An API that is not installed wrote nothing; a refusal may come from a proxy in between.
             if error.reason == .forbidden, let receipt = try await found(work, after: error) { return .found(receipt) }
             return try await write(work.comment.patch(table: work.table, notAfter: work.notAfter))
         }
     }
 
-    /// What a refused write did all the same; nil when it is certain that it wrote nothing, so that it may be written in another way.
+    /// The result of a refused write; nil if it certainly wrote nothing, so it may be written another way.
     private func found(_ work: Work, after refusal: Failure) async throws(Failure) -> Receipt? {
         let finding: Look<Receipt>
         do throws(Failure) {
             finding = try await look(work, "found written (forbidden)")
         } catch {
-            throw Failure(refusal.reason, .unknownOutcome, "\(refusal.message) Nothing could be looked up then: \(error.message)")
+            throw Failure(refusal.reason, .unknownOutcome, "\(refusal.message) The lookup afterwards failed: \(error.message)")
         }
         switch finding {
         case .written(let receipt): return receipt
@@ -220,7 +220,7 @@ struct CommentAction: RecordAction {
         return finding.doubt.map { .unprovable($0) } ?? .absent
     }
 
-    /// Looks whether what the server says it has written is there.
+    /// Checks that what the server claims to have written is there.
     private func confirm(
         _ work: Work, _ reply: ServiceNowReply, _ notebook: DeliveryNote, _ evidence: WriteEvidence
     ) async throws(Failure) -> Receipt {
@@ -233,15 +233,15 @@ struct CommentAction: RecordAction {
                     try await journal.look(for: work.search)
                 }
             } catch {
-                let why = (error as? Failure)?.message ?? "the attempt was called off"
-                throw Failure(.notWritten, .unknownOutcome, "\(place) said \(status), and nothing could confirm it: \(why)")
+                let why = (error as? Failure)?.message ?? "the attempt was cancelled"
+                throw Failure(.notWritten, .unknownOutcome, "\(place) answered \(status), but this is unconfirmed: \(why)")
             }
             switch finding {
             case .written(let id):
                 try await notebook.keep(nil, or: .unknownOutcome)
                 return work.comment.receipt(status, id)
             case .altered(let id):
-                // The server says that it wrote one, and this is the one that is new.
+                // The server confirmed a write, and this is the only new entry.
                 guard connection.claims.take(id, for: work.search.delivery) else { continue }
                 try await notebook.keep(nil, or: .unknownOutcome)
                 return work.comment.receipt("\(status), with another text than was sent", id)
@@ -263,16 +263,16 @@ struct CommentAction: RecordAction {
         try await notebook.keep(evidence.json, or: .unknownOutcome)
         throw Failure(
             .notWritten, .unknownOutcome,
-            "\(place) said \(status), but the comment is not in the journal of \(work.comment.number); it is looked for again.")
+            "\(place) said \(status), but the comment is not in the journal of \(work.comment.number); Bellhop will look again.")
     }
 }
 
 extension Journal.Finding {
-    /// Why it may have been written although that is not proved; nil where it is proved one way or the other.
+    /// Why it may have been written although this is unproved; nil if it is proved either way.
     fileprivate var doubt: String? {
         switch self {
         case .written, .absent: nil
-        case .altered: "there is a new entry of this account that says something else"
+        case .altered: "there is a new entry of this account with another text"
         case .unprovable(let why): why
         }
     }

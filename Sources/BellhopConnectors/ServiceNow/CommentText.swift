@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// A comment's text: as it is sent, and as it is known again in the journal.
+/// A comment's text: as sent, and as recognized in the journal.
 struct CommentText: Sendable, Hashable {
-    /// What is sent. The platform shows what stands in `[code]…[/code]` as HTML, so those words are taken apart: `[ code]`.
+    /// What is sent. The platform renders `[code]…[/code]` as HTML, so those tags are split: `[ code]`.
     let sent: String
     private let normalized: String
     private let likeness: TextLikeness
-    /// What it ends with, where the connection marks its comments: then that is the proof, and likeness is none.
+    /// The reference appended to it, if the connection marks comments: then only that is proof, not similarity.
     private let marker: String?
     /// How many of its lines look like headings of a history.
     let headings: Int
@@ -20,13 +20,13 @@ struct CommentText: Sendable, Hashable {
         headings = JournalHistory.headings(in: text)
     }
 
-    /// True when there is nothing to say.
+    /// True if there is no text.
     var isEmpty: Bool { normalized.isEmpty }
 
-    /// Whether a journal entry says the same: line ends and blanks at the ends of lines do not count, nor blank lines around.
+    /// Whether a journal entry has the same text, ignoring line ends, trailing blanks, and blank lines around it.
     func matches(_ other: String) -> Bool { Self.normalized(other) == normalized }
 
-    /// Whether a journal entry may say the same as the instance wrote it down: without tags, with digits masked, with other quotes, cut.
+    /// Whether a journal entry may be this text as the instance altered it: tags removed, digits masked, quotes replaced, or cut.
     func resembles(_ other: String) -> Bool {
         marker.map { other.contains($0) } ?? likeness.covers(TextLikeness(other))
     }

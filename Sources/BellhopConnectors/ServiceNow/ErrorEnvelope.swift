@@ -1,17 +1,17 @@
 import BellhopCore
 
-/// The `error` that a body carries: `{"error":{"message":…,"detail":…},"status":"failure"}`, or one beside a half `result`.
+/// A body's `error`: `{"error":{"message":…,"detail":…},"status":"failure"}`, or one next to a partial `result`.
 struct ErrorEnvelope: Sendable, Hashable {
     var message = ""
     var detail = ""
 
     init() {}
 
-    /// Bodies beyond this size are looked at at their end only, where the platform puts what stopped it.
+    /// Of larger bodies only the end is searched, where the platform puts the error that stopped it.
     private static let wholeLimit = 1 << 20
     private static let tail = 4096
 
-    /// Nil when the body has no `error` of its own.
+    /// Nil if the body has no `error` member.
     init?(_ body: [UInt8]) {
         let found =
             if body.count <= Self.wholeLimit {
@@ -35,14 +35,14 @@ struct ErrorEnvelope: Sendable, Hashable {
             envelope.detail = error["detail"]?.asString ?? ""
             return envelope
         } catch {
-            // A transaction that is cancelled while it streams leaves text that is no JSON, with the error at its end.
+            // A transaction cancelled while streaming leaves invalid JSON with the error at its end.
             return end(body.suffix(tail))
         }
     }
 
-    /// Whether `"error"` is anywhere in a body: hardly a good answer has it, and then there is nothing to read.
+    /// Whether `"error"` occurs anywhere in a body. Good answers rarely contain it, and then need no parsing.
     ///
-    /// Each step goes as far as the byte at the end of the seven allows (Boyer, Moore and Horspool), so that few bytes are looked at.
+    /// Each step skips as far as the last of the seven bytes allows (Boyer–Moore–Horspool), so few bytes are examined.
     private static func isNamed(in body: Span<UInt8>) -> Bool {
         let name: [UInt8] = Array("\"error\"".utf8)
         var start = 0
@@ -60,14 +60,14 @@ struct ErrorEnvelope: Sendable, Hashable {
         return false
     }
 
-    /// Looks for the name `"error"` in the end of a body. Within a JSON string its quotes would be escaped.
+    /// Searches the end of a body for the name `"error"`. Inside a JSON string its quotes would be escaped.
     private static func end(_ bytes: ArraySlice<UInt8>) -> ErrorEnvelope? {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let place = text.ranges(of: "\"error\"").last else { return nil }
         let rest = text[place.upperBound...].drop { $0.isWhitespace }
         guard rest.first == ":" else { return nil }
         let value = rest.dropFirst().drop { $0.isWhitespace }
-        // A column of that name has other names in it: `display_value`, `link`, `value`.
+        // A column named `error` contains other names: `display_value`, `link`, `value`.
         let inside = value.dropFirst().drop { $0.isWhitespace }
         guard value.first == "{", inside.hasPrefix("\"message\"") || inside.hasPrefix("\"detail\"") else { return nil }
         var envelope = ErrorEnvelope()
@@ -77,7 +77,7 @@ struct ErrorEnvelope: Sendable, Hashable {
         return envelope
     }
 
-    /// For messages: what the server said, in one line.
+    /// The server's message in one line.
     var text: String {
         let parts = [message, detail == message ? "" : detail].filter { !$0.isEmpty }
         return Redaction.excerpt(parts.joined(separator: ": "))

@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// A field of the Table API, in whichever of its shapes it came: a text, or an object with `value`, `display_value` or both.
+/// A Table API field in any of its shapes: a text, or an object with `value`, `display_value` or both.
 struct FieldValue: Sendable, Hashable {
-    /// As the database has it; for an answer that has display values only, those.
+    /// The database value, or the display value if the answer has no other.
     var raw: String
-    /// As people read it; nil when the answer does not say.
+    /// The display value; nil if the answer has none.
     var label: String?
 
-    /// Nil for a field that the answer does not have.
+    /// Nil if the answer does not have the field.
     init?(_ json: JSON?) {
         switch json {
         case nil: return nil
@@ -24,7 +24,7 @@ struct FieldValue: Sendable, Hashable {
         }
     }
 
-    /// The member of a row that was gone through as a tape; nil for one that the row does not have.
+    /// A row's member, read from a tape; nil if the row does not have it.
     init?(_ node: JSONTape.Node?, of row: JSONTape) { self.init(node.map(row.value(of:))) }
 
     private static func text(_ json: JSON?) -> String? {
@@ -37,7 +37,7 @@ struct FieldValue: Sendable, Hashable {
         }
     }
 
-    /// The value as a field of this type holds it; what is empty or cannot be read is null, but for texts.
+    /// The value converted to this type. Empty and unreadable values are null, except for texts.
     func typed(_ type: FieldType) -> JSON {
         switch type {
         case .text: .string(raw)
@@ -54,7 +54,7 @@ struct FieldValue: Sendable, Hashable {
         }
     }
 
-    /// Times are UTC without saying so; a date alone is its midnight.
+    /// Times are UTC without a zone; a date alone means its midnight.
     static func time(_ text: String) -> Timestamp? {
         Timestamp(serviceNow: text) ?? Timestamp(serviceNow: text + " 00:00:00")
     }

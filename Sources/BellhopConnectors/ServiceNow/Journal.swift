@@ -1,54 +1,54 @@
 import BellhopCore
 import Synchronization
 
-/// Looks for a comment in a task's journal, or, where the account may not read that, in the history that the task shows.
+/// Looks for a comment in a task's journal or, if the account may not read it, in the history that the task shows.
 struct Journal: Sendable {
-    /// What a look told.
+    /// The result of a search.
     enum Finding: Sendable, Hashable {
-        /// It is there, as this entry.
+        /// It was written, as this entry.
         case written(String)
-        /// An entry of our account is new that no delivery is known to have written, and it says something else: perhaps it is ours as the
-        /// instance wrote it down.
+        /// There is a new entry of this account that no known delivery wrote, with another text: perhaps this comment as the
+        /// instance altered it.
         case altered(String)
-        /// The journal can be read, and it is not there.
+        /// The journal can be read and does not contain it.
         case absent
-        /// Nothing is proved either way, with the reason.
+        /// No proof either way, with the reason.
         case unprovable(String)
     }
 
-    /// What is looked for.
+    /// What to look for.
     struct Search: Sendable {
         var task: TaskKey
-        /// The table of its class.
+        /// The table of the task's class.
         var table: String
         /// `work_notes` or `comments`.
         var element: String
         var text: CommentText
-        /// Not written before this moment, by the server's clock.
+        /// The earliest time it can have been written, by the server's clock.
         var notBefore: Timestamp
-        /// Nor after this one.
+        /// The latest such time.
         var notAfter = Timestamp.distantFuture
-        /// The history as it was before it could first have been sent, where that was read.
+        /// The history before the first possible send, if it was read.
         var history: JournalHistory.Known?
-        /// Entries that are known to be somebody else's deliveries.
+        /// Entries known to belong to other deliveries.
         var claimed: Set<String>
-        /// The delivery's name, under which it takes the entry that proves it.
+        /// The delivery's id, which claims the entry that proves it.
         var delivery: String
-        /// The table whose records the task is read with, and the tasks of the deliveries that come next.
+        /// The table used to read the task and those of the next deliveries.
         var listed: String
         var upcoming: [TaskKey] = []
-        /// What was read ahead since this moment counts too; nil for what has to be read now.
+        /// Prefetched data may be used if read since this moment; nil to read anew.
         var since: Timestamp?
     }
 
-    /// Entries of our own in one journal of a task, the newest first.
+    /// This account's entries in one journal of a task, newest first.
     struct Entries: Sendable {
         var element: String
         var rows: [JSON]
     }
 
-    /// Whether the journal's table can be read: learnt, so that it is not asked for in vain each time. A class over a lock, because all
-    /// comments of a connection learn it together, and because sources are values and what is learnt outlives a poll.
+    /// Whether the journal's table can be read: remembered, so that it is not tried in vain each time. A class over a lock,
+    /// because all comments of a connection share it, and because sources are values and this outlives a poll.
     final class Access: Sendable {
         enum Kind: Sendable { case unknown, open, closed }
         private let kind = Mutex(Kind.unknown)
@@ -62,11 +62,11 @@ struct Journal: Sendable {
     var looks: TaskLooks
     var labels: FieldLabels
     var ahead: ReadAhead<Entries>
-    /// How many next tasks' histories are read with one that is looked at for a proof: as many as write at once.
+    /// How many upcoming tasks' histories are read along with this one: the number of concurrent writers.
     var sessions: Int
-    /// How many of our own newest entries are read.
+    /// How many of this account's newest entries are read.
     private static let depth = 50
-    /// How many of several tasks are.
+    /// The same limit for several tasks together.
     private static let most = 500
 
     func look(for search: Search) async throws(Failure) -> Finding {
@@ -78,7 +78,7 @@ struct Journal: Sendable {
         let (rows, total) = try await entries(Self.query("=\(search.task.text)", search.element), limit: Self.depth)
         if !rows.isEmpty { access.set(.open) }
         if let finding = finding(in: rows, for: search) { return finding }
-        // The total counts before the access rules: so many there are, seen or unseen.
+        // The total is counted before access rules apply, so it includes hidden entries.
         if let total {
             if total <= rows.count || rows.count == Self.depth { return .absent }
         } else if !rows.isEmpty {
@@ -93,8 +93,8 @@ struct Journal: Sendable {
         "element_id\(tasks)^element=\(element)^sys_created_by=javascript:gs.getUserName()^ORDERBYDESCsys_created_on"
     }
 
-    /// Our own entries on the task, read with those on the tasks that come next; nil where they have to be asked for by themselves: nothing
-    /// comes next, or the answer does not hold all that there are.
+    /// This account's entries on the task, read together with those on upcoming tasks; nil if they need their own request,
+    /// because nothing is upcoming or the answer is incomplete.
     private func listed(_ search: Search) async throws(Failure) -> [JSON]? {
         guard let since = search.since else { return nil }
         let now = session.clock.now
@@ -111,7 +111,7 @@ struct Journal: Sendable {
         }
     }
 
-    /// What rows of our own account prove, the newest first; nil where all of them are others'.
+    /// What this account's rows, newest first, prove; nil if all belong to others.
     private func finding(in rows: [JSON], for search: Search) -> Finding? {
         let own = rows.reversed().compactMap { row -> (id: String, texts: [String])? in
             guard let id = row["sys_id"]?.asString, row["element"]?.asString == search.element,
@@ -124,8 +124,8 @@ struct Journal: Sendable {
         return finding(among: own, for: search)
     }
 
-    /// What entries of our own account prove, the oldest first; nil where all of them are others'. The one that says it just so comes
-    /// before one that may be it as the instance wrote it down.
+    /// What this account's entries, oldest first, prove; nil if all belong to others. An exact match takes precedence over one
+    /// that the instance may have altered.
     private func finding(among entries: [(id: String, texts: [String])], for search: Search) -> Finding? {
         let free = entries.filter { !search.claimed.contains($0.id) && claims.isFree($0.id, for: search.delivery) }
         for isMeant in [search.text.matches, search.text.resembles] {
@@ -136,7 +136,7 @@ struct Journal: Sendable {
         return free.first.map { Finding.altered($0.id) }
     }
 
-    /// The rows of a query and how many there are in all; no rows and no number where the account may not ask.
+    /// The rows of a query and their total; empty and nil if the account may not ask.
     private func entries(_ query: String, limit: Int) async throws(Failure) -> ([JSON], Int?) {
         let call = ServiceNowCall.table(
             "sys_journal_field",
@@ -152,14 +152,14 @@ struct Journal: Sendable {
         }
     }
 
-    /// Whether any entry of our own, of any task, can be read: then the absence of one means something.
+    /// Whether any of this account's entries, on any task, can be read: if so, the absence of one is proof.
     private func canRead(_ element: String) async throws(Failure) -> Bool {
         try await !entries("element=\(element)^sys_created_by=javascript:gs.getUserName()", limit: 1).0.isEmpty
     }
 
     // MARK: The task's history
 
-    /// The second way: the history that the task's own field shows, of which what is new above the known one is read, or what is not older
+    /// The fallback: the history in the task's own field. Read is what is new since the known history, or else what is not older
     /// than the first attempt.
     private func lookAtTask(for search: Search) async throws(Failure) -> Finding {
         let fields = [search.element] + TaskHistories.times
@@ -168,7 +168,7 @@ struct Journal: Sendable {
         if let since = search.since {
             listed = try await looks.record(for: question, since: since, session)
         } else {
-            // What is read of the next ones with each proof is what their histories were before they are written to.
+            // The upcoming tasks' histories, read with each proof, are their state before they are written to.
             question.next = Array(search.upcoming.prefix(sessions))
             listed = try await looks.read(question, session)
         }
@@ -176,7 +176,7 @@ struct Journal: Sendable {
             return try await finding(in: history, of: listed.values, for: search)
         }
         var search = search
-        // A list that shows no history where the record does said nothing of what it was before.
+        // If the list shows no history but the record does, the list did not show the earlier state.
         if search.history?.length == 0, listed != nil { search.history = nil }
         let call = ServiceNowCall.table(
             "\(search.table)/\(search.task.text)",
@@ -222,13 +222,13 @@ struct Journal: Sendable {
         }
         switch finding(among: own, for: search) {
         case .altered? where !isNamed:
-            return .unprovable("the history does not say which entries are ours, and there are new ones")
+            return .unprovable("the history does not show which entries are this account's, and there are new ones")
         case let found?: return found
         case nil: break
         }
-        // Names are as people read them, and one may be shown in more than one way.
+        // Names are display names, and one person may have several.
         if others.contains(where: { search.text.matches($0) || search.text.resembles($0) }) {
-            return .unprovable("an entry that says it is shown under another name than ours")
+            return .unprovable("an entry with this text is shown under another name than this account's")
         }
         return .absent
     }

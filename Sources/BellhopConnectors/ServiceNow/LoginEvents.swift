@@ -1,22 +1,22 @@
 import BellhopCore
 
-/// Tells of logins and of sessions that ended.
+/// Reports logins and sessions that ended.
 ///
-/// An event's identity is made of connection, session, time, and the number of the login within the session: a clock that stands
-/// still for two logins does not make one of them.
+/// An event's identity consists of connection, session, time, and the number of the login within the session, so that two logins
+/// at the same clock time stay distinct.
 struct LoginEvents: Sendable {
     var connection: String
     /// The instance's base address.
     var instance: String
     var user: String
-    /// Whether the credentials come from the keychain: that has an event type of its own.
+    /// Whether the credentials come from the keychain, which has its own event type.
     var usesKeychain: Bool
     var sink: any EventSink
 
-    /// The type of event that logins are told by.
+    /// The event type for logins.
     static func type(usesKeychain: Bool) -> EventType { usesKeychain ? .keychainLoginEvent : .loginEvent }
 
-    /// A login ended, well where nothing failed: `reason` and `code` are empty then.
+    /// A login ended; `reason` and `code` are empty on success.
     func loginEnded(_ session: String, _ number: Int, failure: Failure? = nil, at now: Timestamp) async {
         let type = Self.type(usesKeychain: usesKeychain)
         var data = facts
@@ -28,7 +28,7 @@ struct LoginEvents: Sendable {
 
     /// The server ended the session; a new login follows.
     ///
-    /// - Parameter code: what its answer showed: no login any more, a page to log in at, or an end that it names.
+    /// - Parameter code: what its answer showed: not logged in, a login page, or a named end.
     func sessionExpired(
         _ session: String, _ number: Int, reason: String, code: Failure.Reason = .sessionExpired, at now: Timestamp
     ) async {

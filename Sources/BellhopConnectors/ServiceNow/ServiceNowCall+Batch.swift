@@ -1,15 +1,15 @@
 import BellhopCore
 
 extension ServiceNowCall {
-    /// Whether asking twice is not the same as asking once. A batch is posted, and only ever reads.
+    /// Whether repeating the request has an effect. A batch is a POST that only reads.
     var changesSomething: Bool { method != "GET" && expecting != .batch }
 
-    /// Whether it may be asked in the body of a batch as well.
+    /// Whether it may also be sent in a batch.
     var mayBeInBatch: Bool { method == "GET" && expecting != .page }
 
-    /// What is asked, in the body of a batch, where its address would be longer than proxies and servers take; nil where it would not.
+    /// The request as a batch, if its address would be longer than proxies and servers accept; otherwise nil.
     ///
-    /// - Parameter length: of the longest address that is known to pass.
+    /// - Parameter length: the longest address known to pass.
     func inBatch(beyond length: Int) -> ServiceNowCall? {
         guard mayBeInBatch, target.utf8.count > min(longest, length) else { return nil }
         var call = self
@@ -28,9 +28,9 @@ extension ServiceNowCall {
         return call
     }
 
-    /// The answer to the one request of a batch; nil when the server left it unserviced.
+    /// The answer to the one request of a batch; nil if the server did not service it.
     ///
-    /// - Parameter headers: of the batch's own answer, which alone has the server's time.
+    /// - Parameter headers: of the batch's own answer, the only one with the server's time.
     static func reply(in batch: JSON, headers: HeaderFields) -> HTTPResponse? {
         guard let reply = batch["serviced_requests"]?[0], let status = reply["status_code"]?.asInt,
             let body = Base64.decode(reply["body"]?.asString ?? "")

@@ -1,35 +1,35 @@
 import BellhopCore
 
-/// One thing asked of the instance.
+/// One request to the instance.
 struct ServiceNowCall: Sendable {
     var method = "GET"
-    /// The path with the query.
+    /// The path and query.
     var target: String
     var body: JSON?
-    /// A body that is no JSON, with its media type.
+    /// A body other than JSON, with its media type.
     var file: (bytes: [UInt8], type: String)?
     var expecting: AnswerShape
-    /// Besides those that every request carries.
+    /// Additional to those of every request.
     var headers: HeaderFields = [:]
-    /// Once this moment has passed it is not sent any more, a wait for its turn included.
+    /// It is not sent after this moment, even if it waited for its turn.
     var notAfter: Timestamp?
-    /// Nil for the connection's own.
+    /// Nil for the connection's default.
     var timeout: Duration?
-    /// What reads by a longer address than this is sent in the body of a batch.
+    /// A read with a longer address than this is sent as a batch.
     var longest = Int.max
 
-    /// Reads rows or a record of the Table API. Version 2, in which a list without rows is 200.
+    /// Reads rows or a record of the Table API, version 2, where an empty list is 200.
     static func table(_ path: String, _ parameters: [(String, String)], expecting: AnswerShape) -> ServiceNowCall {
         ServiceNowCall(target: target("/api/now/v2/table/\(path)", parameters), expecting: expecting)
     }
 
-    /// A path with its query.
+    /// A path and its query.
     static func target(_ path: String, _ parameters: [(String, String)]) -> String {
         let query = parameters.map { "\($0.0)=\(PercentEncoding.encode($0.1, keeping: "-._~,"))" }.joined(separator: "&")
         return path + (query.isEmpty ? "" : "?" + query)
     }
 
-    /// Writes fields to a record of the Table API, or makes one. The answer shows them as they are then, raw and as people read them.
+    /// Updates or creates a record of the Table API. The answer has its new fields, as raw and display values.
     static func write(
         _ method: String, _ path: String, _ writes: [FieldWrite], showing others: [String], notAfter: Timestamp
     ) -> ServiceNowCall {
@@ -50,11 +50,11 @@ struct ServiceNowCall: Sendable {
 
 /// A good answer.
 struct ServiceNowReply: Sendable {
-    /// The body, read; null where it is scanned.
+    /// The parsed body; null if it is scanned.
     var json: JSON
     var body: [UInt8]
     var headers: HeaderFields
-    /// The server's time, by this answer's `Date`; nil without one.
+    /// The server's time from the `Date` header; nil without one.
     var serverTime: Timestamp?
 
     var rows: [JSON] { json["result"]?.asArray ?? [] }

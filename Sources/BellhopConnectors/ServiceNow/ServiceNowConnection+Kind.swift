@@ -12,7 +12,7 @@ extension ServiceNowConnection {
         return OAuthSettings.needsAgreement(auth) ? .agreed : .configured
     }
 
-    /// Makes it with the login that its settings name, which may be the one in the keychain.
+    /// Opens it with the login of its settings, possibly from the keychain.
     private static func open(
         _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> ServiceNowConnection {
@@ -33,7 +33,7 @@ extension ServiceNowConnection {
         throw .noLogin(of: name)
     }
 
-    /// Made with the tokens that the keychain holds, and the client that renews them; nil when it holds none.
+    /// With the tokens from the keychain and the client that renews them; nil if it has none.
     private static func ofKeptTokens(
         _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> ServiceNowConnection? {
@@ -51,7 +51,7 @@ extension ServiceNowConnection {
             in: environment)
     }
 
-    /// Whose tokens the keychain holds; nil when it holds none, or nobody's in particular.
+    /// The user of the tokens in the keychain; nil if it has none, or they name no user.
     private static func user(
         ofTokensOf name: String, _ environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> String? {

@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension ServiceNowConnection {
-    /// What bellhop.yaml may say of a connection of kind `servicenow`.
+    /// The settings of a connection of kind `servicenow`.
     public static let manifest = ConnectionManifest(
         kind: "servicenow", role: .system, summary: "A ServiceNow instance.",
         actions: [CommentAction.manifest, UpdateAction.manifest, CreateAction.manifest, AttachAction.manifest].map(\.kind),
@@ -47,7 +47,7 @@ extension ServiceNowConnection {
 
         private static let ways = ["basic", "keychain", "oauth", "bearer", "api_key", "certificate"]
 
-        /// - Parameter path: a path of bellhop.yaml as this process reaches it.
+        /// - Parameter path: resolves a path of bellhop.yaml for this process.
         init(
             _ settings: Settings, connection: String, base: HTTPAddress, path: (String) -> String
         ) throws(ConnectorError) {
@@ -61,11 +61,11 @@ extension ServiceNowConnection {
             }
             if given.count > 1 { throw problem("auth", "Choose one of \(given.joined(separator: " and ")).") }
             if auth.text("username") != nil, ["basic", "keychain"].contains(way) {
-                throw problem("auth.username", "`\(way)` says the user name itself.")
+                throw problem("auth.username", "`\(way)` already contains the user name.")
             }
             func secret() throws(ConnectorError) -> String {
                 guard let text = auth.text(way), !text.isEmpty, HeaderFields.isValue(text) else {
-                    throw problem("auth.\(way)", "A request cannot carry this.")
+                    throw problem("auth.\(way)", "This cannot be sent in a request.")
                 }
                 return text
             }
@@ -82,7 +82,7 @@ extension ServiceNowConnection {
                 let oauth = try OAuthSettings(
                     auth.record("oauth") ?? Settings(), connection: connection, at: "auth.oauth", defaults: endpoints, path: path)
                 if case .password = oauth.grant, auth.text("username") != nil {
-                    throw problem("auth.username", "The grant password says the user name itself.")
+                    throw problem("auth.username", "The grant password already contains the user name.")
                 }
                 self = .oauth(oauth)
             case "bearer": self = .bearer(try secret())
@@ -90,7 +90,7 @@ extension ServiceNowConnection {
             default:
                 let files = auth.record("certificate")
                 guard base.isSecure else {
-                    throw problem("auth.certificate", "A certificate is shown over https:// only.")
+                    throw problem("auth.certificate", "A certificate requires https://.")
                 }
                 self = .certificate(
                     HTTPConnection.ClientCertificate(chain: path(files?.text("cert") ?? ""), key: path(files?.text("key") ?? "")))

@@ -1,10 +1,10 @@
 import BellhopCore
 
 extension ServiceNowConnection: PageHost {
-    /// None: what is no page is told from one before it comes to a source.
+    /// Empty: non-page answers are filtered out before they reach a source.
     var hidden: [String] { [] }
 
-    /// A page in the session that reads: the login goes before it, then cookies alone say who asks.
+    /// A page read in the reading session: after the login, only cookies authenticate.
     func page(_ address: HTTPAddress, headers: HeaderFields, timeout: Duration?) async throws(Failure) -> HTTPResponse {
         var call = ServiceNowCall(target: address.target, expecting: .page, timeout: timeout)
         call.headers = headers.with(["Accept": "text/html, */*;q=0.5"])
@@ -15,7 +15,7 @@ extension ServiceNowConnection: PageHost {
             var failure = error
             if failure.reason == .sessionExpired {
                 failure.message +=
-                    " The login is good, so the account may not open this page, or the instance keeps sessions of its APIs from pages (com.glide.processors.aprocessor.donot_reuse_api_session)."
+                    " The login is valid, so either the account may not open this page, or the instance does not accept API sessions for pages (com.glide.processors.aprocessor.donot_reuse_api_session)."
             }
             throw failure
         }

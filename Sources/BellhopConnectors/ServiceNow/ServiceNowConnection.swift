@@ -1,15 +1,15 @@
 public import BellhopCore
 
-/// A ServiceNow instance and the account we use there, as a connection of kind `servicenow` in bellhop.yaml.
+/// A ServiceNow instance and Bellhop's account on it: a connection of kind `servicenow` in bellhop.yaml.
 ///
-/// It has a session that reads and one or more that write, so that a long list does not keep a comment waiting: the server runs one request
-/// of a session at a time.
+/// It has one session for reading and one or more for writing, so that a long list does not delay a comment: the server runs one
+/// request per session at a time.
 public struct ServiceNowConnection: Connection {
     public let name: String
     /// The instance's base address, such as `https://acme.service-now.com`.
     public let instance: String
-    /// The account's user name; where only the instance knows it, a name that stands for it and stays the same: `(api key of snow)`. Who is
-    /// logged in is `reading.user`.
+    /// The account's user name; if only the instance knows it, a stable placeholder: `(api key of snow)`. The user who is logged
+    /// in is `reading.user`.
     public let username: String
     public let oauth: OAuthClient?
     let base: HTTPAddress
@@ -19,7 +19,7 @@ public struct ServiceNowConnection: Connection {
     let writers: WritingSessions
     let looks = TaskLooks()
     let entries = ReadAhead<Journal.Entries>()
-    /// What labels and names stand for on the instance.
+    /// Resolves labels and names to values on the instance.
     let labels: FieldLabels
     private let gates: SharedGates
     let notebook: any Notebook
@@ -33,9 +33,9 @@ public struct ServiceNowConnection: Connection {
 
     /// - Parameters:
     ///   - settings: checked against ``manifest``.
-    ///   - username: where the configuration has none: the user whose password or tokens the keychain holds, nil when it holds none.
-    ///   - usesKeychain: whether the keychain holds all that logs in: that has events of its own.
-    ///   - credentials: asked at each login, so that a changed password is seen; nil for those of the configuration.
+    ///   - username: if the configuration has none: the user whose password or tokens the keychain holds, or nil.
+    ///   - usesKeychain: whether all credentials are in the keychain, which has its own event types.
+    ///   - credentials: called at each login, so that a changed password is noticed; nil to use the configuration's.
     public init(
         name: String, settings: Settings, username: String? = nil, usesKeychain: Bool = false,
         credentials: (@Sendable () async throws -> Credentials)? = nil, in environment: ConnectorEnvironment
@@ -45,7 +45,7 @@ public struct ServiceNowConnection: Connection {
             in: environment, over: nil)
     }
 
-    /// - Parameter exchange: the way to the instance, where it is not the network.
+    /// - Parameter exchange: replaces the network.
     init(
         name: String, settings: Settings, username: String? = nil, usesKeychain: Bool = false,
         credentials: (@Sendable () async throws -> Credentials)? = nil, in environment: ConnectorEnvironment,
@@ -94,7 +94,8 @@ public struct ServiceNowConnection: Connection {
         labels = FieldLabels(at: base.place)
     }
 
-    /// The way to the token endpoint where that is another machine: it sees nothing that is meant for the instance. Nil for the same.
+    /// The exchange for a token endpoint on another host, which must not see what is meant for the instance. Nil if it is the
+    /// same host.
     private static func tokenExchange(
         _ auth: Auth, _ base: HTTPAddress, _ http: HTTPConnection, _ configuration: HTTPConnection.Configuration,
         _ environment: ConnectorEnvironment
@@ -109,19 +110,19 @@ public struct ServiceNowConnection: Connection {
         return try HTTPConnection(own, clock: environment.clock)
     }
 
-    /// Tries to log in, and says who the instance takes us for.
+    /// Tries to log in, and returns the user the instance recognizes.
     ///
     /// - Parameter force: also with a password that was refused before.
     public func verifyUser(force: Bool = true) async throws(Failure) -> ServiceNowUser { try await reading.verify(force: force) }
 
     public var origin: String? { instance }
 
-    /// One write in each session.
+    /// One write per session.
     public var limits: ReceiverLimits {
         http.limits(lanes: writers.all.count, upcoming: 20, requests: Self.requestsOfWrite)
     }
 
-    /// A comment is a look, a write and its proof.
+    /// A write consists of a read, the write and its verification.
     static let requestsOfWrite = 3
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
@@ -157,13 +158,13 @@ public struct ServiceNowConnection: Connection {
         return way + (await examination.run())
     }
 
-    /// Closes what is open and waits for it.
+    /// Closes everything open and waits for it.
     public func shutdown() async throws {
         try await tokens?.shutdown()
         try await http.shutdown()
     }
 
-    /// `acme`, `acme.service-now.com` or a whole address to the base address.
+    /// The base address for `acme`, `acme.service-now.com` or a full address.
     static func base(_ text: String, connection: String) throws(ConnectorError) -> HTTPAddress {
         let text = ASCII.trimmed(text)
         let isName = !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") }
@@ -183,25 +184,25 @@ public struct ServiceNowConnection: Connection {
         return address
     }
 
-    /// Where records of one key wait for each other, whichever connection to the instance makes them. Few gates serve all keys; two keys
-    /// that share one wait a little longer.
+    /// Serializes creations with the same key, across all connections to the instance. A few gates serve all keys; keys that
+    /// share one wait a little longer.
     func creating(_ key: String) -> FIFOGate {
         gates.gate("create \(base.origin) \(Fingerprint(content: key).low % 64)")
     }
 
-    /// Forgets what was read of a task that was written to.
+    /// Drops what was read of a task that has been written to.
     func forget(_ task: TaskKey) {
         looks.forget(task)
         entries.forget(task)
     }
 
-    /// Where a person opens a task.
+    /// The task's address for people.
     func page(of key: TaskKey) -> String { page(of: "task") + PercentEncoding.encode(key.text) }
 
-    /// Where a person opens a row of a table, up to its sys_id, which follows percent-encoded.
+    /// A row's address for people, up to its percent-encoded sys_id, which follows.
     func page(of table: String) -> String { "\(instance)/nav_to.do?uri=" + PercentEncoding.encode("\(table).do?sys_id=") }
 
-    /// Whether a text can be a sys_id: 32 hexadecimal digits in lower case.
+    /// Whether a text can be a sys_id: 32 lower-case hexadecimal digits.
     static func isSysID(_ text: String) -> Bool {
         text.utf8.count == 32 && text.utf8.allSatisfy { ASCII.isDigit($0) || $0 &- 0x61 < 6 }
     }

@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// What writes: the access rules say what is to be expected where this account may read them; elsewhere only writing shows it.
+/// Examines writes: the access rules predict them if this account may read them; otherwise only writing shows it.
 extension ServiceNowExamination {
-    /// A write that some rule wants.
+    /// A write that some rule needs.
     private struct Write: Hashable {
-        /// What its line is called: `write work_notes`.
+        /// The title of its line: `write work_notes`.
         var subject: String
         var operation: AccessRules.Operation
-        /// Nil for the table of whatever task it is.
+        /// Nil if the task may be in any table.
         var table: String?
         var field: String?
     }
@@ -53,7 +53,7 @@ extension ServiceNowExamination {
                 lines.append((write.subject, finding))
                 continue
             }
-            // Of several fields the line tells the worst.
+            // Of several fields the line shows the worst.
             if Self.rank(finding) > Self.rank(lines[place].finding) { lines[place].finding = finding }
         }
         findings += lines.map(\.finding)
@@ -77,36 +77,36 @@ extension ServiceNowExamination {
         switch verdict {
         case .allowed(let rule):
             return Finding(
-                write.subject, .ok, "the access rule \(rule) lets this account; a rule of the instance may still refuse it")
+                write.subject, .ok, "the access rule \(rule) allows it; a rule of the instance may still refuse it")
         case .refused(let rule, let wanted):
             let names = wanted.joined(separator: " or ")
             return Finding(
-                write.subject, .missing, "the access rule \(rule) wants the role \(names)", remedy: "ask for the role \(names)",
-                reason: .forbidden)
+                write.subject, .missing, "the access rule \(rule) requires the role \(names)",
+                remedy: "ask for the role \(names)", reason: .forbidden)
         case .depends(let rule):
             return Finding(
                 write.subject, .unknown,
-                "the access rule \(rule) decides by a condition or a script: it shows only when it is done",
+                "the access rule \(rule) depends on a condition or a script: known only when it is done",
                 remedy: "see the rule in sys_security_acl")
         case .unsaid:
             let known =
                 if let roles {
                     ["admin", "itil"].first(where: roles.contains).map {
-                        "the account has the role \($0), which is mostly enough"
+                        "the account has the role \($0), which is usually enough"
                     }
                         ?? "the account has neither of the roles itil and admin"
                 } else {
                     "the account may not read its own roles"
                 }
             return Finding(
-                write.subject, .unknown, "it shows only when it is done, for the access rules are not shown; \(known)",
+                write.subject, .unknown, "known only when it is done, because the access rules are hidden; \(known)",
                 remedy:
                     "ask who administers the instance whether this account may \(write.operation.rawValue) \(what) (sys_security_acl)"
             )
         }
     }
 
-    /// The names of the account's roles; nil where it may not read them.
+    /// The names of the account's roles; nil if it may not read them.
     private mutating func roles(of user: ServiceNowUser) async -> Set<String>? {
         guard ServiceNowConnection.isSysID(user.sysID),
             let found = try? await rows("sys_user_has_role", "user=\(user.sysID)", ["role.name"], limit: 500)
@@ -114,7 +114,7 @@ extension ServiceNowExamination {
         return Set(found.rows.compactMap { FieldValue($0["role.name"])?.raw })
     }
 
-    /// A table and those it extends, itself first; where nobody says, a task's table extends `task`.
+    /// A table and its ancestors, itself first; if unknown, a task's table is assumed to extend `task`.
     private mutating func chain(of table: String) async -> [String] {
         if table == "task" { return [table] }
         let paths = ["name", "super_class.name", "super_class.super_class.name", "super_class.super_class.super_class.name"]
@@ -136,7 +136,7 @@ extension ServiceNowExamination {
             findings.append(
                 Finding(
                     "fields", .missing, "rule \(need.rule): the table \(record.table) shows no \(absent.joined(separator: ", "))",
-                    remedy: "see how it is spelt, or let the account read it", reason: .badArguments))
+                    remedy: "check the spelling, or let the account read it", reason: .badArguments))
         } catch {
             findings.append(Finding("fields", error))
         }
@@ -153,10 +153,10 @@ extension ServiceNowExamination {
             findings.append(
                 Finding(
                     "fields", .missing, "rule \(need.rule): the table \(table) shows no \(absent.joined(separator: ", "))",
-                    remedy: "see how it is spelt, or let the account read it", reason: .badArguments))
+                    remedy: "check the spelling, or let the account read it", reason: .badArguments))
         } catch {
             var finding = Finding("read \(table)", error)
-            finding.text = "rule \(need.rule) looks there before it makes a record: \(finding.text)"
+            finding.text = "rule \(need.rule) checks there before it creates a record: \(finding.text)"
             if error.reason == .forbidden { finding.remedy = "a role that may read \(table), such as itil" }
             findings.append(finding)
         }

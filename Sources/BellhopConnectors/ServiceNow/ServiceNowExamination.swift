@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// Looks at what an instance lets this account do of all that the configured sources and the loaded rules need. Nothing is written.
+/// Checks whether this account may do everything the configured sources and the loaded rules need. It writes nothing.
 struct ServiceNowExamination {
     let connection: ServiceNowConnection
     let needs: ConnectionNeeds
     var findings: [Finding] = []
     private var serverTime: Timestamp?
     private var rateLimit: String?
-    /// A task to try things on: its table and sys_id.
+    /// A task to test with: its table and sys_id.
     private(set) var sample: (table: String, id: String)?
 
     init(_ connection: ServiceNowConnection, _ needs: ConnectionNeeds) {
@@ -15,7 +15,7 @@ struct ServiceNowExamination {
         self.needs = needs
     }
 
-    /// All of it, once somebody is logged in.
+    /// The whole examination, after login.
     mutating func run() async -> [Finding] {
         let user: ServiceNowUser
         do throws(Failure) {
@@ -38,7 +38,7 @@ struct ServiceNowExamination {
         if let rateLimit {
             findings.append(
                 Finding(
-                    "rate limit", .note, "the instance takes \(rateLimit) requests an hour from this account",
+                    "rate limit", .note, "the instance accepts \(rateLimit) requests an hour from this account",
                     remedy: "a longer `every`, or `rate:` on the connection, keeps below it"))
         }
         return findings
@@ -75,7 +75,7 @@ struct ServiceNowExamination {
         guard let zone = found.flatMap({ FieldValue($0["time_zone"])?.raw }) else {
             return findings.append(
                 Finding(
-                    "time zone", .unknown, "labels show times in the account's zone, and it may not read which that is",
+                    "time zone", .unknown, "labels show times in the account's zone, which this account may not read",
                     remedy: "let it read its own sys_user record, or use `display: values`"))
         }
         findings.append(
@@ -103,7 +103,7 @@ struct ServiceNowExamination {
             default: break
             }
             if !isNeeded, error.reason == .apiMissing || error.reason == .forbidden {
-                finding = Finding(subject, .note, "it is not there for this account; work notes go to the record itself")
+                finding = Finding(subject, .note, "it is not available to this account; work notes go to the record itself")
             }
             findings.append(finding)
         }
@@ -117,7 +117,7 @@ struct ServiceNowExamination {
         let subject = "read \(table)"
         let unknown = await examineNames(source)
         let paths = source.schema.fields.map(\.path).filter { !unknown.contains($0) }
-        // A tracker's list is enough to watch by; without the records only the fields stay empty.
+        // The tracker's list is enough to watch tasks; without the records only the fields stay empty.
         let verdict = isTracker ? Finding.Verdict.note : .missing
         do throws(Failure) {
             let found = try await rows(table, query, ["sys_id", "sys_class_name"] + paths)
@@ -126,7 +126,7 @@ struct ServiceNowExamination {
                 return findings.append(
                     found.total > 0
                         ? Finding(subject, verdict, text, remedy: "let it read \(table)", reason: .forbidden)
-                        : Finding(subject, .unknown, "source \(source.name): there is no task to try it on"))
+                        : Finding(subject, .unknown, "source \(source.name): there is no task to test with"))
             }
             if let id = FieldValue(row["sys_id"])?.raw {
                 let name = FieldValue(row["sys_class_name"])?.raw ?? table
@@ -139,7 +139,7 @@ struct ServiceNowExamination {
             findings.append(
                 Finding(
                     subject, .missing, "source \(source.name): no \(absent.joined(separator: ", "))",
-                    remedy: "see how it is spelt, let the account read it, or leave it out of `fields`", reason: .badArguments))
+                    remedy: "check the spelling, let the account read it, or leave it out of `fields`", reason: .badArguments))
         } catch {
             var finding = Finding(subject, error)
             finding.text = "source \(source.name): \(finding.text)"
@@ -151,12 +151,12 @@ struct ServiceNowExamination {
         }
     }
 
-    /// Whether the table has the fields that the source names, its filter and its order included; those it has not.
+    /// Checks that the table has the fields the source names, including its filter and order; returns the missing ones.
     private mutating func examineNames(_ need: ConnectionNeeds.SourceNeed) async -> Set<String> {
         guard let source = try? connection.source(need.name, kind: need.kind, settings: need.settings) as? TableSource else {
             return []
         }
-        // Where the dictionary cannot be asked, the records say what is wrong.
+        // If the dictionary cannot be read, the records show what is wrong.
         guard let unknown = try? await source.columns.unknownFields() else { return [] }
         for field in unknown {
             findings.append(
@@ -178,14 +178,14 @@ struct ServiceNowExamination {
             let response = try await connection.page(probe.address, headers: [:], timeout: probe.timeout)
             findings.append(Finding(subject, .ok, try source.words(for: response)))
         } catch {
-            findings.append(Finding(subject, error, remedy: "see that `path` is right, and that the account may open the page"))
+            findings.append(Finding(subject, error, remedy: "check that `path` is right, and that the account may open the page"))
         }
     }
 
     private mutating func examineJournal() async {
         let subject = "read journal"
         let remedy = "let the account read sys_journal_field"
-        let less = "the task's own history stands in for it"
+        let less = "the task's own history is used instead"
         do throws(Failure) {
             let found = try await rows("sys_journal_field", "elementINcomments,work_notes", ["sys_id"])
             findings.append(
@@ -193,7 +193,7 @@ struct ServiceNowExamination {
                     ? Finding(subject, .ok, "comments are proved by their entries")
                     : found.total > 0
                         ? Finding(subject, .note, "its entries are hidden from this account; \(less)", remedy: remedy)
-                        : Finding(subject, .unknown, "there is no entry to try it on"))
+                        : Finding(subject, .unknown, "there is no entry to test with"))
         } catch {
             findings.append(
                 error.reason == .forbidden

@@ -1,23 +1,23 @@
 import BellhopCore
 
 extension ServiceNowLogin {
-    /// The instance says 401 to what was just shown.
+    /// The instance answers 401 to the credentials just sent.
     func refusal(at place: String) -> Failure {
         let again = "Bellhop will not retry it until you change it or run `bellhop login \(connection)`."
         let message =
             switch way {
             case .password:
                 "\(place) refuses the password of \(identity.text) (401). \(again) If the password is right, the instance may not allow Basic "
-                    + "authentication for this account (role snc_basic_auth_api_access), or want a second factor: "
-                    + "run `bellhop login \(connection)` once that is mended."
+                    + "authentication for this account (role snc_basic_auth_api_access), or require a second factor: "
+                    + "run `bellhop login \(connection)` once that is fixed."
             case .oauth(let client):
                 "\(place) refuses a token that \(client.settings.tokenAddress.place) has just given connection \(connection) (401): "
                     + "the token is of another instance, its scope does not cover the REST API, or its user may not log in."
             case .bearer:
-                "\(place) refuses the bearer token of connection \(connection) (401): it has run out, or was withdrawn. \(again) "
-                    + "Bellhop renews tokens by itself where it gets them by `oauth`."
+                "\(place) refuses the bearer token of connection \(connection) (401): it has expired or was revoked. \(again) "
+                    + "Bellhop can only renew tokens obtained by `oauth`."
             case .apiKey:
-                "\(place) refuses the API key of connection \(connection) (401): it has run out, or the instance has no inbound "
+                "\(place) refuses the API key of connection \(connection) (401): it has expired, or the instance has no inbound "
                     + "authentication profile and REST API Access Policy that take it for the Table API (sys_user). \(again)"
             case .certificate:
                 "\(place) does not know the certificate of connection \(connection) (401): it must be registered there for a user, "
@@ -26,7 +26,7 @@ extension ServiceNowLogin {
         return Failure(.unauthenticated, .pauseConnection, message)
     }
 
-    /// The instance takes the login, and yet says 401 to a request.
+    /// The instance accepts the login but answers 401 to a request.
     func outOfBounds(at place: String, user: String) -> Failure {
         let reason =
             switch way {
@@ -35,12 +35,12 @@ extension ServiceNowLogin {
             case .password, .certificate: ""
             }
         return Failure(
-            .forbidden, .giveUp, "\(place) accepts the login of \(user), but refuses this request all the same (401)\(reason).")
+            .forbidden, .giveUp, "\(place) accepts the login of \(user), but refuses this request (401)\(reason).")
     }
 
-    /// The instance leads to a login page even right after a login.
+    /// The instance redirects to a login page even right after a login.
     func loginPage(at place: String, leadsTo host: String?) -> Failure {
-        let whom = host.map { "to \($0) to log in" } ?? "to its login page"
+        let whom = host.map { "to \($0) for login" } ?? "to its login page"
         let reason =
             switch way {
             case .password: "Basic authentication is not accepted for this account, or not for this interface"
@@ -50,29 +50,29 @@ extension ServiceNowLogin {
             }
         return host == nil
             ? Failure(.sessionExpired, .retry(after: nil), "\(place) ended the session again right after a new login: \(reason).")
-            : Failure(.loginRequired, .pauseConnection, "\(place) sends us \(whom): \(reason).")
+            : Failure(.loginRequired, .pauseConnection, "\(place) redirects \(whom): \(reason).")
     }
 
-    /// The token endpoint hands out what the instance refuses.
+    /// The token endpoint issues a token that the instance refuses.
     func sameToken(at place: String, _ token: OAuthToken, at now: Timestamp) -> Failure {
         let left = token.expires.map { max($0 - now, .zero) + .seconds(1) }
         return Failure(
             .unauthenticated, .retry(after: left ?? .seconds(300)),
-            "\(place) refuses the token of connection \(connection), and its token endpoint hands out the same one again; "
-                + "that ends when the token does.")
+            "\(place) refuses the token of connection \(connection), and its token endpoint returns the same one again, "
+                + "until that token expires.")
     }
 
-    /// The instance takes us for somebody else than we were.
+    /// The instance recognizes another user than before.
     func stranger(at place: String, is user: String, instead known: String) -> Failure {
         let advice =
             switch identity {
-            case .user: "Mend the login, or the `username` of the connection."
+            case .user: "Correct the login, or the `username` of the connection."
             case .standIn:
-                "What the sources remember is \(known)'s. If this is meant to be, write `username: \(user)` under `auth`: "
+                "The sources' state belongs to \(known). If this is intended, write `username: \(user)` under `auth`: "
                     + "the sources then start with a new baseline."
             }
         return Failure(
             .unauthenticated, .pauseConnection,
-            "\(place) takes connection \(connection) for \(user), and it was \(known). \(advice)")
+            "\(place) recognizes connection \(connection) as \(user), but it was \(known). \(advice)")
     }
 }

@@ -1,17 +1,17 @@
 import BellhopCore
 
 extension ServiceNowLogin {
-    /// What the outside knows of a login that bellhop.yaml does not hold.
+    /// Login data that is not in bellhop.yaml.
     struct Kept: Sendable {
         /// The user whose password or tokens the keychain holds; nil when it holds none.
         var username: String?
-        /// Asked at each login; nil for what bellhop.yaml says.
+        /// Called at each login; nil to use bellhop.yaml.
         var credentials: (@Sendable () async throws -> Credentials)?
     }
 
     /// - Parameters:
     ///   - username: `auth.username`.
-    ///   - http: the way to the instance.
+    ///   - http: the exchange with the instance.
     init(
         _ auth: ServiceNowConnection.Auth, connection: String, username: String?, kept: Kept, http: HTTPConnection,
         tokens: @autoclosure () throws(ConnectorError) -> HTTPConnection, environment: ConnectorEnvironment
@@ -34,7 +34,7 @@ extension ServiceNowLogin {
                 OAuthClient(settings, connection: connection, exchange: try tokens(), environment: environment))
             switch settings.grant {
             case .password(let username, _): identity = .user(username)
-            // What an assertion calls the user may be an address or a number.
+            // An assertion's subject may be an address or a number.
             case .jwt(let assertion): identity = named(or: assertion.subject)
             case .authorizationCode:
                 identity = username.map(Identity.user) ?? kept.username.map(Identity.user) ?? .standIn("(oauth of \(connection))")

@@ -1,22 +1,22 @@
 import BellhopCore
 
-/// How a connection shows an instance who it is.
+/// How a connection authenticates to an instance.
 struct ServiceNowLogin: Sendable {
     enum Way: Sendable {
         case password(Account)
         case oauth(OAuthClient)
         case bearer(String)
         case apiKey(String)
-        /// Shown by TLS; here is what tells one certificate from another.
+        /// Sent by TLS; this text distinguishes certificates.
         case certificate(String)
     }
 
-    /// Who we say that we are, before the instance has said whom it takes us for.
+    /// The claimed identity, before the instance has named the user.
     enum Identity: Sendable, Hashable {
-        /// The account's user name: whoever else the instance takes us for is refused.
+        /// The account's user name; if the instance names another, the login fails.
         case user(String)
-        /// A name for somebody whom only the instance knows. It stays the same over restarts, renewed tokens and changed keys, since
-        /// what sources remember belongs to it.
+        /// A placeholder for a user whom only the instance knows. It is stable over restarts, renewed tokens and changed keys,
+        /// because the sources' state belongs to it.
         case standIn(String)
 
         var text: String {
@@ -26,10 +26,10 @@ struct ServiceNowLogin: Sendable {
         }
     }
 
-    /// What is shown to be let in. Never prints itself.
+    /// The credentials to send. Never prints itself.
     struct Pass: Sendable, CustomStringConvertible, CustomReflectable {
         var headers: HeaderFields = [:]
-        /// What a refusal is remembered of.
+        /// Identifies a refused login.
         var credentials: Credentials
         var token: OAuthToken?
 
@@ -41,7 +41,7 @@ struct ServiceNowLogin: Sendable {
     var way: Way
     var identity: Identity
 
-    /// Whether the instance is asked whom it takes us for; a user name and its password say it themselves.
+    /// Whether to ask the instance for the user's name; a user name and password already tell it.
     var asksForUser: Bool {
         switch way {
         case .password: false
@@ -49,7 +49,7 @@ struct ServiceNowLogin: Sendable {
         }
     }
 
-    /// Whether every request shows it, not only the one that opens a session: an API key counts for some paths only.
+    /// Whether to send it with every request, not only the first: an API key is valid for some paths only.
     var isShownAlways: Bool {
         switch way {
         case .apiKey: true
@@ -59,11 +59,11 @@ struct ServiceNowLogin: Sendable {
 
     var oauth: OAuthClient? { if case .oauth(let client) = way { client } else { nil } }
 
-    /// What to show now.
+    /// The credentials to send now.
     ///
     /// - Parameters:
-    ///   - stale: a token whose session ended, or that was refused: another is asked for.
-    ///   - force: ask the token endpoint even with what it has refused.
+    ///   - stale: a token whose session ended or that was refused: another is requested.
+    ///   - force: call the token endpoint even with credentials it has refused.
     func pass(renewing stale: OAuthToken? = nil, force: Bool = false) async throws(Failure) -> Pass {
         switch way {
         case .password(let account):

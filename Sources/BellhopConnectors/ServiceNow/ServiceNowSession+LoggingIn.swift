@@ -1,17 +1,17 @@
 import BellhopCore
 
 extension ServiceNowSession {
-    /// Opens a session: one login of the connection at a time. Where tokens can be renewed, one that is refused is, once.
+    /// Opens a session; one login per connection at a time. A refused token is renewed once, if possible.
     ///
     /// - Parameters:
     ///   - stale: the token whose session ended.
-    ///   - force: somebody calls for it, refused before or not.
+    ///   - force: a person requested it, so refused credentials are retried.
     @discardableResult
     func logIn(renewing stale: OAuthToken? = nil, force: Bool) async throws(Failure) -> ServiceNowUser {
         do {
             try await memory.gate.enter()
         } catch {
-            throw Failure(.interrupted, .retry(after: nil), "The login was called off before it was tried.")
+            throw Failure(.interrupted, .retry(after: nil), "The login was cancelled before it started.")
         }
         defer { memory.gate.leave() }
         var pass = try await self.pass(renewing: stale, force: force)
@@ -29,7 +29,7 @@ extension ServiceNowSession {
                 try await RefusalMemory.noting { try await memory.forget() }
                 return user
             } catch {
-                guard user == nil else { throw error }  // the login went well; the notebook did not
+                guard user == nil else { throw error }  // the login succeeded; only storing it failed
                 forgetSession()
                 let isRefusal = [.unauthenticated, .loginRequired, .sessionExpired].contains(error.reason)
                 if mayRenew, isRefusal, let token = pass.token {
@@ -39,7 +39,7 @@ extension ServiceNowSession {
                     continue
                 }
                 await events.loginEnded(name, logins, failure: error, at: clock.now)
-                // A token is no password: nobody is locked out by trying another one later.
+                // Only passwords are blocked after a refusal: retrying a token locks nobody out.
                 if login.oauth == nil, error.reason == .unauthenticated || error.reason == .mfaRequired {
                     try await RefusalMemory.noting { try await memory.remember(error.message, of: pass.credentials) }
                 }
@@ -48,7 +48,7 @@ extension ServiceNowSession {
         }
     }
 
-    /// What to show. A token endpoint that was asked and gave nothing is a login that failed.
+    /// The credentials to send. A failed token request is a failed login.
     private func pass(renewing stale: OAuthToken?, force: Bool) async throws(Failure) -> ServiceNowLogin.Pass {
         let before = await login.oauth?.asked ?? 0
         do throws(Failure) {
@@ -63,7 +63,7 @@ extension ServiceNowSession {
         }
     }
 
-    /// What every account may ask for, whatever it may see of it: the record of its own user.
+    /// The user's own record, which every account may request, whatever it may see of it.
     var ownRecord: ServiceNowCall {
         let name = login.asksForUser ? "javascript:gs.getUserName()" : login.identity.text.replacing("^", with: "^^")
         return .table(
@@ -74,7 +74,7 @@ extension ServiceNowSession {
             expecting: .rows)
     }
 
-    /// Asks for the user's own record, which is what a login is here: it opens the session, and the server says whether it takes us.
+    /// Requests the user's own record as the login: it opens the session and shows whether the server accepts the credentials.
     private func introduce(_ pass: ServiceNowLogin.Pass, refused: OAuthToken?) async throws(Failure) -> ServiceNowUser {
         proof = pass.headers
         let (_, meaning) = try await transmit(ownRecord)
@@ -89,7 +89,7 @@ extension ServiceNowSession {
                     username: username, name: row["name"]?.asString ?? "", email: row["email"]?.asString ?? "",
                     sysID: row["sys_id"]?.asString ?? "")
             }
-        // Whoever may not read their own record has logged in all the same.
+        // An account that may not read its own record has logged in all the same.
         case .noRows, .forbidden, .goneOrHidden: break
         case .unauthenticated:
             if let token = pass.token, token.text == refused?.text {
@@ -99,7 +99,7 @@ extension ServiceNowSession {
         case .mfaRequired:
             throw Failure(
                 .mfaRequired, .pauseConnection,
-                "\(base.place) wants a second factor of \(login.identity.text), which an unattended program cannot give: "
+                "\(base.place) requires a second factor of \(login.identity.text), which an unattended program cannot give: "
                     + "use an account for integrations, or run `bellhop login \(login.connection)` once it needs none.")
         default: throw failure(of: meaning, at: base.place, changesSomething: false)
         }
@@ -108,7 +108,7 @@ extension ServiceNowSession {
         return user
     }
 
-    /// Checks that the instance takes us for whom it took us before, or for whom bellhop.yaml says.
+    /// Checks that the instance recognizes the same user as before, or the one in bellhop.yaml.
     private func recognise(_ username: String) async throws(Failure) {
         switch login.identity {
         case .user(let known):

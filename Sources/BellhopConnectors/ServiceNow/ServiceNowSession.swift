@@ -2,9 +2,9 @@ import BellhopCore
 
 /// One server session: cookies, one request at a time, and a new login when the server ends it.
 ///
-/// What logs in goes first, a password or a token; from then on only cookies say who we are, so that the end of the session shows.
-/// Where the server sets none, every request carries what logged in. An actor, because the cookies and the login belong to whichever
-/// request has its turn; the gate keeps the turns, since an actor lets others in while it waits.
+/// A password or token logs in first; after that only cookies authenticate, so that the end of the session is noticed. If the
+/// server sets none, every request carries the credentials. An actor, because cookies and login belong to the request whose turn
+/// it is; the gate keeps the turns, since actors are reentrant.
 actor ServiceNowSession {
     let base: HTTPAddress
     let name: String
@@ -18,22 +18,22 @@ actor ServiceNowSession {
 
     var jar = CookieJar()
     private var csrfToken: String?
-    /// The longest address that may pass, as far as answers have shown.
+    /// The longest address that may pass, as far as is known.
     private var longestAddress = Int.max
-    /// Sent along where cookies do not do.
+    /// Sent with each request if cookies are not enough.
     var proof: HeaderFields = [:]
-    /// Whether the next good answer opens the session, after which cookies do.
+    /// Whether the next good answer opens the session, after which cookies suffice.
     private var opens = false
-    /// What the session was opened with.
+    /// The token that opened the session.
     var token: OAuthToken?
-    /// What a session was opened with that ended under a write: the next login renews it.
+    /// The token of a session that ended during a write: the next login renews it.
     private var stale: OAuthToken?
     /// Who is logged in; nil before the first login and after the session's end.
     var user: ServiceNowUser?
-    /// How many logins were tried.
+    /// The number of attempted logins.
     var logins = 0
 
-    /// - Parameter name: tells the sessions of a connection apart: `reading`, `writing`.
+    /// - Parameter name: distinguishes the connection's sessions: `reading`, `writing`.
     init(
         _ name: String, base: HTTPAddress, exchange: any HTTPExchange, login: ServiceNowLogin, memory: RefusalMemory,
         users: UserMemory, events: LoginEvents, clock: any AgentClock
@@ -48,31 +48,31 @@ actor ServiceNowSession {
         self.clock = clock
     }
 
-    /// Does what is asked, logging in before or in between where needed: one new login and one replay at most. What changes something
-    /// is for ``ServiceNowSession/write(_:unless:)``.
+    /// Sends a request, logging in before or in between if needed, with at most one new login and one replay. For writes use
+    /// ``ServiceNowSession/write(_:unless:)``.
     func send(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
         guard case .reply(let reply) = try await send(call, .replaying) else {
-            preconditionFailure("what may be replayed has a reply or fails")
+            preconditionFailure("a replayable request returns a reply or throws")
         }
         return reply
     }
 
-    /// What came of a request.
+    /// The result of a request.
     enum Sent {
         case reply(ServiceNowReply)
-        /// The server asked for a login instead: the session is over.
+        /// The server asked for a login: the session is over.
         case loginWanted
-        /// The server asked for the session's token (CSRF), which goes along from now on.
+        /// The server asked for the session's token (CSRF), which is sent from now on.
         case tokenWanted
     }
 
-    /// What may become of a request where the session ends under it.
+    /// What to do with a request whose session ends during it.
     enum Turn {
-        /// After a new login it is sent again.
+        /// Resend it after a new login.
         case replaying
-        /// It is for the caller to say whether it is sent again after a new login.
+        /// The caller decides whether to resend it after a new login.
         case first
-        /// It was sent again; no more.
+        /// It was already resent; stop.
         case last
     }
 
@@ -89,9 +89,9 @@ actor ServiceNowSession {
         }
     }
 
-    /// Logs in anew.
+    /// Logs in again.
     ///
-    /// - Parameter force: also with credentials that were refused before: somebody asked for it.
+    /// - Parameter force: even with refused credentials, because a person asked for it.
     func verify(force: Bool) async throws(Failure) -> ServiceNowUser {
         try await gate.inTurn { () async throws(Failure) in
             try await self.logIn(force: force)
@@ -128,7 +128,7 @@ actor ServiceNowSession {
                     return .loginWanted
                 }
                 try await logIn(renewing: stale, force: false)
-                // What was asked for first, not where the session's end has led.
+                // The original request, not where the ended session redirected it.
                 (call, hops) = (original, 0)
             case .unauthenticated:
                 throw login.outOfBounds(at: base.place, user: user?.username ?? login.identity.text)
@@ -138,16 +138,16 @@ actor ServiceNowSession {
         }
     }
 
-    /// Whether the session has ended, by one small request.
+    /// Checks with one small request whether the session has ended.
     private func isLost() async throws(Failure) -> Bool {
         let (_, meaning) = try await transmit(ownRecord)
         return [.unauthenticated, .sessionExpired].contains(meaning) || meaning.isLogin
     }
 
-    /// A page for messages, without its query.
+    /// The page's address for messages, without its query.
     private func page(_ call: ServiceNowCall) -> String { "The page \(base.place)\(call.target.prefix { $0 != "?" })" }
 
-    /// Sends a request with what this session has, and keeps the cookies of its answer.
+    /// Sends a request with this session's cookies and credentials, and stores the answer's cookies.
     func transmit(_ call: ServiceNowCall) async throws(Failure) -> (HTTPResponse, Classification) {
         if let batch = call.inBatch(beyond: longestAddress) {
             let (response, meaning) = try await transmit(batch)
@@ -175,7 +175,7 @@ actor ServiceNowSession {
         } catch {
             throw error.failure(changesSomething: call.changesSomething)
         }
-        // Something on the way takes less than we were told: what is as long goes in the body of a batch from now on.
+        // Something on the way accepts shorter addresses only: requests this long go into a batch from now on.
         longestAddress = min(longestAddress, call.target.utf8.count - 1)
         return try await transmit(call)
     }
@@ -186,7 +186,7 @@ actor ServiceNowSession {
             json: json, body: response.body, headers: response.headers, serverTime: time, status: response.status)
     }
 
-    /// The user name that the instance knows us by; nil while only it knows, as where a key may not read its own user.
+    /// The user name on the instance; nil if only the instance knows it, as when a key may not read its own user.
     var username: String? {
         switch login.identity {
         case .user(let name): name
@@ -199,9 +199,9 @@ actor ServiceNowSession {
     private func end(because meaning: Classification) async {
         let (reason, code): (String, Failure.Reason) =
             switch meaning {
-            case .loginRequired(let host): ("The server sends us to \(host) to log in.", .loginRequired)
-            case .sessionExpired: ("The server sends us to its login page.", .sessionExpired)
-            default: ("The server does not know the session any more (401).", .unauthenticated)
+            case .loginRequired(let host): ("The server redirects to \(host) for login.", .loginRequired)
+            case .sessionExpired: ("The server redirects to its login page.", .sessionExpired)
+            default: ("The server no longer knows the session (401).", .unauthenticated)
             }
         forgetSession()
         await events.sessionExpired(name, logins, reason: reason, code: code, at: clock.now)
@@ -212,8 +212,8 @@ actor ServiceNowSession {
         (csrfToken, proof, user, opens) = (nil, [:], nil, false)
     }
 
-    /// Opens a session with another token before the one it has ends, where that is near: nothing is lost on the way. Where no other
-    /// token is to be had the session goes on as long as the server lets it.
+    /// Opens a session with another token shortly before the current one expires, so that nothing is interrupted. If no other
+    /// token is available, the session continues as long as the server allows.
     private func renewToken() async {
         guard let client = login.oauth, let old = token, old.isDue(at: clock.now) else { return }
         do throws(Failure) {
@@ -222,11 +222,11 @@ actor ServiceNowSession {
             jar.removeAll()
             (csrfToken, proof, token, opens) = (nil, ["Authorization": new.authorization], new, true)
         } catch {
-            return  // the server says 401 when the session has ended, and then it is told why there is no token
+            return  // the missing token is reported when the server ends the session with 401
         }
     }
 
-    /// What an answer that is no good one means.
+    /// The failure for an answer that is not a good one.
     func failure(of meaning: Classification, at place: String, changesSomething: Bool) -> Failure {
         switch meaning {
         case .loginRequired(let host): return login.loginPage(at: base.place, leadsTo: host)
@@ -234,7 +234,7 @@ actor ServiceNowSession {
         default: break
         }
         guard let failure = meaning.failure(of: place, changesSomething: changesSomething) else {
-            preconditionFailure("what is no good answer is a failure")
+            preconditionFailure("every other classification is a failure")
         }
         return failure
     }

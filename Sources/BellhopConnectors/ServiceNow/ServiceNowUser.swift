@@ -1,4 +1,4 @@
-/// Who the instance takes us for, as far as the account may read its own record.
+/// The user the instance recognizes, as far as the account may read its own record.
 public struct ServiceNowUser: Sendable, Hashable {
     public var username: String
     /// Empty when it cannot be read.

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// The fields of tasks, with what they hold: the built-in list, and reading them from bellhop.yaml.
+/// The task fields and their types: the built-in list, and reading them from bellhop.yaml.
 enum TaskFields {
-    /// What bellhop.yaml may say of the tasks of any source of an instance.
+    /// The task settings of any source of an instance.
     static let settings = [
         Setting(
             "fields", .list(.either([.text, .map(.text)])),
@@ -18,7 +18,7 @@ enum TaskFields {
             "Whether the first poll only sets the baseline, or emits a task_created for each task."),
     ]
 
-    /// What a source declares unless it says otherwise.
+    /// The fields a source has by default.
     static let standard = [
         "number", "short_description", "sys_class_name", "priority", "urgency", "impact", "state", "active", "assigned_to",
         "assignment_group", "opened_by", "opened_at", "due_date", "sys_created_on", "sys_updated_on",
@@ -35,7 +35,7 @@ enum TaskFields {
         "sys_created_on", "sys_updated_on",
     ]
 
-    /// The tables that fields of every instance refer to.
+    /// The tables referred to by fields that every instance has.
     private static let references: [String: String] = {
         let users = [
             "assigned_to", "opened_by", "closed_by", "resolved_by", "reopened_by", "caller_id", "requested_for", "requested_by",
@@ -49,24 +49,24 @@ enum TaskFields {
         return others.merging(users.map { ($0, "sys_user") }) { $1 }
     }()
 
-    /// The table that the field at the end of a path refers to; nil where that is not known.
+    /// The table that the field at the end of a path refers to; nil if unknown.
     static func target(of path: String) -> String? { references[path.split(separator: ".").last.map(String.init) ?? path] }
 
-    /// Tables of tasks that every instance has.
+    /// Task tables that every instance has.
     static let taskTables: Set<String> = [
         "task", "incident", "problem", "change_request", "change_task", "sc_request", "sc_req_item", "sc_task",
     ]
 
-    /// What the field at the end of a path holds; text unless it is known better.
+    /// The type of the field at the end of a path; text if unknown.
     static func type(of path: String) -> FieldType {
         let name = path.split(separator: ".").last.map(String.init) ?? path
         return ints.contains(name) ? .int : bools.contains(name) ? .bool : timestamps.contains(name) ? .timestamp : .text
     }
 
-    /// Reads `fields: [number, {caller_name: caller_id.name}]`; the built-in list when there is none.
+    /// Reads `fields: [number, {caller_name: caller_id.name}]`; without it, the built-in list.
     ///
-    /// Where labels are wanted in the place of values, what was a number is its label's text.
-    /// - Parameter known: what a field is known to hold; nil where only the built-in list says.
+    /// If labels replace values, number fields become text fields.
+    /// - Parameter known: the known types of fields; nil to use only the built-in list.
     static func schema(
         _ setting: JSON?, display: Display, source: String, known: (String) -> TableDictionary.Meaning? = { _ in nil }
     ) throws(ConnectorError) -> TaskSchema {
@@ -80,7 +80,7 @@ enum TaskFields {
             else {
                 throw problem("`\(path)` is not a path to a field.")
             }
-            guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is there twice.") }
+            guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is declared twice.") }
             let known = known(path)
             let type = known?.type ?? type(of: path)
             let isLabel = display == .labels
@@ -112,7 +112,7 @@ enum TaskFields {
         return TaskSchema(fields)
     }
 
-    /// A text as near to a field name as can be.
+    /// A text turned into a valid field name.
     static func asName(_ text: String) -> String {
         let name = String(decoding: text.utf8.map { ASCII.isAlphanumeric($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
         return isName(name) ? name : "field_\(name)"
@@ -124,10 +124,10 @@ enum TaskFields {
     }
 }
 
-/// Whether fields come as the database has them, as people read them, or both.
+/// Whether fields have database values, display values, or both.
 enum Display: String, Sendable, Hashable {
     case values, labels, both
 
-    /// What `sysparm_display_value` says. Labels alone would leave no class, no reference and no time that a program can read.
+    /// The value of `sysparm_display_value`. Labels alone would lack machine-readable classes, references and times.
     var parameter: String { self == .values ? "false" : "all" }
 }

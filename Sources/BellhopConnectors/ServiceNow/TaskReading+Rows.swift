@@ -1,8 +1,8 @@
 import BellhopCore
 
 extension TaskReading {
-    /// The tasks of rows as the Table API lists them, in stretches, on as many cores as there are: of a first sync this is most of
-    /// the work beside the store's.
+    /// The tasks of listed Table API rows, in chunks, on all cores: in a first sync this is most of the work, apart from the
+    /// store's.
     func tasks(of entries: [Listing.Entry], in listing: Listing) async -> [[SnapshotText]] {
         await entries.inStretches { entries in
             var rows = TaskRows(self)
@@ -11,16 +11,16 @@ extension TaskReading {
     }
 }
 
-/// Writes the tasks of many rows, one after the other: each from one look at each of its members, and texts as they stand in the row.
+/// Writes the tasks of many rows: it reads each member once and copies texts as they are in the row.
 private struct TaskRows: ~Copyable {
     private let reading: TaskReading
     private var columns: JSONColumns
     private let fields: [Field]
-    /// The class of the row before, and what people call it: mostly it is the next one's too.
+    /// The previous row's class and label: usually also the next row's.
     private var latest = (name: "", label: "")
     private var writer = JSONWriter()
 
-    /// A declared field, with its name as it is written and the place of its column.
+    /// A declared field, with its encoded name and its column's position.
     private struct Field {
         var declared: TaskSchema.Field
         var name: JSONName

@@ -1,27 +1,27 @@
 import BellhopCore
 
-/// Makes snapshots of what the Table API and the Task Tracker say of a task.
+/// Converts answers of the Table API and the Task Tracker into snapshots.
 struct TaskReading: Sendable {
     var schema: TaskSchema
     var display: Display
-    /// The table that is read, for rows that have no class of their own.
+    /// The table being read, for rows without a class.
     var table = "task"
-    /// Where a person opens a task.
+    /// A task's address for people.
     var page: @Sendable (TaskKey) -> String
 
-    /// What every row must have besides the declared fields.
+    /// The fields every row must have besides the declared ones.
     static let own = ["sys_id", "number", "short_description", "sys_class_name", "active", "assigned_to"]
 
-    /// What to ask for.
+    /// The fields to request.
     var paths: [String] { paths { _ in true } }
 
-    /// - Parameter exists: false for fields that the table is known not to have.
+    /// - Parameter exists: false for fields the table is known not to have.
     func paths(_ exists: (String) -> Bool) -> [String] {
         var seen: Set<String> = []
         return (Self.own.filter(exists) + schema.fields.map(\.path)).filter { seen.insert($0).inserted }
     }
 
-    /// A task from its row in a table.
+    /// A task from its table row.
     func snapshot(_ key: TaskKey, row: JSON) -> Snapshot {
         let classOf = FieldValue(row["sys_class_name"])
         let name = className(classOf)
@@ -30,7 +30,7 @@ struct TaskReading: Sendable {
         return snapshot
     }
 
-    /// A task from its row; `type` is the group it stands in, in the user's language.
+    /// A task from its row; `type` is its class's label, in the user's language.
     func snapshot(_ key: TaskKey, row: JSON, type: String) -> Snapshot {
         func own(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
         var snapshot = Snapshot(
@@ -44,19 +44,19 @@ struct TaskReading: Sendable {
         return snapshot
     }
 
-    /// The class that a row says; one that says none is of the table.
+    /// The class of a row; by default the table.
     func className(_ value: FieldValue?) -> String { value.flatMap { $0.raw.isEmpty ? nil : $0.raw } ?? table }
 
-    /// What a declared field holds of what a row has for it.
+    /// A declared field's value from a row's value.
     func value(of field: TaskSchema.Field, _ value: FieldValue?) -> JSON {
         if display == .labels, field.type == .text, let label = value?.label { return .string(label) }
         return value?.typed(field.type) ?? Self.nothing(field.type)
     }
 
-    /// What people read in the place of a field's value; nil where nobody asked, or the row does not say.
+    /// The display value of a field; nil if not wanted, or missing from the row.
     func label(_ value: FieldValue?) -> String? { display == .values ? nil : value?.label }
 
-    /// A task from the little that the tracker's list says; the list has active tasks of one user only.
+    /// A task from the tracker's brief list, which has active tasks of one user only.
     func snapshot(_ key: TaskKey, listed record: JSON, type: String, owner: String) -> Snapshot {
         let number = record["number"]?.asString ?? ""
         let title = record["short_desc"]?.asString ?? ""

@@ -5,21 +5,21 @@ struct TaskTable: Sendable {
     var session: ServiceNowSession
     var paths: [String]
     var display: Display
-    /// How many are asked for at once; the address grows with each.
+    /// How many tasks a request reads; each makes the address longer.
     var batch = 100
     var timeout: Duration?
 
-    /// So many tasks that are not listed any more are asked for in one poll.
+    /// At most this many unlisted tasks are read per poll.
     static let mostDepartures = 1000
 
-    /// What could be read.
+    /// The tasks that could be read.
     struct Rows: Sendable {
         var found: [TaskKey: JSON] = [:]
-        /// Why the rest could not: the account may not, or not all.
+        /// Why the others could not: the account may not read them.
         var refusal: Failure?
     }
 
-    /// Reads them all, or says that the account may not; throws what another try may mend.
+    /// Reads them all, or returns the refusal; throws failures that a retry may fix.
     func read(_ keys: [TaskKey]) async throws(Failure) -> Rows {
         var rows = Rows()
         var pending = stride(from: 0, to: keys.count, by: batch).map { Array(keys[$0..<min($0 + batch, keys.count)]) }
@@ -57,7 +57,7 @@ struct TaskTable: Sendable {
             }
             let key = TaskKey(id)
             guard asked.contains(key) else {
-                // A server that does not understand a query drops the part and answers with every row there is.
+                // A server that does not understand a query drops that part and returns every row.
                 throw Failure(
                     .badAnswer, .retry(after: nil),
                     "\(session.base.place) answered with tasks that were not asked for: it ignored the query, so the answer is discarded."

@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// The Task Tracker API as a source of kind `tracker`: the active tasks that are assigned to the connection's user.
 ///
-/// Its list says little of a task, so each that is new, gone or due is read from the Table API, where the account may.
+/// Its list has few fields, so each new, removed or due task is read from the Table API, if the account may.
 public struct TrackerSource: Source {
     public let name: String
     public let scope: Scope
@@ -97,13 +97,13 @@ public struct TrackerSource: Source {
         return details
     }
 
-    /// Whether a task's record says that it belongs into the list: active and ours.
+    /// Whether a task's record belongs in the list: active and assigned to this user.
     private func isListed(_ row: JSON?, user: String) -> Bool {
         guard let row, !user.isEmpty else { return false }
         return FieldValue(row["active"])?.typed(.bool) == .bool(true) && FieldValue(row["assigned_to"])?.raw == user
     }
 
-    /// Why a task is not in the list any more, by its record.
+    /// Why a task left the list, by its record.
     private static func departure(_ row: JSON?, refusal: Failure?) -> RemovalReason {
         guard let row else { return refusal == nil ? .gone : .unknown }
         return switch FieldValue(row["active"])?.typed(.bool) {
@@ -113,13 +113,13 @@ public struct TrackerSource: Source {
         }
     }
 
-    /// Which declared fields the records of all tasks lack: the server leaves out what it does not know.
+    /// Declared fields that all records lack: the server omits unknown fields.
     private func absentFields(in rows: TaskTable.Rows) -> String? {
         AbsentFields(of: schema, inRows: rows.found.values, known: TaskFields.standard + TaskReading.own).notice(
             of: name,
             advice:
-                "A tracker reads the table task: a field of incidents alone is for a source of kind `table`, and one that the "
-                + "account may not read looks as if it were not there.")
+                "A tracker reads the table task: for fields of incidents use a source of kind `table`. A field that the "
+                + "account may not read looks like a missing one.")
     }
 
     private func notice(missing: Int, of listed: Int, refusal: Failure?) -> String? {
@@ -145,7 +145,7 @@ extension TrackerSource: SampledSource {
 }
 
 extension TrackerSource {
-    /// What bellhop.yaml may say of a source of kind `tracker`, besides what every source has.
+    /// The settings of a source of kind `tracker`, besides those of every source.
     public static let manifest = SourceManifest(
         kind: "tracker", summary: "The active tasks assigned to the connection's user, by the Task Tracker API.",
         connections: ["servicenow"],

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Remembers whom a login that says no name turned out to be, so that nobody else's tasks are taken for theirs later.
+/// Remembers the user of a login without a name, so that another user's tasks are never taken for theirs.
 struct UserMemory: Sendable {
     private let key: String
     private let notebook: any Notebook

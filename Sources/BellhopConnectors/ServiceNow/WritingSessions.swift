@@ -1,14 +1,14 @@
 import BellhopCore
 import Synchronization
 
-/// The sessions that write, each lent to one attempt at a time, from the look before a write to its proof: requests of several attempts
-/// that took turns in one session would each wait for all the others'.
+/// The writing sessions, each lent to one attempt at a time, from the read before a write to its proof: several attempts taking
+/// turns in one session would wait for all of each other's requests.
 ///
-/// A class over a lock, because attempts that know nothing of each other share it.
+/// A class over a lock, because independent attempts share it.
 final class WritingSessions: Sendable {
     let all: [ServiceNowSession]
     private let turns: [FIFOGate]
-    /// How many attempts have each, or wait for it.
+    /// How many attempts use or await each session.
     private let users: Mutex<[Int]>
 
     init(_ sessions: [ServiceNowSession]) {

@@ -133,7 +133,7 @@ import Testing
         #expect(found?.reason == .refused && found?.remedy == .giveUp)
         #expect(
             found?.message.contains(
-                "/far.do sends us to another host, \(target.contains("far") ? "far.example.com" : "127.0.0.2")") == true)
+                "/far.do redirects to another host, \(target.contains("far") ? "far.example.com" : "127.0.0.2")") == true)
         #expect(found?.message.contains("token") == false)
         #expect(practice.events.summary == ["login_event ok"])
         #expect(instance.counts.logins == 1)

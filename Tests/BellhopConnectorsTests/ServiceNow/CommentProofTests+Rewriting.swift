@@ -53,7 +53,7 @@ extension CommentProofTests {
         await practice.clock.advance(by: .seconds(130))
         let held = await failing(delivery, practice.attempt(2, uncertain: Practice.start))
         #expect(held?.remedy == .hold)
-        #expect(held?.message.contains("says something else") == true)
+        #expect(held?.message.contains("with another text") == true)
         #expect(notes.count == 1)
         #expect(posts == 1)
     }

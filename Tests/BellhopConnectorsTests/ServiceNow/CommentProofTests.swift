@@ -166,7 +166,7 @@ import Testing
         await practice.clock.advance(by: .seconds(30))
         var made = Attempt(number: 1, now: practice.clock.now, mayRepeat: backup..<restart)
         let receipt = try await perform(.comment("Reminder", on: task.id), made)
-        #expect(receipt.summary.hasPrefix("found written before the store was put back"))
+        #expect(receipt.summary.hasPrefix("found written before the store was restored"))
         #expect(notes.count == 1)
         // It proves one; the next is a new one.
         made.claimed = Set([receipt.reference].compactMap(\.self))

@@ -83,7 +83,7 @@ import Testing
     @Test(arguments: Weather.refusals)
     func `a record whose creation was answered with a refusal is found`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
-        #expect(try await practice.perform(create(), practice.attempt(1)).summary.hasPrefix("found made ("))
+        #expect(try await practice.perform(create(), practice.attempt(1)).summary.hasPrefix("found created ("))
         #expect(made.count == 1)
     }
 
@@ -165,7 +165,7 @@ import Testing
         let delivery = create(["short_description": "x", "category": "network", "colour": "red"])
         let failure = await practice.failing(delivery, practice.attempt(1))
         #expect(failure?.remedy == .giveUp)
-        #expect(failure?.message.contains("\(made[0].number) was made in problem") == true)
+        #expect(failure?.message.contains("\(made[0].number) was created in problem") == true)
         #expect(failure?.message.contains("`category` (it stayed empty), `colour` (there is no such field") == true)
         let again = try await practice.perform(delivery, practice.attempt(1))
         #expect(again.summary.hasPrefix("there already"))

@@ -108,7 +108,7 @@ import Testing
         #expect(lines["write work_notes"]?.reason == .forbidden)
         #expect(lines["write comments"]?.verdict == .ok)
         let table = try await self.lines([.init("incident", .write, roles: ["boss"]), .init("incident.*", .write)])
-        #expect(table["write comments"]?.text == "the access rule incident wants the role boss")
+        #expect(table["write comments"]?.text == "the access rule incident requires the role boss")
         #expect(table["attach"]?.verdict == .missing)
         #expect(table["create problem"]?.verdict == .unknown)
     }
@@ -119,7 +119,7 @@ import Testing
         ]
         let lines = try await lines(rules)
         #expect(lines["update"]?.verdict == .unknown)
-        #expect(lines["update"]?.text.contains("the access rule task decides by a condition or a script") == true)
+        #expect(lines["update"]?.text.contains("the access rule task depends on a condition or a script") == true)
         #expect(lines["create problem"]?.verdict == .unknown)
         let admin = try await self.lines(rules, roles: ["admin"])
         #expect(admin["update"]?.verdict == .ok)
@@ -191,7 +191,7 @@ import Testing
         #expect(
             pages.map { "\($0.verdict.rawValue) \($0.subject)" } == ["ok read board", "missing read other", "missing read gone"])
         #expect(pages.first?.text == "a page with 3 characters of text")
-        #expect(pages.dropFirst().allSatisfy { $0.remedy?.contains("see that `path` is right") == true })
+        #expect(pages.dropFirst().allSatisfy { $0.remedy?.contains("check that `path` is right") == true })
         #expect(pages.dropFirst().first?.text.contains("has no element that matches `select`") == true)
         #expect(practice.simulation.requests.all.allSatisfy { $0.method == "GET" })
     }
@@ -212,7 +212,7 @@ import Testing
         }
         let texts = findings.map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
         #expect(texts.contains("note clock: this machine's clock is 600 s behind the instance's"))
-        #expect(texts.contains("note rate limit: the instance takes 100 requests an hour from this account"))
+        #expect(texts.contains("note rate limit: the instance accepts 100 requests an hour from this account"))
         #expect(texts.contains("ok time zone: labels show times in Europe/Berlin; values are UTC"))
     }
 

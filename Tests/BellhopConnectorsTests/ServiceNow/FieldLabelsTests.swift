@@ -35,7 +35,7 @@ import Testing
         #expect(now["priority"] == "2" && now["urgency"] == "1" && now["state"] == "2")
         #expect(now.assignedTo == instance.user("abel.tuter")?.id)
         let again = try await practice.perform(update(fields), practice.attempt(1))
-        #expect(again.summary == "it was so already")
+        #expect(again.summary == "it was already so")
     }
 
     @Test func `a record is made with labels and names`() async throws {
@@ -54,8 +54,8 @@ import Testing
         let wrong: [(JSON.Object, String)] = [
             (["priority": "Hihg"], "`priority` cannot be 'Hihg' on"),
             (["priority": "Hihg"], "there is 1 (1 - Critical), 2 (2 - High)"),
-            (["assignment_group": "Network"], "no record of sys_user_group is called so; there is Network Operations"),
-            (["assigned_to": "Nobody"], "no record of sys_user is called so"),
+            (["assignment_group": "Network"], "no record of sys_user_group has this name; there is Network Operations"),
+            (["assigned_to": "Nobody"], "no record of sys_user has this name"),
         ]
         for (fields, message) in wrong {
             let failure = await failure { _ = try await practice.perform(update(fields), practice.attempt(1)) }
@@ -70,7 +70,7 @@ import Testing
         let failure = await failure {
             _ = try await practice.perform(update(["assigned_to": "Abel Tuter"]), practice.attempt(1))
         }
-        #expect(failure?.message.contains("more than one record of sys_user is called so") == true)
+        #expect(failure?.message.contains("more than one record of sys_user has this name") == true)
         #expect(failure?.message.contains(instance.user("abel.other")?.id ?? "?") == true)
         _ = try await practice.perform(update(["assigned_to": "abel.other"]), practice.attempt(1))
         #expect(try now.assignedTo == instance.user("abel.other")?.id)

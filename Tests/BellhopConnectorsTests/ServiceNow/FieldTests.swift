@@ -49,7 +49,7 @@ import Testing
     @Test(
         arguments: [
             (["caller_id.name"], "A field of another record needs a name of its own: {caller_id_name: caller_id.name}."),
-            (["number", "number"], "The field `number` is there twice."),
+            (["number", "number"], "The field `number` is declared twice."),
             (["a b"], "`a b` is not a field name: letters, digits and _ only."),
             ([["x": "a^b"]], "`a^b` is not a path to a field."), ([], "A source needs at least one field."),
             ([1], "A field is a name, or {name: path} for a field of another record."),

@@ -64,7 +64,7 @@ extension LoginWaysTests {
             let other = try connection(address, ["api_key": "key-3"])
             let failure = await failure { try await list(other) }
             #expect(failure?.reason == .unauthenticated)
-            #expect(failure?.message.contains("for abel.tuter, and it was john.doe") == true)
+            #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
             #expect(failure?.message.contains("`username: abel.tuter`") == true)
             try await other.shutdown()
             let named = try connection(address, ["api_key": "key-3", "username": "abel.tuter"])
@@ -80,7 +80,7 @@ extension LoginWaysTests {
         let failure = await failure {
             try await open(["api_key": "key-3", "username": "john.doe"]) { try await list($0) }
         }
-        #expect(failure?.message.contains("for abel.tuter, and it was john.doe") == true)
+        #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
     }
 
     @Test func `whoever may not read their own record has logged in all the same, as somebody`() async throws {
@@ -128,8 +128,8 @@ extension LoginWaysTests {
         arguments: [
             (["basic": ["username": "a", "password": "b"], "bearer": "t"], "auth", "Choose one of basic and bearer."),
             ([:], "auth", "Say how to log in: auth: {basic: {username: …, password: …}} or auth: {keychain: true}."),
-            (["keychain": true, "username": "a"], "auth.username", "`keychain` says the user name itself."),
-            (["bearer": "a\nb"], "auth.bearer", "A request cannot carry this."),
+            (["keychain": true, "username": "a"], "auth.username", "`keychain` already contains the user name."),
+            (["bearer": "a\nb"], "auth.bearer", "This cannot be sent in a request."),
             (
                 [
                     "oauth": [

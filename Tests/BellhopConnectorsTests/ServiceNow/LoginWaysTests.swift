@@ -131,7 +131,7 @@ import Testing
             return failure
         }
         #expect(met?.remedy == .retry(after: .seconds(1800)))
-        #expect(met?.message.contains("hands out the same one again") == true)
+        #expect(met?.message.contains("returns the same one again") == true)
     }
 
     @Test func `both sessions of a connection share one renewal`() async throws {

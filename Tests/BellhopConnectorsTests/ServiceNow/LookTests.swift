@@ -39,7 +39,7 @@ import Testing
         let delivery = Delivery.write(kind.action, kind.arguments, on: task.id)
         let failure = await practice.failing(delivery, practice.attempt(1))
         #expect(failure?.remedy == .unknownOutcome)
-        #expect(failure?.message.contains("Nothing could be looked up then") == true)
+        #expect(failure?.message.contains("The lookup afterwards failed") == true)
         await practice.clock.advance(by: .seconds(5))
         let receipt = try await practice.perform(delivery, practice.attempt(2, uncertain: Practice.start))
         #expect(receipt.summary.contains("by an earlier attempt"))

@@ -37,7 +37,7 @@ import Testing
 
     @Test func `what is so already is not written`() async throws {
         let receipt = try await practice.perform(update(["state": 1, "active": true]), practice.attempt(1))
-        #expect(receipt.summary == "it was so already")
+        #expect(receipt.summary == "it was already so")
         #expect(patches == 0)
     }
 
@@ -58,7 +58,7 @@ import Testing
         _ = try await practice.perform(update(["due_date": "2026-01-06T10:00:00+01:00"]), practice.attempt(1))
         #expect(try now["due_date"] == "2026-01-06 09:00:00")
         let again = try await practice.perform(update(["due_date": "2026-01-06T09:00:00Z"]), practice.attempt(1))
-        #expect(again.summary == "it was so already")
+        #expect(again.summary == "it was already so")
     }
 
     // MARK: The expected state
@@ -117,13 +117,13 @@ import Testing
     @Test func `what a rule of the instance makes of a value is in the receipt`() async throws {
         practice.simulation.faults.add(.businessRule(field: "priority", value: "2"), "PATCH")
         let receipt = try await practice.perform(update(["priority": 1]), practice.attempt(1))
-        #expect(receipt.summary == "200, set priority; a rule of the instance stepped in: `priority` became '2'")
+        #expect(receipt.summary == "200, set priority; changed by a rule of the instance: `priority` became '2'")
     }
 
     @Test func `a field that the write empties is a failure that names it`() async throws {
         practice.simulation.faults.add(.businessRule(field: "priority", value: ""), "PATCH")
         let failure = await practice.failing(update(["priority": 1]), practice.attempt(1))
-        #expect(failure?.message.contains("`priority` (it was emptied)") == true)
+        #expect(failure?.message.contains("`priority` (it was cleared)") == true)
     }
 
     @Test(arguments: [Fault.dataPolicy, .forbidden])

@@ -1,31 +1,31 @@
 import BellhopCore
 
-/// The journals a source can watch, by the names of their fields.
+/// The journals a source can watch, by field name.
 enum JournalKind {
     static let all = ["comments", "work_notes"]
 }
 
-/// Where the watch of journals stands, as it is kept with each poll.
+/// The position of a journal watch, stored with each poll.
 struct JournalCursor: Sendable, Hashable {
-    /// Entries from before this moment are not told: they were there when the watch began.
+    /// Earlier entries are not reported: they existed when the watch began.
     var floor: Timestamp
-    /// All entries up to here were read, but for those that were committed late.
+    /// All entries up to here were read, except those committed late.
     var watermark: Timestamp
-    /// The entries that were told and may be read again.
+    /// Reported entries that may be read again.
     var told: [Told]
-    /// The tasks' histories as they were read last; none while the journal itself is read.
+    /// The tasks' histories as last read; none while the journal itself is read.
     var histories = KnownHistories()
-    /// When tasks came that came lately: what was written on them before is not told.
+    /// When recent tasks arrived: entries written before are not reported.
     var arrivals: [TaskKey: Timestamp] = [:]
-    /// When the journal was last read again from further back, for what was committed very late.
+    /// When the journal was last reread from further back, to find late commits.
     var reread: Timestamp
 
-    /// Where entries are read.
+    /// The place entries are read from.
     enum Way: Sendable, Hashable {
         case journal, histories
     }
 
-    /// An entry that was told. Each way of reading has an id of its own for it; what it says, and when, both show.
+    /// A reported entry. Each way of reading has its own id for it; its text and time are the same in both.
     struct Told: Sendable, Hashable {
         private(set) var ids: [Way: String]
         let print: String
@@ -52,7 +52,7 @@ struct JournalCursor: Sendable, Hashable {
             return .array([text(.journal), text(.histories), .string(print), .int(time.microseconds)])
         }
 
-        /// Takes the id that the other way of reading has for it.
+        /// Records the id that the other way of reading has for it.
         mutating func meet(_ comment: TaskComment, read way: Way) { ids[way] = comment.id }
     }
 
@@ -89,14 +89,13 @@ struct JournalCursor: Sendable, Hashable {
         return .object(members)
     }
 
-    /// Forgets what cannot be read again.
+    /// Removes what cannot be read again.
     mutating func forget(before still: Timestamp) {
         told.removeAll { $0.time < still }
         arrivals = arrivals.filter { $0.value >= still }
     }
 
-    /// The entries that were not told yet, however they were read then: a row of the journal and a line in a history have nothing in common
-    /// but what they say, and when.
+    /// The entries not reported yet, whichever way they were read: a journal row and a history entry share only text and time.
     mutating func sift(_ entries: [TaskComment], read way: Way) -> [TaskComment] {
         var places: [String: Int] = [:]
         var alike: [String: [Int]] = [:]

@@ -3,28 +3,28 @@ import BellhopCore
 /// The history that a task shows of one of its journals: its entries, the newest first, each under a heading such as
 /// `2022-11-21 22:50:34 - System Administrator (Additional comments)` and with an empty line behind it.
 ///
-/// Only the first line is a heading for certain, for only the instance writes there, and only where it ends with a label that the dictionary
-/// has for the journal, as far as that can be read. What looks like another may stand in somebody's text. So a history is read as what is new above the text that was known before, and what looks like an entry further down in that is
-/// told as such.
+/// Only the first line is certainly a heading, because only the instance writes there, and only if it ends with a label the
+/// dictionary has for the journal (if readable). Other lines that look like headings may be part of a text. So only what is new
+/// above the known text is read, and any further headings in it are reported as uncertain.
 struct JournalHistory: Sendable {
-    /// What stands like an entry.
+    /// A possible entry.
     struct Entry: Sendable, Hashable {
         var heading: String
-        /// By its heading; never later than what stands above it.
+        /// From its heading; never later than the entry above.
         var time: Timestamp
-        /// As people read the name.
+        /// The display name.
         var author: String
         var text: String
-        /// False where it may be a part of the text above it.
+        /// False if it may be part of the text above it.
         var isProved: Bool
 
-        /// What tells it from all other entries of its instance.
+        /// Unique among all entries of the instance.
         func id(on task: TaskKey, in kind: String) -> String {
             "history/" + Fingerprint.of("history", task.text, kind, heading, text).hex
         }
     }
 
-    /// A history that was read before: its length and what it is known again by.
+    /// An earlier state of the history: its length and fingerprint.
     struct Known: Sendable, Hashable {
         var length: Int
         var print: Fingerprint
@@ -42,7 +42,7 @@ struct JournalHistory: Sendable {
 
         var json: JSON { [.int(Int64(length)), .string(print.hex)] }
 
-        /// What stands above it; nil where the history does not end with it any more, as after an entry was deleted.
+        /// The text above it; nil if the history no longer ends with it, for example after an entry was deleted.
         func above(in history: String) -> String? {
             let bytes = Array(history.utf8)
             guard bytes.count >= length else { return nil }
@@ -52,23 +52,23 @@ struct JournalHistory: Sendable {
         }
     }
 
-    /// Why a history is not read.
+    /// Why a history cannot be read.
     enum Unreadable: Error { case times, heading }
 
     let entries: [Entry]
-    /// Whether they are all that is new since a history that was known, however old they say they are.
+    /// Whether these are exactly the entries added to a known history, whatever their dates.
     let isNew: Bool
     /// The lines of each entry below its heading.
     private let lines: [[Substring]]
 
-    /// Clocks are set back by an hour in autumn, and entries of that hour are in disorder.
+    /// Clocks are set back an hour in autumn, so entries of that hour are out of order.
     private static let disorder = Duration.seconds(3600)
 
     /// - Parameters:
-    ///   - known: the history as it was before; nil where it was not read before.
-    ///   - since: without a known history, what is older is not read.
-    ///   - labels: what the journal is called; nil where only the history itself says it.
-    /// - Throws: where the first line is no heading of this journal by this clock.
+    ///   - known: the earlier state; nil if it was not read before.
+    ///   - since: without a known history, older entries are skipped.
+    ///   - labels: the journal's labels; nil if only the history itself shows them.
+    /// - Throws: if the first line is not a heading of this journal in this clock's format.
     init(
         _ history: String, above known: Known?, since: Timestamp, labels: Set<String>? = nil, clock: UserClock
     ) throws(Unreadable) {
@@ -84,7 +84,7 @@ struct JournalHistory: Sendable {
         }
         let headings = Self.headings(among: all, label, clock)
         guard let top = headings.first, top.place == 0 else { throw .times }
-        // A time that somebody made up, though it be old, must not hide what stands below it.
+        // A forged old time must not hide the entries below it.
         let count = above != nil ? headings.count : (headings.lastIndex { $0.time >= since } ?? -1) + 1
         var entries: [Entry] = []
         var lines: [[Substring]] = []
@@ -102,12 +102,12 @@ struct JournalHistory: Sendable {
         self.lines = lines
     }
 
-    /// One without an entry.
+    /// An empty history.
     static let empty = JournalHistory()
 
     private init() { (entries, isNew, lines) = ([], true, []) }
 
-    /// What an entry says: by itself, and with each of the next `more` entries, which may be a part of its text.
+    /// An entry's text: alone, and joined with each of the next `more` entries, which may be part of it.
     func texts(of number: Int, joining more: Int) -> [String] {
         var joined = lines[number]
         var texts = [entries[number].text]
@@ -118,7 +118,7 @@ struct JournalHistory: Sendable {
         return texts
     }
 
-    /// How many lines of a text look like headings of a history.
+    /// How many lines of a text look like history headings.
     static func headings(in text: String) -> Int {
         lines(of: text).count { line in line.last == ")" && line.contains(" - ") && line.contains(where: \.isNumber) }
     }
@@ -131,8 +131,8 @@ struct JournalHistory: Sendable {
         var author: String
     }
 
-    /// The first line, and each behind an empty one that has a time of the user's format, a name and this journal's label, and is not
-    /// from later than the first.
+    /// The first line, and each line after an empty one that has a time in the user's format, a name and this journal's label,
+    /// and is not later than the first.
     private static func headings(among lines: [Substring], _ label: String, _ clock: UserClock) -> [Heading] {
         var headings: [Heading] = []
         for place in lines.indices where place == 0 || (place > 1 && lines[place - 1].allSatisfy(\.isWhitespace)) {
@@ -147,7 +147,8 @@ struct JournalHistory: Sendable {
         return headings
     }
 
-    /// The journal's label with its parentheses, in the user's language, as the first heading ends: `(Additional comments)`.
+    /// The journal's label in parentheses, in the user's language, taken from the end of the first heading: `(Additional
+    /// comments)`.
     private static func label(_ heading: Substring) -> String? {
         guard heading.last == ")" else { return nil }
         var depth = 0

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// Reads what was added to the journals of tasks: from the journal's own table, or from the tasks' histories where the account may not.
+/// Reads new journal entries of tasks: from the journal's table or, if the account may not read it, from the tasks' histories.
 struct JournalWatch: Sendable {
-    /// What one poll read.
+    /// The result of one poll.
     struct Entries: Sendable {
         var comments: [TaskComment] = []
         var cursor: JournalCursor
@@ -10,17 +10,17 @@ struct JournalWatch: Sendable {
     }
 
     let kinds: [String]
-    /// The table the tasks are read from.
+    /// The table of the tasks.
     let table: String
     let connection: ServiceNowConnection
     let times: TableTimes
     private let state = TableState(page: 1000)
-    /// Of all entries of these kinds, not only of our own.
+    /// For all entries of these kinds, not only this account's.
     private let access = Journal.Access()
 
-    /// So few tasks are named in the question.
+    /// Up to this many tasks are named in the query.
     private static let few = 40
-    /// An idle watch moves on after so long, and not at each poll.
+    /// An idle watch advances after this time, not at each poll.
     private static let idle = Duration.seconds(600)
 
     init(_ kinds: [String], table: String, connection: ServiceNowConnection, times: TableTimes = TableTimes()) {
@@ -30,19 +30,19 @@ struct JournalWatch: Sendable {
         self.connection = connection
     }
 
-    /// What is new since the cursor; without one the watch begins, and tells nothing.
+    /// What is new since the cursor. Without one the watch begins, and reports nothing.
     ///
     /// - Parameters:
-    ///   - listing: what the poll has just listed, whose new tasks count as known.
+    ///   - listing: what the poll has just listed; its new tasks count as known.
     ///   - now: the server's time.
-    ///   - touched: the tasks that were touched since the last poll as far as the poll shows; nil when it does not.
+    ///   - touched: the tasks touched since the last poll, if the poll shows them; otherwise nil.
     func read(
         from cursor: JournalCursor?, among known: KnownTasks, _ listing: Listing, at now: Timestamp, touched: [TaskKey]?
     ) async throws(Failure) -> Entries {
         guard let cursor else { return Entries(cursor: JournalCursor(at: now)) }
         let tasks = Set(listing.entries.lazy.map(\.key).filter { known[$0] == nil })
         let end = now - times.lag
-        // What was committed later than the overlap allows for is found when the journal is read again from further back.
+        // Entries committed after the overlap are found by rereading from further back.
         let isDue = end >= cursor.reread + times.reconcile
         let deep = min(cursor.reread, cursor.watermark) - times.reconcile - times.overlap
         var entries: [TaskComment]? = []
@@ -65,14 +65,14 @@ struct JournalWatch: Sendable {
             result.cursor.histories = read.known
             result.cursor.histories.keep { known[$0] != nil || tasks.contains($0) }
         } else {
-            // They grow meanwhile, and what was read of them says no more what is new.
+            // Histories grow in the meantime, so the known states no longer show what is new.
             result.cursor.histories = KnownHistories()
         }
         if isDue { result.cursor.reread = end }
         for task in tasks { result.cursor.arrivals[task] = now }
         let new = result.cursor.sift(entries ?? [], read: way)
         result.comments = new.filter { entry in
-            // Nor is what was written on a task long before it came.
+            // Nor are entries written on a task long before it arrived.
             if let arrival = result.cursor.arrivals[entry.task], entry.time < arrival - times.overlap { return false }
             return known[entry.task] != nil || tasks.contains(entry.task)
         }.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
@@ -84,7 +84,7 @@ struct JournalWatch: Sendable {
         return result
     }
 
-    /// The entries of the journal's table; nil where the account may not read it.
+    /// The entries of the journal's table; nil if the account may not read it.
     private func journal(of keys: [TaskKey]?, _ walk: Walk) async throws(Failure) -> [TaskComment]? {
         var filter = EncodedQuery(.init("element", .isOneOf, kinds.joined(separator: ",")))
         if let keys {
@@ -111,7 +111,7 @@ struct JournalWatch: Sendable {
 
     private static let paths = ["sys_id", "element_id", "element", "value", "sys_created_by", "sys_created_on"]
 
-    /// Whether no entries means that there are none. Access rules hide entries behind an empty list that was counted all the same.
+    /// Whether an empty list means no entries. Access rules can hide entries that are still counted.
     private func isOpen(_ ask: TableAsk, counted: Int?) async throws(Failure) -> Bool {
         if let counted, counted > 0, access.now != .open {
             access.set(.closed)
@@ -128,7 +128,7 @@ struct JournalWatch: Sendable {
         return true
     }
 
-    /// - Parameter us: our user name; nil where it is not known, so that any author may be us, and what was written tells.
+    /// - Parameter us: this account's user name; nil if unknown: any author may be us, and known writes decide.
     private func comment(_ key: TaskKey, _ row: JSON, _ us: String?) -> TaskComment? {
         func text(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
         guard kinds.contains(text("element")), ServiceNowConnection.isSysID(text("element_id")),

@@ -1,11 +1,11 @@
 import BellhopCore
 
-/// Reads the histories that tasks show of their journals, where the journals' own table cannot be read.
+/// Reads the journal histories that tasks show, if the journal's own table cannot be read.
 ///
-/// A history has no ids and no time in UTC: an entry is known again by its heading and text, and its time is reckoned from times of the
-/// same row that come both ways. What was read is remembered, so that the next time only what stands above it is read.
+/// A history has no ids and no UTC times: an entry is recognized by its heading and text, and its time is computed from times
+/// that the same row shows both ways. What was read is remembered, so that the next time only the text above it is read.
 struct TaskHistories: Sendable {
-    /// What was read of some tasks.
+    /// The result for some tasks.
     struct Entries: Sendable {
         var comments: [TaskComment] = []
         var known = KnownHistories()
@@ -18,9 +18,9 @@ struct TaskHistories: Sendable {
 
     private static let batch = 40
 
-    /// What was added to those of these tasks that were touched since a moment.
+    /// The entries added to those of these tasks that were touched since a moment.
     ///
-    /// - Parameter floor: entries from before it are not told.
+    /// - Parameter floor: earlier entries are not reported.
     func entries(
         of keys: [TaskKey], since: Timestamp, floor: Timestamp, above known: KnownHistories
     ) async throws(Failure) -> Entries {
@@ -65,20 +65,20 @@ struct TaskHistories: Sendable {
         }
         if unreadable.contains(.heading) {
             entries.notices.append(
-                "The histories of some tasks have headings with another label than the dictionary has for the journal, so their comments are not told: look at the labels of \(kinds.joined(separator: " and ")) in sys_dictionary and sys_documentation."
+                "The histories of some tasks have headings with another label than the dictionary has for the journal, so their comments produce no events: check the labels of \(kinds.joined(separator: " and ")) in sys_dictionary and sys_documentation."
             )
         }
         return entries
     }
 
-    /// The times that a row shows both ways, by which those of its histories are read.
+    /// Times that a row shows both ways, from which the histories' clock is derived.
     static let times = ["sys_updated_on", "sys_created_on"]
 
     static func read(
         _ history: String, above known: JournalHistory.Known?, since: Timestamp, labels: Set<String>?, _ row: JSON
     ) throws(JournalHistory.Unreadable) -> JournalHistory {
         let clock = UserClock(times.compactMap { FieldValue(row[$0]) })
-        // Without any entry there is nothing to read, whatever the clock.
+        // A history without entries needs no clock.
         guard let clock else {
             if history.isEmpty { return .empty }
             throw .times
@@ -87,7 +87,7 @@ struct TaskHistories: Sendable {
     }
 
     private func comment(_ entry: JournalHistory.Entry, at place: KnownHistories.Place, _ us: ServiceNowUser?) -> TaskComment {
-        // A name proves who wrote it as little as another one: several may have one, and it may be shown in another way.
+        // A name proves neither way who wrote an entry: people share names, and one may be shown differently.
         let isOurs = entry.isProved && us?.isShown(as: entry.author) == true
         return TaskComment(
             id: entry.id(on: place.task, in: place.kind), task: place.task, text: entry.text,
@@ -96,7 +96,7 @@ struct TaskHistories: Sendable {
     }
 }
 
-/// The histories that were read before, by task and journal; of so many tasks as a poll may remember.
+/// The histories read so far, by task and journal, up to a limit.
 struct KnownHistories: Sendable, Hashable {
     struct Place: Sendable, Hashable {
         var task: TaskKey
@@ -104,9 +104,9 @@ struct KnownHistories: Sendable, Hashable {
     }
 
     private var histories: [Place: JournalHistory.Known] = [:]
-    /// The one that was read the longest ago first.
+    /// Least recently read first.
     private var order: [Place] = []
-    /// They are written down with each poll that reads one.
+    /// They are stored with each poll that reads one.
     private static let most = 500
 
     init() {}
@@ -140,7 +140,7 @@ struct KnownHistories: Sendable, Hashable {
         }
     }
 
-    /// Forgets tasks that are not watched any more.
+    /// Removes tasks that are no longer watched.
     mutating func keep(where isWatched: (TaskKey) -> Bool) {
         order.removeAll { !isWatched($0.task) }
         histories = histories.filter { isWatched($0.key.task) }

@@ -1,14 +1,14 @@
 import BellhopCore
 
-/// How an instance shows times to our user: in a format and a zone of the user's own, both learnt from times that a row shows both ways.
+/// How an instance shows times to this user: the user's format and zone, both derived from times that a row shows both ways.
 struct UserClock: Sendable, Hashable {
     /// East of UTC.
     let offset: Duration
-    /// More than one where the times that were seen do not say whether the day or the month comes first.
+    /// More than one if the times seen do not show whether the day or the month comes first.
     private let formats: [Format]
 
-    /// - Parameter pairs: times as the database has them and as they are shown, the latest first. Nil where no format that users can
-    ///   choose fits all of them.
+    /// - Parameter pairs: times as database and display values, the latest first. Nil if no format that users can choose fits all
+    ///   of them.
     init?(_ pairs: [FieldValue]) {
         let pairs = pairs.compactMap { field -> (utc: Timestamp, shown: String)? in
             guard let utc = Timestamp(serviceNow: field.raw), let shown = field.label, !shown.isEmpty else { return nil }
@@ -23,7 +23,7 @@ struct UserClock: Sendable, Hashable {
         formats = fitting
     }
 
-    /// The moment that a time shows; nil for what is no such time, and for what can be read in two ways.
+    /// The moment a time shows; nil if it is invalid or ambiguous.
     func read(_ text: some StringProtocol) -> Timestamp? {
         let text = String(text)
         let times = formats.compactMap { $0.read(text) }
@@ -33,7 +33,7 @@ struct UserClock: Sendable, Hashable {
 
     /// A format that a user, or the instance, can choose for dates and times.
     private struct Format: Sendable, Hashable {
-        /// The order of year, month and day, and what stands between.
+        /// The order of year, month and day, and the separator.
         var date: String
         var time: Time
 
@@ -43,7 +43,7 @@ struct UserClock: Sendable, Hashable {
             Time.allCases.map { Format(date: date, time: $0) }
         }
 
-        /// How far the shown time is ahead of UTC; nil where it is no zone's offset.
+        /// How far the shown time is ahead of UTC; nil if no zone has that offset.
         func offset(_ shown: String, of utc: Timestamp) -> Duration? {
             guard let local = read(shown) else { return nil }
             let seconds = utc.seconds
@@ -53,7 +53,7 @@ struct UserClock: Sendable, Hashable {
             return .seconds(ahead)
         }
 
-        /// The time as if it were UTC.
+        /// The time read as UTC.
         func read(_ text: String) -> Timestamp? {
             let parts = text.split(separator: " ", omittingEmptySubsequences: false)
             let isHalfDay = time == .halfDaySeconds || time == .halfDayMinutes
@@ -71,7 +71,7 @@ struct UserClock: Sendable, Hashable {
             return Timestamp(serviceNow: "\(day) \(digits.joined(separator: ":"))")
         }
 
-        /// `2026-01-05`, whatever the order.
+        /// The date as `2026-01-05`, whatever the order.
         private func day(_ text: Substring) -> String? {
             let order = date.filter { $0.isLetter }
             guard let separator = date.first(where: { !$0.isLetter }) else { return nil }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A field's value beside what a condition compares it with: equal or ordered where that is certain whatever the column's type.
+/// A field's value compared with a condition's: equal or ordered if that is certain whatever the column's type.
 struct ComparedValue: Sendable {
     private let field: String
     private let raw: String
@@ -16,26 +16,26 @@ struct ComparedValue: Sendable {
 
     var isEmpty: Bool { raw.isEmpty }
 
-    /// Journal fields come empty, whatever is in them.
+    /// Journal fields are returned empty, whatever they contain.
     var isJournal: Bool { ["comments", "work_notes", "comments_and_work_notes"].contains(field) }
 
-    /// Whether the server computes a value, or takes it for no text at all.
+    /// Whether the server evaluates a value, or does not treat it as text.
     static func isComputed(_ value: String) -> Bool {
         value.hasPrefix("javascript:") || value == "NULL"
     }
 
     func equals(_ value: String) -> Verdict {
         if Self.isComputed(value) || isJournal { return .unknown }
-        // A column of booleans without a value counts as false.
+        // An empty boolean column counts as false.
         if raw.isEmpty { return ["false", "0"].contains(value) ? .unknown : .fails }
         if raw == value { return .matches }
         if let left = Self.flag(raw), let right = Self.flag(value) { return left == right ? .unknown : .fails }
         if let left = Self.time(raw), let right = Self.time(value) { return Verdict(left == right) }
         if Self.isDated(raw), Self.isDated(value) {
-            // Two dates are texts; a date beside a time is the day, in the zone of somebody.
+            // Two dates compare as texts; a date against a time depends on the user's zone.
             return raw.utf8.count == 10 && value.utf8.count == 10 ? .fails : .unknown
         }
-        // A reference compared with something else may be meant by its name.
+        // A reference compared with another text may be meant by name.
         if isSysID, !ServiceNowConnection.isSysID(value) { return .unknown }
         if let left = Self.number(raw), let right = Self.number(value), left == right { return .unknown }
         if let label, Self.mayBeEqual(label, value) { return .unknown }
@@ -44,7 +44,7 @@ struct ComparedValue: Sendable {
 
     func contains(_ value: String, at place: Place) -> Verdict {
         if Self.isComputed(value) || raw.isEmpty || isJournal { return .unknown }
-        // A reference is searched by what it displays.
+        // A reference is searched by its display value.
         if isSysID, field != "sys_id" { return .unknown }
         let found =
             switch place {
@@ -68,10 +68,10 @@ struct ComparedValue: Sendable {
         return mayBeFound ? .unknown : .fails
     }
 
-    /// Compares numbers, times of the same form, and sys_ids of the column of that name; anything else is ordered by the
-    /// database's collation, which nobody here knows.
+    /// Compares numbers, times of the same form, and sys_ids of the column of that name. Anything else is ordered by the
+    /// database's collation, which is unknown here.
     ///
-    /// - Parameter holds: gets two numbers that stand as the values do.
+    /// - Parameter holds: gets two numbers ordered as the values are.
     func compare(_ value: String, _ holds: (Int, Int) -> Bool) -> Verdict {
         if Self.isComputed(value) || isJournal { return .unknown }
         if raw.isEmpty { return .fails }
@@ -108,8 +108,8 @@ struct ComparedValue: Sendable {
 
     private static func isDated(_ text: String) -> Bool { time(text) != nil || isDate(text) }
 
-    /// Whether some collation takes two texts for equal: case and blanks at the ends do not count, and of letters beyond ASCII
-    /// nothing is known.
+    /// Whether some collation may treat two texts as equal: case and surrounding blanks are ignored, and nothing is assumed of
+    /// non-ASCII letters.
     private static func mayBeEqual(_ left: String, _ right: String) -> Bool {
         let isASCII = left.utf8.allSatisfy { $0 < 0x80 } && right.utf8.allSatisfy { $0 < 0x80 }
         return !isASCII || folded(left) == folded(right)

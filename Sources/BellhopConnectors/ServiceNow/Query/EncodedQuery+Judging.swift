@@ -1,15 +1,15 @@
 import BellhopCore
 
 extension EncodedQuery {
-    /// Whether a row of the Table API is one that this query asks for, as far as its fields tell.
+    /// Whether a row of the Table API matches this query, as far as its fields show.
     ///
-    /// It fails only what no reading of the query lets through; a field that the row does not have, a script, a keyword, a relative
-    /// date or a hierarchy is unknown. The row has raw values (`sysparm_display_value` false or all).
+    /// It fails only rows that no reading of the query admits. A field missing from the row, a script, a keyword, a relative date
+    /// and a hierarchy are unknown. The row has raw values (`sysparm_display_value` false or all).
     func judge(_ row: JSON) -> Verdict {
         judge { FieldValue(row[$0]) }
     }
 
-    /// - Parameter value: a field's value by its path; nil for one that is not known.
+    /// - Parameter value: a field's value by its path; nil if unknown.
     func judge(_ value: (String) -> FieldValue?) -> Verdict {
         if groups.isEmpty { return .matches }
         return Verdict.any(groups) { group in
@@ -26,7 +26,7 @@ extension EncodedQuery {
 }
 
 extension EncodedQuery.Condition {
-    /// What the fields say of this condition.
+    /// The fields' verdict on this condition.
     func judge(_ values: (String) -> FieldValue?) -> Verdict {
         if how == .anything { return .matches }
         guard let field = values(field) else { return .unknown }
@@ -77,7 +77,7 @@ extension EncodedQuery.Condition {
         return Verdict.all([above, below]) { $0 }
     }
 
-    /// The other field's value; nil when it is not known, is empty or the comparison is of more than values.
+    /// The other field's value; nil if it is unknown or empty, or the comparison is not of plain values.
     private func other(_ subject: ComparedValue, _ values: (String) -> FieldValue?) -> String? {
         guard !subject.isEmpty, let raw = values(value)?.raw, !raw.isEmpty else { return nil }
         return raw

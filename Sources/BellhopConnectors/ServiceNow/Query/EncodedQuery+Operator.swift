@@ -1,5 +1,5 @@
 extension EncodedQuery {
-    /// How a field is compared, as it is written. Two spellings of one meaning are two, so that a query is written as it was read.
+    /// A comparison operator as written. Synonyms are distinct, so that a query is written as it was read.
     enum Operator: String, Sendable, Hashable, CaseIterable {
         case equal = "="
         case notEqual = "!="
@@ -43,7 +43,7 @@ extension EncodedQuery {
         case relativeAtOrBefore = "RELATIVELE"
         case relativeOn = "RELATIVEEE"
 
-        /// The longer before the shorter that begins it.
+        /// Longer operators before their own prefixes.
         static let byLength = allCases.sorted { $0.rawValue.utf8.count > $1.rawValue.utf8.count }
 
         var takesValue: Bool {
@@ -58,7 +58,7 @@ extension EncodedQuery {
             }
         }
 
-        /// Whether its value begins with the name of another field.
+        /// Whether its value begins with another field's name.
         var comparesFields: Bool {
             switch self {
             case .sameAs, .notSameAs, .greaterThanField, .lessThanField, .atLeastField, .atMostField, .moreThan, .lessThan: true
@@ -70,7 +70,7 @@ extension EncodedQuery {
             }
         }
 
-        /// Whether it asks how a record is changing, which a row that is read does not say.
+        /// Whether it tests how a record is changing, which a row does not show.
         var isOfChanges: Bool { self == .changes || self == .changesFrom || self == .changesTo }
     }
 }

@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// What two times, or a time and the calendar, say of a condition. They are compared in UTC, and the server goes by the zone of the
-/// user: what depends on the zone is certain only where no zone makes it otherwise.
+/// Judges conditions on two times, or on a time and the calendar. They are compared in UTC, but the server uses the user's zone:
+/// a verdict is certain only if every zone gives it.
 extension EncodedQuery.Condition {
-    /// The shortest and the longest time that so many of a unit may take, an hour of summer time included.
+    /// The shortest and longest duration of so many units, including an hour of summer time.
     private static func span(_ unit: String, _ count: Int64) -> ClosedRange<Int64>? {
         let day: Int64 = 86_400
         let days: (Int64, Int64)
@@ -20,7 +20,7 @@ extension EncodedQuery.Condition {
         return shortest...longest
     }
 
-    /// `MORETHANopened_at@day@after@3` and its like.
+    /// `MORETHANopened_at@day@after@3` and similar.
     func judgeDistance(_ subject: FieldValue, _ values: (String) -> FieldValue?) -> Verdict {
         let parts = value.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let count = Int64(parts[3]), (0...100_000).contains(count),
@@ -34,11 +34,11 @@ extension EncodedQuery.Condition {
         default: return .unknown
         }
         if how == .moreThan { return distance > span.upperBound ? .matches : distance < span.lowerBound ? .fails : .unknown }
-        // Whether less than three days after may be before, only the server knows.
+        // Only the server knows whether "less than three days after" includes earlier times.
         return distance > span.upperBound ? .fails : distance >= 0 && distance < span.lowerBound ? .matches : .unknown
     }
 
-    /// `SAMEASdue_date@day`: equal times are of one day; those further apart than a day is long are not.
+    /// `SAMEASdue_date@day`: equal times share a day; times more than a day apart do not.
     func sameSpan(_ subject: FieldValue, _ values: (String) -> FieldValue?) -> Verdict {
         let parts = value.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let span = Self.span(parts[1], 1), let apart = seconds(from: parts[0], to: subject, values)
@@ -52,7 +52,7 @@ extension EncodedQuery.Condition {
         return (to.microseconds - from.microseconds) / 1_000_000
     }
 
-    /// `DATEPARTMonday@javascript:gs.datePart('dayofweek','monday','EE')`: by the days that it may be somewhere on Earth.
+    /// `DATEPARTMonday@javascript:gs.datePart('dayofweek','monday','EE')`: judged by the days it may be anywhere on Earth.
     func judgePart(_ subject: FieldValue) -> Verdict {
         guard let call = value.firstMatch(of: /@javascript:gs\.datePart\('(\w+)', ?'(\w+)', ?'(\w+)'\)$/),
             let time = Timestamp(serviceNow: subject.raw)
@@ -68,7 +68,7 @@ extension EncodedQuery.Condition {
         case "year": return verdict(\.year, Int(wanted))
         case "quarter": return verdict({ ($0.month + 2) / 3 }, Int(wanted))
         case "month": return verdict(\.month, DatePart.months.firstIndex { $0.hasPrefix(wanted) }.map { $0 + 1 })
-        // On which day a week begins, only the server knows.
+        // Only the server knows on which day a week begins.
         case "dayofweek" where call.3 == "EE":
             let names = days.map { DatePart.weekdays[Self.place(of: $0)] }
             return names.contains(wanted) ? .unknown : .fails

@@ -1,14 +1,14 @@
-/// An encoded query, as `sysparm_query` takes it, parsed: rows match when all terms of one of its groups do.
+/// A parsed encoded query (`sysparm_query`): rows match if all terms of one of its groups do.
 ///
-/// `a=1^b=2^ORb=3^NQc=4^ORDERBYd` is two groups; the first has the terms `a=1` and `b=2` or `b=3`. Parse text that people wrote with
-/// ``init(parsing:)``; what is made of conditions is escaped by ``text``.
+/// `a=1^b=2^ORb=3^NQc=4^ORDERBYd` is two groups; the first has the terms `a=1` and `b=2` or `b=3`. Parse text written by people
+/// with ``init(parsing:)``; ``text`` escapes values.
 struct EncodedQuery: Sendable, Hashable {
-    /// Terms that all hold; never empty.
+    /// Terms that must all hold; never empty.
     struct Group: Sendable, Hashable {
         var terms: [Term]
     }
 
-    /// Alternatives one of which holds; never empty.
+    /// Alternatives, one of which must hold; never empty.
     struct Term: Sendable, Hashable {
         var alternatives: [Alternative]
     }
@@ -39,10 +39,10 @@ struct EncodedQuery: Sendable, Hashable {
         var descending = false
     }
 
-    /// Without any, every row matches: only ``all`` and what it is combined with.
+    /// Without groups every row matches: only ``all`` and its combinations.
     var groups: [Group]
     var order: [Order]
-    /// Whether `^EQ` closes the conditions, which means nothing but is written again.
+    /// Whether `^EQ` closes the conditions. It means nothing, but is written again.
     var isClosed: Bool
 
     init(groups: [Group], order: [Order] = [], isClosed: Bool = false) {
@@ -51,7 +51,7 @@ struct EncodedQuery: Sendable, Hashable {
         self.isClosed = isClosed
     }
 
-    /// One group in which all of these hold.
+    /// One group in which all conditions hold.
     init(_ conditions: Condition..., order: [Order] = []) {
         self.init(groups: [Group(terms: conditions.map { Term($0) })], order: order)
     }
@@ -60,7 +60,7 @@ struct EncodedQuery: Sendable, Hashable {
     static let all = EncodedQuery(groups: [])
     static let keywordsMark = "123TEXTQUERY321="
 
-    /// As `sysparm_query` takes it, values escaped; not percent-encoded. Parsing it gives this query again.
+    /// As `sysparm_query`: values escaped, not percent-encoded. Parsing it gives this query again.
     var text: String {
         var parts: [String] = []
         for (index, group) in groups.enumerated() {
@@ -80,19 +80,19 @@ struct EncodedQuery: Sendable, Hashable {
         }
     }
 
-    /// Every path of a field that it names, once, in the order of the text: of conditions, what they compare with, and of the order.
+    /// Every field path it names, once, in text order: in conditions, their operands, and the order.
     ///
-    /// Not those inside of a related list's query or a join, which are of other tables.
+    /// Fields inside a related list's query or a join are omitted: they belong to other tables.
     var fields: [String] {
         var seen: Set<String> = []
         let named = conditions.flatMap { [$0.field] + [$0.otherField].compactMap(\.self) } + order.map(\.field)
         return named.filter { seen.insert($0).inserted }
     }
 
-    /// This query and another one, both of which must hold, without an order.
+    /// This query and another, both of which must hold, without an order.
     ///
-    /// `^NQ` begins anew, so what must hold for every row stands in every group: the groups of the one times those of the other. What
-    /// is added stands before a related list's query or a join, which may reach to the group's end.
+    /// `^NQ` starts a new group, so a condition for every row is repeated in each: the result is the product of both group lists.
+    /// Added terms precede a related list's query or a join, which may extend to the group's end.
     func and(_ other: EncodedQuery) -> EncodedQuery {
         if groups.isEmpty { return EncodedQuery(groups: other.groups) }
         if other.groups.isEmpty { return EncodedQuery(groups: groups) }
@@ -105,7 +105,7 @@ struct EncodedQuery: Sendable, Hashable {
             })
     }
 
-    /// This query or another one, without an order.
+    /// This query or another, without an order.
     func or(_ other: EncodedQuery) -> EncodedQuery {
         groups.isEmpty || other.groups.isEmpty ? .all : EncodedQuery(groups: groups + other.groups)
     }
@@ -130,7 +130,7 @@ extension EncodedQuery.Alternative {
 }
 
 extension EncodedQuery.Condition {
-    /// The field it is compared with, for the operators that compare two: what stands before an `@`.
+    /// The field it is compared with, for operators that compare two: the text before an `@`.
     var otherField: String? {
         guard how.comparesFields else { return nil }
         return value.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init)
@@ -138,7 +138,7 @@ extension EncodedQuery.Condition {
 }
 
 extension EncodedQuery {
-    /// The one escape there is.
+    /// The only escape there is.
     static func escaped(_ value: String) -> String {
         value.utf8.contains(UInt8(ascii: "^")) ? value.replacing("^", with: "^^") : value
     }

@@ -1,9 +1,9 @@
 /// What is wrong with an encoded query, and where.
 struct EncodedQueryError: Error, Sendable, Hashable {
-    /// A sentence without a stop.
+    /// A sentence without a full stop.
     var message: String
     var help: String?
-    /// The part that is wrong, in UTF-8 bytes of the text; may be empty.
+    /// The invalid part, in UTF-8 bytes of the text; may be empty.
     var range: Range<Int>
 
     var offset: Int { range.lowerBound }

@@ -1,10 +1,10 @@
 import BellhopCore
 
 extension EncodedQuery {
-    /// Reads an encoded query as somebody wrote it, decoded from percents.
+    /// Parses an encoded query written by a person, already percent-decoded.
     ///
-    /// Refuses what the server would drop or what would match every row: an empty query or group, a condition without field, operator
-    /// or value. An order may stand between the conditions; it comes last in ``text``.
+    /// Rejects what the server would drop or what would match every row: an empty query or group, or a condition without field,
+    /// operator or value. An order may appear among the conditions; ``text`` puts it last.
     init(parsing text: String) throws(EncodedQueryError) {
         var parser = EncodedQueryParser(text)
         self = try parser.query()
@@ -14,7 +14,7 @@ extension EncodedQuery {
 /// One reading of an encoded query.
 private struct EncodedQueryParser {
     private let bytes: [UInt8]
-    /// What stands between single `^`; the places where they stand.
+    /// The texts between single `^`, by range.
     private var parts: [Range<Int>] = []
     private var next = 0
     private var groups: [EncodedQuery.Group] = []
@@ -64,7 +64,7 @@ private struct EncodedQueryParser {
         if part.isEmpty {
             let caretBefore = part.lowerBound > 0
             throw EncodedQueryError(
-                caretBefore ? "nothing follows this `^`" : "nothing stands before this `^`",
+                caretBefore ? "nothing follows this `^`" : "nothing precedes this `^`",
                 at: caretBefore ? part.lowerBound - 1..<part.lowerBound : 0..<1,
                 help: "a `^` of a value is written `^^`")
         }
@@ -75,10 +75,10 @@ private struct EncodedQueryParser {
         } else if rest(of: part, after: "GROUPBY") != nil {
             throw EncodedQueryError("GROUPBY is for lists on the screen", at: part, help: "leave it out")
         } else if rest(of: part, after: "EQ")?.isEmpty == true {
-            if terms.isEmpty { throw EncodedQueryError("no condition stands before this EQ", at: part) }
+            if terms.isEmpty { throw EncodedQueryError("no condition precedes this EQ", at: part) }
             isClosed = true
         } else if isClosed {
-            throw EncodedQueryError("a condition behind EQ does not count", at: part, help: "put it before `^EQ`")
+            throw EncodedQueryError("a condition after EQ is ignored", at: part, help: "put it before `^EQ`")
         } else if let rest = rest(of: part, after: "NQ") {
             try closeGroup(at: part.lowerBound)
             groupStart = part.lowerBound
@@ -87,7 +87,7 @@ private struct EncodedQueryParser {
         } else if let rest = rest(of: part, after: "OR") {
             if isBehindOrder {
                 throw EncodedQueryError(
-                    "this OR stands behind an order, not a condition", at: part, help: "put `^ORDERBY…` at the end")
+                    "this OR follows an order, not a condition", at: part, help: "put `^ORDERBY…` at the end")
             }
             try readAlternative(rest, at: part)
         } else {
@@ -123,7 +123,7 @@ private struct EncodedQueryParser {
         terms[last].alternatives.append(try alternative(rest))
     }
 
-    /// All up to ENDRLQUERY, whatever is in it.
+    /// Everything up to ENDRLQUERY, whatever it contains.
     private mutating func relatedList(from part: Range<Int>) throws(EncodedQueryError) -> String {
         while next < parts.count {
             let end = parts[next]
@@ -135,7 +135,7 @@ private struct EncodedQueryParser {
 
     private func alternative(_ part: Range<Int>) throws(EncodedQueryError) -> EncodedQuery.Alternative {
         if let words = rest(of: part, after: EncodedQuery.keywordsMark) {
-            if words.isEmpty { throw EncodedQueryError("a search for no words", at: part) }
+            if words.isEmpty { throw EncodedQueryError("this search has no words", at: part) }
             return .keywords(value(words))
         }
         let end = part.first { !isOfField(bytes[$0]) } ?? part.upperBound
@@ -153,7 +153,7 @@ private struct EncodedQueryParser {
                 switch how {
                 case .equal: "for an empty field write `\(field)ISEMPTY`"
                 case .notEqual: "for a field that is not empty write `\(field)ISNOTEMPTY`"
-                default: "write what `\(field)` is compared with behind `\(how.rawValue)`"
+                default: "write a value for `\(field)` after `\(how.rawValue)`"
                 }
             throw EncodedQueryError("no value follows \(how.rawValue)", at: part, help: help)
         }
@@ -173,7 +173,7 @@ private struct EncodedQueryParser {
         let word = string(name.upperBound..<part.upperBound).prefix { $0.isUppercase || $0 == "_" || $0 == " " }
         let help = Suggestion.didYouMean(String(word), among: EncodedQuery.Operator.allCases.map(\.rawValue))
         return EncodedQueryError(
-            "no operator is known here, behind `\(string(name))`", at: name.upperBound..<part.upperBound, help: help)
+            "there is no known operator after `\(string(name))`", at: name.upperBound..<part.upperBound, help: help)
     }
 
     private func field(_ name: Range<Int>, before part: Range<Int>) throws(EncodedQueryError) -> String {
@@ -205,7 +205,7 @@ private struct EncodedQueryParser {
 private let caret = UInt8(ascii: "^")
 
 extension EncodedQuery.Term {
-    /// Whether it asks nothing.
+    /// Whether it restricts nothing.
     fileprivate var holdsAlways: Bool {
         alternatives.contains { if case .condition(let condition) = $0 { condition.how == .anything } else { false } }
     }

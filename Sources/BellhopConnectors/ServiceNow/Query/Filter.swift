@@ -2,19 +2,19 @@ import BellhopCore
 
 /// A structured filter, `where:` of bellhop.yaml, compiled to an encoded query.
 ///
-/// Criteria are alternatives, conditions hold together, and every value is escaped: nothing that somebody writes as a text can be a
+/// Criteria are alternatives, the conditions of one must all hold, and every value is escaped, so that no text value can become a
 /// script, a second condition or a second value.
 struct Filter: Sendable, Hashable {
-    /// With the filter's order.
+    /// Including the filter's order.
     var query: EncodedQuery
-    /// How many rows are wanted; nil for all.
+    /// The maximum number of rows; nil for all.
     var limit: Int?
-    /// The index or replica that the server is to use (`sysparm_query_category`).
+    /// The index or replica the server should use (`sysparm_query_category`).
     var category: String?
 
     static let maximalLimit = 10_000
 
-    /// What may stand in it beside conditions.
+    /// The keys allowed besides conditions.
     static let settings: [Setting] = [
         Setting(
             "any", .list(.json), "A list of criteria, one of which must hold; each is a mapping of conditions that must all hold."
@@ -30,11 +30,11 @@ struct Filter: Sendable, Hashable {
         Setting("query_category", .name, "The query category, which selects an index or a replica on the server."),
     ]
 
-    /// Reads a filter, or says all that is wrong with it.
+    /// Reads a filter, or throws all its errors.
     ///
     /// - Parameters:
     ///   - json: the value of `where`.
-    ///   - path: where it stands, from which the complaints' paths start.
+    ///   - path: its position, from which the complaints' paths start.
     init(_ json: JSON, at path: [SettingComplaint.Step] = [.key("where")]) throws(SettingComplaints) {
         var reader = FilterReader()
         let filter = reader.filter(json, path)

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// An operator of the structured filter, by its word in bellhop.yaml.
+/// An operator of the structured filter, named as in bellhop.yaml.
 enum FilterOperator: String, Sendable, CaseIterable {
     case `is`
     case isNot = "is_not"
@@ -37,7 +37,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
     case changesFrom = "changes_from"
     case changesTo = "changes_to"
 
-    /// How it is written in an encoded query.
+    /// Its form in an encoded query.
     var encoded: EncodedQuery.Operator {
         switch self {
         case .is: .equal
@@ -73,7 +73,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         }
     }
 
-    /// How it is written when it compares with another field; nil when it does not.
+    /// Its form for comparing with another field; nil if there is none.
     var encodedForField: EncodedQuery.Operator? {
         switch self {
         case .is: .sameAs
@@ -89,7 +89,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether an empty field meets it, which the server has to be told: its `!=` passes over fields without a value.
+    /// Whether an empty field matches, which must be added explicitly: the server's `!=` skips fields without a value.
     var alsoMeansEmpty: Bool {
         switch self {
         case .isNot, .isNotOneOf, .doesNotContain, .notOn: true
@@ -100,7 +100,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         }
     }
 
-    /// What it compares with.
+    /// The kind of operand.
     enum Operand: Sendable {
         case value, list, flag, text, pair, day, moment, field, name, identifier, distance, part, relative
     }
@@ -123,7 +123,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         }
     }
 
-    /// Which end of a relative day, month or hour is meant: `after` yesterday is after its end.
+    /// The relevant end of a relative day, month or hour: `after` yesterday means after its end.
     var edge: RelativeTime.Edge {
         switch self {
         case .after, .greaterThan, .atOrBefore, .atMost: .end
@@ -134,7 +134,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         }
     }
 
-    /// For the reference: one sentence, and a condition with it.
+    /// For the reference page: one sentence and an example condition.
     var reference: (summary: String, field: String, example: JSON) {
         switch self {
         case .is: ("The value; `me` is the connection's user.", "assigned_to", "me")
@@ -145,8 +145,8 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .isNotEmpty: ("Any value.", "assigned_to", true)
         case .isEmptyString:
             ("A text without characters, which is not the same as no value everywhere.", "short_description", true)
-        case .contains: ("The text stands somewhere in it.", "short_description", "broken")
-        case .doesNotContain: ("The text stands nowhere in it, or it is empty.", "short_description", "test")
+        case .contains: ("It contains the text.", "short_description", "broken")
+        case .doesNotContain: ("It does not contain the text, or is empty.", "short_description", "test")
         case .startsWith: ("It begins with the text.", "number", "INC")
         case .endsWith: ("It ends with the text.", "number", "42")
         case .greaterThan: ("A greater number or a later time.", "reassignment_count", 3)

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// One reading of a structured filter: gathers what is wrong while it compiles.
+/// Compiles a structured filter and collects its errors.
 struct FilterReader {
     typealias Path = [SettingComplaint.Step]
     typealias Term = EncodedQuery.Term
@@ -8,7 +8,7 @@ struct FilterReader {
 
     private(set) var complaints: [SettingComplaint] = []
 
-    /// Alternatives of conditions that hold together multiply; beyond this many terms a query is none that a server would like.
+    /// ANDs of alternatives multiply out; a query with more terms than this is too large for a server.
     private static let mostTerms = 128
 
     mutating func filter(_ json: JSON, _ path: Path) -> Filter? {
@@ -45,7 +45,7 @@ struct FilterReader {
 
     // MARK: Conditions
 
-    /// Criteria that stand alone are groups; beside conditions they are alternatives like others.
+    /// Top-level criteria become groups; next to conditions they are ordinary alternatives.
     private mutating func groups(_ conditions: JSON.Object, _ path: Path) -> [EncodedQuery.Group] {
         if conditions.count == 1, let criteria = conditions["any"] {
             return elements(criteria, "any", path).map { EncodedQuery.Group(terms: terms($0.json, $0.path)) }
@@ -53,7 +53,7 @@ struct FilterReader {
         return conditions.isEmpty ? [] : [EncodedQuery.Group(terms: terms(.object(conditions), path))]
     }
 
-    /// Conditions that hold together: an AND of ORs.
+    /// Conditions that must all hold: an AND of ORs.
     private mutating func terms(_ json: JSON, _ path: Path) -> [Term] {
         guard let members = json.asObject else {
             complain("wrong-type", "conditions are a mapping, not \(json.article)", at: path, help: "as in `{priority: [1, 2]}`")
@@ -78,7 +78,7 @@ struct FilterReader {
         return terms
     }
 
-    /// One of several: each is an AND of ORs, and so is their OR, multiplied out.
+    /// Alternatives: each is an AND of ORs, and their OR is multiplied out.
     private mutating func alternatives(_ json: JSON, _ path: Path) -> [Term] {
         var product = [Term(alternatives: [])]
         for element in elements(json, "any", Array(path.dropLast())) {
@@ -109,7 +109,7 @@ struct FilterReader {
         case .object(let members):
             if members.isEmpty {
                 complain(
-                    "wrong-type", "`\(field)` is compared with nothing", at: path,
+                    "wrong-type", "`\(field)` has no value to compare with", at: path,
                     help: "write `\(field): {is_empty: true}` for an empty field")
             }
             return members.compactMap { word, value in
@@ -203,7 +203,7 @@ struct FilterReader {
 }
 
 extension EncodedQuery {
-    /// Whether a text can be the path of a field.
+    /// Whether a text can be a field path.
     static func isField(_ text: String) -> Bool {
         text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
             !part.isEmpty
@@ -213,7 +213,7 @@ extension EncodedQuery {
 }
 
 extension JSON {
-    /// `a list`, `a text`: what it is, for messages.
+    /// The JSON type with its article, for messages: `a list`, `a text`.
     var article: String {
         switch self {
         case .null: "nothing"

@@ -5,9 +5,9 @@ public enum FilterReference {
     public struct Row: Sendable, Hashable {
         public var word: String
         public var summary: String
-        /// A condition as it stands in bellhop.yaml.
+        /// A condition as in bellhop.yaml.
         public var example: String
-        /// What it compiles to.
+        /// The encoded query it compiles to.
         public var encoded: String
     }
 
@@ -26,7 +26,7 @@ public enum FilterReference {
         }
     }
 
-    /// The settings of a filter beside its conditions.
+    /// A filter's settings besides its conditions.
     public static var settings: [Setting] { Filter.settings }
 
     /// A value in YAML's flow style.

@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// The operators that only times have: how far they are from another, what part of a calendar they are in, and how far from now.
+/// The operators for times: distance from another time, part of the calendar, and distance from now.
 extension OperandReader {
-    /// The units in which the server measures how far two times are from each other.
+    /// The units in which the server measures the distance of two times.
     static let spans = [
         "hours": "hour", "days": "day", "weeks": "week", "months": "month", "quarters": "quarter", "years": "year",
     ]
 
-    /// The words by which a time is compared with one that the server computes.
+    /// The words for comparing a time with one that the server computes.
     static let comparisons = ["on": "EE", "before": "LT", "at_or_before": "LE", "after": "GT", "at_or_after": "GE"]
 
     /// `{days: 3, after: opened_at}`: `MORETHANopened_at@day@after@3`.
@@ -84,11 +84,11 @@ extension OperandReader {
     }
 }
 
-/// A part of the calendar or of the day, as `DATEPART` compares it.
+/// A part of the calendar or day, as compared by `DATEPART`.
 enum DatePart: String, Sendable, CaseIterable {
     case hour, weekday, week, month, quarter, year
 
-    /// How the server calls it.
+    /// The server's name for it.
     var encoded: String { self == .weekday ? "dayofweek" : rawValue }
 
     static let weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -96,11 +96,11 @@ enum DatePart: String, Sendable, CaseIterable {
         "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
     ]
 
-    /// What people read, and what the server is told; nil for what is none.
+    /// The label and the argument for the server; nil if the value is invalid.
     func written(_ value: JSON) -> (label: String, argument: String)? {
         switch self {
         case .weekday: Self.name(value, among: Self.weekdays).map { ($0.label, $0.name) }
-        // Names of four letters stay, longer ones are cut to three.
+        // Four-letter names stay, longer ones are cut to three letters.
         case .month:
             Self.name(value, among: Self.months).map { ($0.label, $0.name.utf8.count > 4 ? String($0.name.prefix(3)) : $0.name) }
         case .hour: number(value, 0...23).map { (Self.hour($0), "\($0)") }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Reads what a condition compares with, as its operator wants it.
+/// Reads a condition's operand as its operator requires.
 struct OperandReader {
     typealias Path = [SettingComplaint.Step]
     typealias Condition = EncodedQuery.Condition
@@ -40,7 +40,7 @@ struct OperandReader {
 
     // MARK: Values
 
-    /// A value, escaped when the query is written; only scripts of ours are scripts.
+    /// A value, escaped when the query is written; only Bellhop's own scripts are sent as scripts.
     private mutating func value(_ json: JSON, _ path: Path, edge: RelativeTime.Edge) -> String? {
         switch json {
         case .null:
@@ -62,7 +62,7 @@ struct OperandReader {
 
     private var takesTime: Bool { how.operand == .moment || how.operand == .day }
 
-    /// Whether a time as people write it is one here, and not a text that happens to look so.
+    /// Whether a text that looks like a time is one here, not plain text.
     private var takesNoText: Bool { how.operand == .value || how.operand == .pair || takesTime }
 
     private mutating func text(_ text: String, _ path: Path, edge: RelativeTime.Edge) -> String? {
@@ -76,7 +76,7 @@ struct OperandReader {
         return plain(text, path)
     }
 
-    /// A text as it is.
+    /// A text taken literally.
     private mutating func plain(_ text: String, _ path: Path) -> String? {
         if text.isEmpty {
             return refuse(
@@ -98,7 +98,7 @@ struct OperandReader {
         text.utf8.count == 10 && Timestamp(serviceNow: text + " 00:00:00") != nil
     }
 
-    /// The connection's user, in a column of names or of references.
+    /// The connection's user, for a column of names or of references.
     private static func me(_ field: String) -> String {
         let last = field.split(separator: ".").last ?? ""
         let isName = ["sys_created_by", "sys_updated_by", "user_name"].contains(last)
@@ -147,11 +147,11 @@ struct OperandReader {
             guard let value = value(item, path, edge: .start) else { continue }
             if value.utf8.contains(UInt8(ascii: ",")) {
                 complain(
-                    "a comma parts the values of a list on the server, so no value can hold one", path,
+                    "the server separates list values by commas, so no value can contain one", path,
                     help: "write `any: [{\(field): …}, …]`")
             }
             if item == "me" {
-                complain("`me` is not known in a list", path, help: "write `any: [{\(field): me}, …]`")
+                complain("`me` is not allowed in a list", path, help: "write `any: [{\(field): me}, …]`")
             }
             values.append(value)
         }
@@ -178,7 +178,7 @@ struct OperandReader {
             guard let value = value(ends[index], path, edge: edge) else { continue }
             if value.utf8.contains(UInt8(ascii: "@")) {
                 complain(
-                    "an `@` parts the two values on the server, so neither can hold one", path,
+                    "the server separates the two values by `@`, so neither can contain one", path,
                     help: "write `{at_least: …, at_most: …}`")
             }
             values.append(value)
@@ -186,7 +186,7 @@ struct OperandReader {
         return complaints.isEmpty ? Condition(field, how.encoded, values.joined(separator: "@")) : nil
     }
 
-    /// A day or another stretch of time: words for people and the two moments that it lies between.
+    /// A day or other period: a label and its first and last moment.
     private mutating func day(_ json: JSON, _ path: Path) -> String? {
         if let text = json.asString, Self.isDate(text) {
             return "\(text)@javascript:gs.dateGenerate('\(text)','start')@javascript:gs.dateGenerate('\(text)','end')"

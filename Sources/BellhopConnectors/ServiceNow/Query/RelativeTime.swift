@@ -9,7 +9,7 @@ struct RelativeTime: Sendable, Hashable {
     /// Which moment of the unit.
     enum Edge: String, Sendable, CaseIterable {
         case start, end
-        /// So many units before this very moment.
+        /// Exactly so many units before now.
         case now
     }
 
@@ -20,11 +20,11 @@ struct RelativeTime: Sendable, Hashable {
 
     static let words = ["yesterday": 1, "today": 0, "tomorrow": -1]
 
-    /// As a value of an encoded query: a script of ours.
+    /// As a value of an encoded query: a script of Bellhop's.
     var script: String {
         let suffix =
             switch (unit, edge) {
-            // The server has no first moment of a year so many years ago.
+            // The server has no function for the start of the year so many years ago.
             case (.years, _), (_, .now): ""
             case (_, .start): "Start"
             case (_, .end): "End"
@@ -32,7 +32,7 @@ struct RelativeTime: Sendable, Hashable {
         return "javascript:gs.\(unit.rawValue)Ago\(suffix)(\(ago))"
     }
 
-    /// The words before the two moments of `ON`; the server shows them and goes by the moments.
+    /// The label before the two moments of `ON`; the server displays it and evaluates the moments.
     var label: String {
         let one = String(unit.rawValue.dropLast())
         switch (unit, ago) {

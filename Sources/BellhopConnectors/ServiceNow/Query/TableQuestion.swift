@@ -1,17 +1,17 @@
 import BellhopCore
 
-/// Which rows of a table are asked for: `query`, or `where`, or all.
+/// Which rows of a table to read: `query`, `where`, or all.
 struct TableQuestion: Sendable, Hashable {
     /// Without an order.
     var query: EncodedQuery
-    /// The order in which a person looks at the rows; a poll has its own.
+    /// The order for a person's query; polls have their own.
     var order: [EncodedQuery.Order]
-    /// How many rows a person looks at; a poll reads them all.
+    /// The limit for a person's query; polls read all rows.
     var limit: Int?
     /// `sysparm_query_category`.
     var category: String?
 
-    /// What bellhop.yaml may say of it.
+    /// Its settings in bellhop.yaml.
     static let settings: [Setting] = [
         Setting(
             "query", .text,
@@ -20,7 +20,7 @@ struct TableQuestion: Sendable, Hashable {
         Setting("query_category", .text, "The index or read replica that the server should use (`sysparm_query_category`)."),
     ]
 
-    /// Reads what bellhop.yaml says, or says all that is wrong with it, each with its path in the settings.
+    /// Reads the settings, or throws all their errors, each with its path in the settings.
     init(_ settings: Settings) throws(SettingComplaints) {
         let text = settings.values["query"]
         var filter = Filter(query: .all)

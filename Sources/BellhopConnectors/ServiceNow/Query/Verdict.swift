@@ -1,4 +1,4 @@
-/// What a row's fields say of a query: three-valued, because only the server knows all that it compares.
+/// The verdict of a query on a row: three-valued, because only the server can evaluate everything.
 enum Verdict: Sendable, Hashable {
     case matches, fails, unknown
 

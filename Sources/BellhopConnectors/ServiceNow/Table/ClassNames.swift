@@ -1,4 +1,4 @@
-/// What people call the tables of tasks, where the instance does not say: it does so only beside display values.
+/// Display names of task tables, for answers without display values.
 enum ClassNames {
     private static let labels = [
         "sc_task": "Catalog Task", "sc_req_item": "Requested Item", "sc_request": "Request", "kb_submission": "KB Submission",

@@ -1,15 +1,15 @@
 import BellhopCore
 
-/// Reads the dictionary of a table, of the tables it extends, and of those that paths lead to.
+/// Reads the dictionary of a table, of its ancestors, and of the tables that paths lead to.
 struct DictionaryReading: Sendable {
     var session: ServiceNowSession
     var timeout: Duration?
     var longest: Int
 
-    /// References are followed so far.
+    /// References are followed this deep.
     private static let depth = 3
 
-    /// Nil where the account may not read the table's columns.
+    /// Nil if the account may not read the table's columns.
     func read(_ table: String, for paths: [String]) async throws(Failure) -> TableDictionary? {
         var dictionary = TableDictionary()
         var wanted = [table]
@@ -22,7 +22,7 @@ struct DictionaryReading: Sendable {
         return dictionary.tables[table] == nil ? nil : dictionary
     }
 
-    /// The tables that paths lead into.
+    /// The tables that paths lead to.
     private static func reached(from table: String, by paths: [String], in dictionary: TableDictionary) -> [String] {
         var tables: Set<String> = []
         for path in paths {
@@ -41,12 +41,12 @@ struct DictionaryReading: Sendable {
         let query = EncodedQuery(.init("name", .isOneOf, tables), .init("element", .isNotEmpty))
         let rows = try await rows("sys_dictionary", query, ["name", "element", "internal_type", "reference", "choice"])
         var columns: [String: TableDictionary.Column] = [:]
-        // A table says last what its columns are, so those it extends are taken first.
+        // A table overrides the columns of its ancestors, so those come first.
         for table in chain.reversed() {
             for row in rows where FieldValue(row["name"])?.raw == table {
                 guard let name = FieldValue(row["element"])?.raw, !name.isEmpty else { continue }
                 let reference = FieldValue(row["reference"])?.raw ?? ""
-                // 1 and 3 are lists; 2 only suggests.
+                // 1 and 3 are choice lists; 2 only suggests values.
                 columns[name] = .init(
                     type: FieldValue(row["internal_type"])?.raw ?? "string", reference: reference.isEmpty ? nil : reference,
                     isChoice: ["1", "3"].contains(FieldValue(row["choice"])?.raw ?? ""))
@@ -57,7 +57,7 @@ struct DictionaryReading: Sendable {
         return columns
     }
 
-    /// The choices of a column, of the nearest table that says any; none where the account may not read them.
+    /// A column's choices, from the nearest table that has any; empty if the account may not read them.
     func choices(of field: String, in table: String) async throws(Failure) -> [TaskSchema.Choice] {
         let chain = try await chain(of: table)
         let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("element", .equal, field))
@@ -73,19 +73,19 @@ struct DictionaryReading: Sendable {
         return []
     }
 
-    /// What a column is called: in the dictionary, and in other languages and for single tables. Empty where the account may read neither.
+    /// A column's labels: from the dictionary, for other languages and for single tables. Empty if the account may read neither.
     func labels(of field: String, in table: String) async throws(Failure) -> Set<String> {
         let chain = try await chain(of: table)
         let element = EncodedQuery(.init("element", .equal, field))
         let own = try await rows(
             "sys_dictionary", EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ","))).and(element), ["column_label"])
-        // A class may have a label of its own, and the table that was asked may be one that others extend.
+        // A class may have its own label, and the table may be extended by others.
         let others = own.isEmpty ? [] : try await rows("sys_documentation", element, ["label"])
         let labels = own.compactMap { FieldValue($0["column_label"])?.raw } + others.compactMap { FieldValue($0["label"])?.raw }
         return Set(labels.filter { !$0.isEmpty })
     }
 
-    /// The column that the records of a table are called by.
+    /// The display column of a table.
     func display(of table: String) async throws(Failure) -> String {
         let chain = try await chain(of: table)
         let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("display", .equal, "true"))
@@ -97,7 +97,7 @@ struct DictionaryReading: Sendable {
         return TaskFields.taskTables.contains(table) ? "number" : "name"
     }
 
-    /// A table and those it extends, itself first; where nobody says, a task's table extends `task`.
+    /// A table and its ancestors, itself first; if unknown, a task's table is assumed to extend `task`.
     private func chain(of table: String) async throws(Failure) -> [String] {
         let paths = (0...6).map { String(repeating: "super_class.", count: $0) + "name" }
         let row = try await rows("sys_db_object", EncodedQuery(.init("name", .equal, table)), paths).first
@@ -106,7 +106,7 @@ struct DictionaryReading: Sendable {
         return chain.first == table ? chain : [table] + chain
     }
 
-    /// Adds the choices of columns. A column of texts whose choices are all whole numbers holds whole numbers.
+    /// Adds the choices of columns. A text column whose choices are all integers becomes an integer column.
     private func refine(
         _ columns: inout [String: TableDictionary.Column], of tables: String, named paths: [String]
     ) async throws(Failure) {
@@ -129,10 +129,10 @@ struct DictionaryReading: Sendable {
         }
     }
 
-    /// A longer list of choices is not kept.
+    /// Longer lists of choices are not kept.
     private static let mostChoices = 500
 
-    /// The rows of a query; none where the account may not read them.
+    /// The rows of a query; empty if the account may not read them.
     private func rows(_ table: String, _ query: EncodedQuery, _ paths: [String]) async throws(Failure) -> [JSON] {
         do throws(Failure) {
             let ask = TableAsk(session: session, table: table, paths: paths, longest: longest, timeout: timeout)

@@ -1,40 +1,40 @@
 import BellhopCore
 
-/// The values that labels and names stand for in the tables of an instance: a choice by its label, a record by its name.
+/// Resolves labels and names to values: a choice by its label, a record by its name.
 ///
-/// An actor, because what is learnt is shared by the sources and the actions of a connection, and asked for once.
+/// An actor, because the sources and actions of a connection share the results, each requested once.
 ///
-/// Each question goes over the session of whoever asks, so that an attempt does not wait for a poll.
+/// Each lookup uses the caller's session, so that an attempt does not wait for a poll.
 actor FieldLabels {
     private let place: String
     private var dictionaries: [String: TableDictionary] = [:]
     private var choices: [String: [TaskSchema.Choice]] = [:]
-    /// Values by `field of a table` and text. What was not found is not kept: somebody may make it.
+    /// Values by `field of a table` and text. Failed lookups are not kept: the record may be created later.
     private var found: [String: String] = [:]
-    /// What fields are called, by `table.field`, and when that was asked; empty where this account may not read it.
+    /// Labels by `table.field`, and when they were read; empty if this account may not read them.
     private var names: [String: (all: Set<String>, asked: Timestamp)] = [:]
-    /// Fields whose dictionary this account may not read.
+    /// Fields whose dictionary entry this account may not read.
     private var unreadable: Set<String> = []
 
-    /// What fields are called is asked for again after so long.
+    /// Labels are read again after this time.
     private static let life = Duration.seconds(3600)
 
-    /// More than these are forgotten and asked for again.
+    /// When there are more, all are dropped and read again.
     private static let mostFound = 10_000
 
-    /// No longer text is remembered.
+    /// Longer texts are not remembered.
     private static let longestFound = 200
 
-    /// - Parameter place: the instance's, for messages.
+    /// - Parameter place: the instance, for messages.
     init(at place: String) { self.place = place }
 
     private static func reading(_ session: ServiceNowSession) -> DictionaryReading {
         DictionaryReading(session: session, timeout: nil, longest: 2048)
     }
 
-    /// The value that a text stands for: itself, unless the field holds choices or references and the text is a label or a name of them.
+    /// The value of a text: the text itself, unless the field holds choices or references and the text is a label or name of one.
     ///
-    /// - Throws: a failure that is given up where nothing or more than one thing is called so; it says what there is.
+    /// - Throws: a permanent failure if no or several things have that name; it lists the candidates.
     func value(
         of text: String, in path: String, of table: String, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
@@ -47,8 +47,8 @@ actor FieldLabels {
         return value
     }
 
-    /// What people may read as the name of a field: its label in the dictionary, and those in other languages and for single tables. Nil
-    /// where this account may read none of them.
+    /// The labels people may see for a field: from the dictionary, for other languages and for single tables. Nil if this account
+    /// may read none of them.
     func names(
         of field: String, in table: String, _ session: ServiceNowSession
     ) async throws(Failure) -> Set<String>? {
@@ -62,12 +62,12 @@ actor FieldLabels {
         return all.isEmpty ? nil : all
     }
 
-    /// Fields of every task that hold whatever is written: nothing is asked for them.
+    /// Fields of every task that hold any text: no lookup is needed.
     private static let freeTexts: Set<String> = [
         "short_description", "description", "close_notes", "correlation_id", "correlation_display", "comments", "work_notes",
     ]
 
-    /// What no label or name looks like: ids, numbers, flags, times, scripts, nothing.
+    /// Texts that are never labels or names: ids, numbers, flags, times, scripts, and empty texts.
     private static func isPlainValue(_ text: String) -> Bool {
         text.isEmpty || text == "true" || text == "false" || ServiceNowConnection.isSysID(text) || Double(text) != nil
             || FieldValue.time(text) != nil || ComparedValue.isComputed(text)
@@ -82,11 +82,11 @@ actor FieldLabels {
             if dictionaries[table] == nil { unreadable.insert(key) }
         }
         guard let dictionary = dictionaries[table] else {
-            // This account may not read the dictionary: what every instance has is known.
+            // This account may not read the dictionary: use what every instance has.
             if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path, session) }
             guard TaskFields.type(of: path) == .int else { return text }
             throw unclear(
-                text, path, "it holds a number, and this account may not read which label stands for which: write the number")
+                text, path, "it holds a number, and this account may not read its labels: write the number")
         }
         guard let column = dictionary.column(path, in: table) else { return text }
         if let target = column.reference, column.type == "reference" {
@@ -125,7 +125,7 @@ actor FieldLabels {
 
     // MARK: Records
 
-    /// The sys_id of the one record of that name.
+    /// The sys_id of the only record with that name.
     private func record(
         called text: String, in table: String, for path: String, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
@@ -139,7 +139,7 @@ actor FieldLabels {
                 text, path,
                 "it holds the sys_id of a record of \(table), whose names this account may not read: write the sys_id")
         }
-        // A server that does not know a field drops its condition.
+        // A server drops conditions on fields it does not know.
         let called = rows.filter { row in names.contains { row.values[$0]?.lowercased() == text.lowercased() } }
         let exact = called.filter { row in names.contains { row.values[$0] == text } }
         for fitting in [exact, called] where fitting.count == 1 { return fitting[0].id }
@@ -147,10 +147,10 @@ actor FieldLabels {
             let start = String(text.prefix(4))
             let like = try await self.rows(of: table, EncodedQuery(.init(display, .contains, start)), names, session) ?? []
             let near = like.isEmpty ? "" : "; there is " + Self.listed(like.map { $0.values[display] ?? $0.id })
-            throw unclear(text, path, "no record of \(table) is called so\(near)")
+            throw unclear(text, path, "no record of \(table) has this name\(near)")
         }
         let listed = Self.listed(called.map { row in "\(row.values[names.last ?? display] ?? text) (\(row.id))" })
-        throw unclear(text, path, "more than one record of \(table) is called so: write the sys_id of one, \(listed)")
+        throw unclear(text, path, "more than one record of \(table) has this name: write the sys_id of one, \(listed)")
     }
 
     private struct Row: Sendable {
@@ -158,7 +158,7 @@ actor FieldLabels {
         var values: [String: String]
     }
 
-    /// At most as many as a message can show; nil where the account may not read the table.
+    /// At most as many as a message can show; nil if the account may not read the table.
     private func rows(
         of table: String, _ query: EncodedQuery, _ names: [String], _ session: ServiceNowSession
     ) async throws(Failure) -> [Row]? {
@@ -182,9 +182,9 @@ actor FieldLabels {
 }
 
 extension FieldLabels {
-    /// Writes with the values that their labels and names stand for; those that are meant as labels go to the server as they are.
+    /// The writes with labels and names replaced by values; writes meant as labels are sent unchanged.
     ///
-    /// - Parameter record: the record that is written to; nil for a new one.
+    /// - Parameter record: the record being updated; nil for a new one.
     func resolved(
         _ writes: [FieldWrite], in table: String, of record: TaskRecord? = nil, _ session: ServiceNowSession
     ) async throws(Failure) -> [FieldWrite] {
@@ -200,7 +200,7 @@ extension FieldLabels {
         return resolved
     }
 
-    /// A query with the values that the labels and names in its conditions stand for.
+    /// The query with the labels and names in its conditions replaced by values.
     func resolved(
         _ query: EncodedQuery, in table: String, _ session: ServiceNowSession
     ) async throws(Failure) -> EncodedQuery {

@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// Looks at the rows of one page: that they are what was asked for, in the order asked for, and where the next page starts.
+/// Checks the rows of one page: that they match the query, are in the requested order, and where the next page starts.
 ///
-/// A server that does not know a field of a query drops that part of it and answers with all the rest, so that a slip of the pen
-/// would match every row there is.
+/// A server that does not know a field of a query drops that condition and returns the other rows, so that a misspelled field
+/// could match every row.
 struct RowsReading {
     private(set) var last: Walk.Place?
     private(set) var latest: Timestamp?
@@ -11,10 +11,10 @@ struct RowsReading {
     private(set) var timeless: [TaskKey] = []
     private(set) var nameless: [String] = []
     private let rows: TableWalk
-    /// A row with a time from here on may have been changed between the server's finding it and its reading it.
+    /// Rows changed at or after this time may have changed between the server's search and its read.
     private let racing: Timestamp
 
-    /// By how much the clocks of a server's machines may differ, and a margin for a page that took long.
+    /// The possible clock difference between the server's machines, and a margin for slow pages.
     private static let skew = Duration.seconds(30)
 
     init(_ rows: TableWalk, began: Timestamp, after place: Walk.Place?) {
@@ -23,7 +23,7 @@ struct RowsReading {
         racing = began - Self.skew
     }
 
-    /// The page without rows that are no longer what was asked for, and those that have no name.
+    /// The page without rows that no longer match, and those without an id.
     mutating func read(_ page: Listing) throws(Failure) -> Listing {
         var leftOut: Set<TaskKey> = []
         for entry in page.entries {
@@ -80,6 +80,6 @@ struct RowsReading {
 }
 
 extension JSONTape {
-    /// A row's field, by its name in the answer; nil for one that the row does not have.
+    /// A row's field by its name in the answer; nil if the row does not have it.
     fileprivate func field(_ name: String) -> FieldValue? { FieldValue(member(name, of: root).map(value(of:))) }
 }

@@ -1,24 +1,24 @@
 import BellhopCore
 
-/// What is asked of a table, page after page, beside the query: what a row shows, and how it is asked for.
+/// How a table is read, page by page, apart from the query: which fields, and by which requests.
 struct TableAsk: Sendable {
     var session: ServiceNowSession
     var table: String
-    /// The paths of the fields that each row shows.
+    /// The field paths of each row.
     var paths: [String]
     var display = Display.values
-    /// The index or read replica that the server is to use; nil for its own choice.
+    /// The index or read replica to use; nil for the server's choice.
     var category: String?
-    /// An address longer than this goes into the body of a batch.
+    /// A longer address is sent in the body of a batch.
     var longest = 2048
     var timeout: Duration?
 
-    /// Where the rows are and what tells them apart: with display values even a sys_id comes both ways.
+    /// Where the rows and their ids are: with display values even a sys_id has both forms.
     var shape: ListingShape {
         display == .values ? .serviceNow : ListingShape(items: ListingShape.serviceNow.items, key: ["sys_id", "value"])
     }
 
-    /// The rows of a query from an offset on, at most so many.
+    /// At most `limit` rows of a query, from an offset.
     func page(_ query: EncodedQuery, offset: Int = 0, limit: Int) async throws(Failure) -> ServiceNowReply {
         var parameters = [
             ("sysparm_query", query.text), ("sysparm_fields", paths.joined(separator: ",")),
@@ -40,7 +40,7 @@ struct TableAsk: Sendable {
         }
     }
 
-    /// How many rows a query has, seen or unseen; nil where the account may not ask.
+    /// The number of rows of a query, including hidden ones; nil if the account may not ask.
     func count(_ query: EncodedQuery) async throws(Failure) -> Int? {
         let text = PercentEncoding.encode(query.text, keeping: "-._~,")
         var call = ServiceNowCall(
@@ -56,6 +56,6 @@ struct TableAsk: Sendable {
 }
 
 extension ServiceNowReply {
-    /// How many rows the query has before access rules; nil where the answer does not say.
+    /// The number of rows before access rules apply; nil if the answer does not say.
     var total: Int? { headers["X-Total-Count"].flatMap { Int($0) } }
 }

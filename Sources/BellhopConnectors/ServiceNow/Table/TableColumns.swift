@@ -1,18 +1,18 @@
 import BellhopCore
 import Synchronization
 
-/// The columns of a table, as its dictionary has them, and what a source makes of them: whether its fields are there, and their types.
+/// A table's columns by its dictionary, and what a source derives from them: whether its fields exist, and their types.
 ///
-/// A class over a lock, because they are learnt while the source is in use.
+/// A class over a lock, because they are learned while the source is in use.
 final class TableColumns: Sendable {
     private struct Learnt {
         var dictionary: TableDictionary?
         var schema: TaskSchema
-        /// True once the dictionary was asked for in this run.
+        /// True once the dictionary was read in this run.
         var isAsked = false
-        /// True once all fields were found to be there.
+        /// True once all fields were found to exist.
         var isExamined = false
-        /// The question with the values that its labels and names stand for, once they were asked for.
+        /// The query with labels and names replaced by values, once resolved.
         var query: EncodedQuery?
     }
 
@@ -32,20 +32,20 @@ final class TableColumns: Sendable {
 
     var schema: TaskSchema { learnt.withLock { $0.schema } }
 
-    /// Which rows are asked for: before the first poll as it is written, then with values where labels and names stand.
+    /// The query: as written before the first poll, then with labels and names replaced by values.
     var query: EncodedQuery { learnt.withLock { $0.query } ?? settings.query }
 
-    /// Whether a field may be asked for: false for one that the dictionary is known not to have.
+    /// Whether a field may be requested: false if the dictionary is known not to have it.
     func exists(_ path: String) -> Bool {
         learnt.withLock { $0.dictionary?.lacks(path, in: settings.table) } != true
     }
 
-    /// Takes the types of fields from what the notebook remembers of the dictionary, and then from the dictionary.
+    /// Takes the types of fields from the stored dictionary, then from the instance's.
     func prepare(offline: Bool) async {
         let note = try? await connection.notebook.note(key)
         if let note, let known = TableDictionary(json: note) { take(known) }
         if offline { return }
-        // What the instance does not say now it says at the next start; the first poll tells what is wrong with it.
+        // A failure here is retried at the next start; the first poll reports what is wrong.
         guard let dictionary = try? await ask() else { return }
         take(dictionary)
         try? await connection.notebook.setNote(key, to: dictionary.json)
@@ -64,7 +64,7 @@ final class TableColumns: Sendable {
         }
     }
 
-    /// Reads the dictionary; nil where the account may not.
+    /// Reads the dictionary; nil if the account may not.
     private func ask() async throws(Failure) -> TableDictionary? {
         let paths = asked + schema.fields.map(\.path)
         let dictionary = try await DictionaryReading(
@@ -76,13 +76,13 @@ final class TableColumns: Sendable {
 
     // MARK: - Examining
 
-    /// Makes sure, before anything is taken from the table, that it has the fields that are named: a server that does not know one drops
-    /// the part of the query that names it and answers with every row that the rest lets through.
+    /// Checks, before the table is read, that the named fields exist: a server drops the conditions on fields it does not know
+    /// and returns every row that the others admit.
     func examine() async throws(Failure) {
         if learnt.withLock({ $0.isExamined }) { return }
         if let dictionary = try await learn() {
             do { try await connection.notebook.setNote(key, to: dictionary.json) } catch {
-                throw Failure(.fileSystem, .retry(after: nil), "What is known of a table cannot be kept: \(error).")
+                throw Failure(.fileSystem, .retry(after: nil), "The table's dictionary cannot be stored: \(error).")
             }
         }
         let (unknown, isCertain) = try await look(forAll: false)
@@ -91,7 +91,7 @@ final class TableColumns: Sendable {
         learnt.withLock { $0.isExamined = isCertain }
     }
 
-    /// Finds what the labels and names in `where` stand for. An encoded query is the instance's own language, and stays as it is.
+    /// Resolves the labels and names in `where`. An encoded query is in the instance's own language and stays unchanged.
     private func resolve() async throws(Failure) {
         guard settings.asking == "where", learnt.withLock({ $0.query }) == nil else { return }
         do throws(Failure) {
@@ -105,30 +105,30 @@ final class TableColumns: Sendable {
         }
     }
 
-    /// The fields that are named and are not there: all of them. Keeps nothing.
+    /// All named fields that do not exist. Stores nothing.
     func unknownFields() async throws(Failure) -> [UnknownField] {
         _ = try await learn()
         return try await look(forAll: true).unknown
     }
 
-    /// A field that is named and that the table does not have.
+    /// A named field that the table does not have.
     struct UnknownField: Sendable {
         var path: String
-        /// What a poll ends with.
+        /// The failure of a poll.
         var failure: Failure
     }
 
-    /// What the dictionary says, where it was not asked in this run.
+    /// Reads the dictionary if it was not read in this run.
     private func learn() async throws(Failure) -> TableDictionary? {
         guard !learnt.withLock({ $0.isAsked }), let dictionary = try await ask() else { return nil }
         learnt.withLock { $0.dictionary = dictionary }
         return dictionary
     }
 
-    /// What the question and the order of its rows name.
+    /// The fields named by the query and its order.
     private var asked: [String] { settings.query.fields + settings.order.map(\.field) }
 
-    /// - Parameter forAll: whether to go on after the first.
+    /// - Parameter forAll: whether to continue after the first one.
     private func look(forAll: Bool) async throws(Failure) -> (unknown: [UnknownField], isCertain: Bool) {
         let known = learnt.withLock { $0.dictionary }
         let asked = asked + [settings.timeField]
@@ -167,14 +167,14 @@ final class TableColumns: Sendable {
         )
     }
 
-    /// The fields that a row does not show. Unknown ones are left out of it, and so are some that this account may not read.
+    /// The fields missing from a row: unknown ones, and those that this account may not read.
     private func missing(_ paths: [String]) async throws(Failure) -> [String] {
         guard let row = try await ask(["sys_id"] + paths).page(.all, limit: 1).list.first else { return [] }
         return paths.filter { row[$0] == nil }
     }
 
-    /// Whether a column is there: nothing is empty and not empty, unless the server drops both conditions, and everything is the one or
-    /// the other, unless it answers conditions that it does not know with no rows. Nil where there is no row to tell by.
+    /// Whether a column exists: no row is both empty and not empty, unless the server drops both conditions, and every row is one
+    /// or the other, unless unknown conditions match nothing. Nil if there is no row to test with.
     private func isThere(_ path: String) async throws(Failure) -> Bool? {
         let (empty, full) = (EncodedQuery.Condition(path, .isEmpty), EncodedQuery.Condition(path, .isNotEmpty))
         let either = EncodedQuery.Term(alternatives: [.condition(empty), .condition(full)])

@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// Where a table's polls stand, as it is kept with each poll.
+/// The position of a table's polls, stored with each poll.
 struct TableCursor: Sendable, Hashable {
-    /// The latest time of a row that was seen; nil where rows have none.
+    /// The latest row time seen; nil if rows have none.
     var watermark: Timestamp?
-    /// When all rows were last walked, by the server's clock.
+    /// The last walk over all rows, by the server's clock.
     var reconciled: Timestamp?
-    /// Of what each row shows: rows that were asked for other fields cannot be compared.
+    /// The fields of each row: rows read with other fields cannot be compared.
     var shape = ""
     var journal: JournalCursor?
 

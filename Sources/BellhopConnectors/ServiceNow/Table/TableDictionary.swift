@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// What an instance's dictionary says of some tables: their columns, those of the tables they extend included.
+/// The dictionary of some tables: their columns, including inherited ones.
 struct TableDictionary: Sendable, Hashable {
-    /// A column: its `internal_type`, the table that it refers to, and whether it holds one of a list of choices and nothing else.
+    /// A column: its `internal_type`, the table it refers to, and whether it only holds values of a choice list.
     struct Column: Sendable, Hashable {
         var type: String
         var reference: String?
         var isChoice = false
-        /// The choices with their labels, where they were asked for.
+        /// The choices with their labels, if they were read.
         var choices: [TaskSchema.Choice] = []
     }
 
@@ -32,7 +32,7 @@ struct TableDictionary: Sendable, Hashable {
         return .object(JSON.Object(members))
     }
 
-    /// The column at the end of a path; nil when a part of it is not known.
+    /// The column at the end of a path; nil if part of it is unknown.
     func column(_ path: String, in table: String) -> Column? {
         var table: String? = table
         var column: Column?
@@ -52,7 +52,7 @@ struct TableDictionary: Sendable, Hashable {
 
     func has(_ path: String, in table: String) -> Bool { column(path, in: table) != nil }
 
-    /// Whether it is known that there is no such column: the table is known and has none of the name that the path begins with.
+    /// Whether the column certainly does not exist: the table is known and lacks the first name of the path.
     func lacks(_ path: String, in table: String) -> Bool {
         guard let columns = tables[table], let name = path.split(separator: ".").first else { return false }
         return columns[String(name)] == nil
@@ -60,14 +60,14 @@ struct TableDictionary: Sendable, Hashable {
 
     func names(of table: String) -> [String] { tables[table].map { $0.keys.sorted() } ?? [] }
 
-    /// What a field holds, and whether that is the id of another record.
+    /// A field's type, and whether it holds another record's id.
     struct Meaning: Sendable, Hashable {
         var type: FieldType
         var isReference: Bool
         var choices: [TaskSchema.Choice] = []
     }
 
-    /// Nil where the dictionary does not say.
+    /// Nil if the dictionary does not say.
     func meaning(of path: String, in table: String) -> Meaning? {
         column(path, in: table).map { Meaning(type: $0.fieldType, isReference: $0.reference != nil, choices: $0.choices) }
     }
@@ -85,7 +85,7 @@ extension TableDictionary.Column {
     }
 }
 
-/// Kept as `integer*`, `reference>sys_user`, and with choices as `["choice*", "1", "New", "2", "Resolved"]`.
+/// Stored as `integer*`, `reference>sys_user`, and with choices as `["choice*", "1", "New", "2", "Resolved"]`.
 extension TableDictionary.Column {
     init?(json: JSON) {
         let said = json.asArray ?? [json]

@@ -1,26 +1,26 @@
 import BellhopCore
 
-/// What bellhop.yaml says of a source of kind `table`.
+/// The settings of a source of kind `table`.
 struct TableSettings: Sendable {
     var table: String
     var query: EncodedQuery
-    /// The setting that says which rows: `query` or `where`.
+    /// The setting that selects the rows: `query` or `where`.
     var asking: String
-    /// The order in which a person looks at the rows; polls have an order of their own.
+    /// The order for a person's query; polls have their own.
     var order: [EncodedQuery.Order]
-    /// How many rows a person looks at.
+    /// The limit for a person's query.
     var limit: Int?
     var display: Display
     var times: TableTimes
     var page: Int
-    /// The column of a row's time.
+    /// The column with a row's time.
     var timeField: String
     var category: String?
     var longest: Int
     var timeout: Duration?
-    /// The journals that are told of.
+    /// The journals to watch.
     var journal: [String]
-    /// The fields as they are declared; nil for the built-in list.
+    /// The declared fields; nil for the built-in list.
     var fields: JSON?
 
     init(_ settings: Settings, source: String) throws(ConnectorError) {
@@ -51,7 +51,7 @@ struct TableSettings: Sendable {
         fields = settings.values["fields"]
     }
 
-    /// The same for two sources that ask for the same rows, however it is written. Labels in the place of values are other values.
+    /// Equal for sources that read the same rows, however written. A label and its value count as different.
     var scope: String {
         var parts = ["table=\(table)", "query=\(query.text)"]
         if display == .labels { parts.append("labels") }
@@ -63,14 +63,14 @@ struct TableSettings: Sendable {
     }
 }
 
-/// The times a table's polls go by.
+/// The times of a table's polls.
 struct TableTimes: Sendable, Hashable {
-    /// How far a window reaches back before the last row that was seen: transactions commit later than they say.
+    /// How far a window reaches back before the last row seen: transactions commit later than their time.
     var overlap = Duration.seconds(120)
-    /// How far it stays behind the server's clock: the second that is going on is not over.
+    /// How far it stays behind the server's clock: the current second is not over.
     var lag = Duration.seconds(5)
-    /// How often all rows are walked: what changed without a stamp and what left shows in no window.
+    /// How often all rows are walked: windows miss changes without a timestamp and rows that left.
     var reconcile = Duration.seconds(900)
-    /// So few tasks are walked at each poll.
+    /// Up to this many tasks are walked at each poll.
     var few = 1000
 }

@@ -13,8 +13,7 @@ extension TableSource {
         return details
     }
 
-    /// Why rows are not among all rows any more: the server is asked with the filter, for the walk may have passed over one, and then
-    /// without it.
+    /// Why rows left the list: asks the server with the filter, because the walk may have missed one, and then without it.
     private func depart(_ keys: [TaskKey], _ reading: TaskReading, _ details: inout Details) async throws(Failure) {
         if keys.isEmpty { return }
         let still = try await rows(of: keys, filter: columns.query, paths: ["sys_id"])
@@ -35,7 +34,7 @@ extension TableSource {
         }
     }
 
-    /// Those of these rows that are there; nil where the account may not ask.
+    /// Those of these rows that exist; nil if the account may not ask.
     func rows(
         of keys: [TaskKey], filter: EncodedQuery, paths: [String]
     ) async throws(Failure) -> [TaskKey: JSON]? {
@@ -61,12 +60,12 @@ extension TableSource {
         return found
     }
 
-    /// So many keys keep an address short.
+    /// This many keys keep an address short.
     static let batch = 40
 }
 
 extension ServiceNowReply {
-    /// The rows of a list that was not read yet.
+    /// The rows of a list that is not parsed yet.
     var list: [JSON] {
         get throws(Failure) {
             do {

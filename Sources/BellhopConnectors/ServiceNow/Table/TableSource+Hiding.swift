@@ -1,11 +1,11 @@
 import BellhopCore
 
 extension TableSource {
-    /// Sees whether a list without rows is to be believed where the server counts some. Access rules hide rows that are counted, and an answer
-    /// that lost its rows looks the same.
+    /// Decides whether to believe an empty list when the server counts rows. Access rules hide rows that are still counted, but
+    /// an answer that lost its rows looks the same.
     ///
-    /// While tasks are known, one of their own records must say something: that it left, and why. The first list of all is an error until it
-    /// has been so for a while; after that nothing depends on it.
+    /// While tasks are known, one of their own records must confirm that it left, and why. A hidden first list is an error until
+    /// it has persisted for a while; after that nothing depends on it.
     /// - Returns: whether access rules hide all rows, as far as can be told.
     func checkHiding(_ rows: TableWalk.Rows, _ walk: Walk, _ standing: Standing) async throws(Failure) -> Bool {
         guard walk.isWhole, !rows.isSame, rows.hidesAll else {
@@ -31,7 +31,7 @@ extension TableSource {
         Failure(
             .badAnswer, .retry(after: nil),
             "\(connection.base.place) \(Self.counted(rows)) of \(settings.table) for source \(name) and shows none of them (X-Total-Count), so "
-                + "the answer does not count. Where that stays so, access rules hide them from the account.")
+                + "the answer is discarded. If this persists, access rules hide them from the account.")
     }
 
     func hidingNotice(_ rows: TableWalk.Rows) -> String {
@@ -44,6 +44,6 @@ extension TableSource {
 }
 
 extension TableWalk.Rows {
-    /// Whether there were rows by the server's count, and none in its pages.
+    /// Whether the server counted rows but its pages had none.
     fileprivate var hidesAll: Bool { (counted ?? 0) > 0 && movedOn == 0 && nameless.isEmpty && listing.entries.isEmpty }
 }

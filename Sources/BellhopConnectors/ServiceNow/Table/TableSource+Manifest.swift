@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension TableSource {
-    /// What bellhop.yaml may say of a source of kind `table`, besides what every source has.
+    /// The settings of a source of kind `table`, besides those of every source.
     public static let manifest = SourceManifest(
         kind: "table", summary: "The rows of a table that an encoded query asks for, by the Table API.",
         connections: ["servicenow"],

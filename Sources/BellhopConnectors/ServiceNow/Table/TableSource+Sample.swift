@@ -7,7 +7,7 @@ extension TableSource: SampledSource {
         return parts
     }
 
-    /// The query in the order in which a person wants to see its rows.
+    /// The query in the order of a person's query.
     private var asked: EncodedQuery {
         var query = columns.query
         query.order = settings.order
@@ -17,7 +17,7 @@ extension TableSource: SampledSource {
     public func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample {
         try await columns.examine()
         let wanted = fields.map { schema[$0] ?? TaskSchema.Field($0, .text) }
-        // Where one is not there, whoever asked sees by the columns which there are.
+        // If one does not exist, the columns show the caller which do.
         let shown = wanted.isEmpty || wanted.contains { !columns.exists($0.path) } ? schema.fields : wanted
         let ask = ask(["sys_id"] + shown.map(\.path).filter { $0 != "sys_id" })
         let reply = try await ask.page(asked, limit: min(limit, settings.limit ?? limit))

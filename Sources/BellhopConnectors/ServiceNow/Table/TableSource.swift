@@ -1,9 +1,9 @@
 public import BellhopCore
 
-/// A table of the instance as a source of kind `table`: the rows that an encoded query asks for, by the Table API.
+/// A table of the instance as a source of kind `table`: the rows of an encoded query, read through the Table API.
 ///
-/// Mostly it asks for what was touched since the last poll, by the rows' own times; from time to time, and while there are few, for
-/// all. What a row shows is the task: there are no further details.
+/// Most polls read what changed since the last one, by the rows' times; regularly, and while there are few rows, a poll reads
+/// all. A row has all of a task's fields: there are no further details.
 public struct TableSource: Source {
     public let name: String
     public let scope: Scope
@@ -43,7 +43,7 @@ public struct TableSource: Source {
         }
     }
 
-    /// What each row shows: the task's fields, and what the poll itself needs to know of it.
+    /// The fields of each row: the task's, and those the poll itself needs.
     var paths: [String] {
         var seen: Set<String> = []
         let needed = reading.paths(columns.exists) + [settings.timeField, "sys_mod_count"] + columns.query.fields
@@ -91,7 +91,7 @@ public struct TableSource: Source {
 
     private var few: Int { min(settings.times.few, state.limit) }
 
-    /// Where the next window starts; nil when all rows are to be walked.
+    /// Where the next window starts; nil to walk all rows.
     private func start(_ cursor: TableCursor?, shape: String, known: Int) -> Timestamp? {
         guard let cursor, cursor.shape == shape, known > few, let watermark = cursor.watermark,
             let reconciled = cursor.reconciled
@@ -100,7 +100,7 @@ public struct TableSource: Source {
         return age < settings.times.reconcile && age > .zero - settings.times.reconcile ? watermark - settings.times.overlap : nil
     }
 
-    /// Walks through all rows, or through those of a window.
+    /// Walks all rows, or those of a window.
     private func read(
         from start: Timestamp?, _ paths: [String], _ standing: Standing
     ) async throws(Failure) -> (TableWalk.Rows, Walk) {
@@ -113,7 +113,7 @@ public struct TableSource: Source {
         guard let start else { return (try await rows(.whole), .whole) }
         let walk = window(from: start)
         let first = try await rows(walk)
-        // Our clock runs ahead, and the server's was not known: the window reached beyond what it has lived through.
+        // The local clock is ahead, and the server's was unknown: the window reached into the server's future.
         if case .window(_, _, let through) = walk, through > max(start, first.began - settings.times.lag) + .seconds(2) {
             let again = window(from: start)
             return (try await rows(again), again)
@@ -126,10 +126,10 @@ public struct TableSource: Source {
         return .window(field: settings.timeField, from: start, through: max(start, end))
     }
 
-    /// Where the next poll starts, when this one is kept.
+    /// Where the next poll starts, if this one is kept.
     private func advance(_ cursor: inout TableCursor, _ rows: TableWalk.Rows, _ walk: Walk, isFew: Bool) {
         if rows.isSame { return }
-        // A walk through all rows takes its time: what was touched meanwhile may have been touched behind its back.
+        // A full walk takes a while: rows behind its position may have changed in the meantime.
         let end = rows.began - settings.times.lag
         if let latest = rows.latest {
             cursor.watermark = max(cursor.watermark ?? .distantPast, min(latest, end))
@@ -144,11 +144,11 @@ public struct TableSource: Source {
         if let first = rows.timeless.first {
             notices.append(
                 "Source \(name): \(rows.timeless.count) of the rows have no readable \(settings.timeField) (one is \(first.text)); "
-                    + "what changes in them is seen only when all rows are walked, every \(settings.times.reconcile).")
+                    + "their changes are noticed only when all rows are walked, every \(settings.times.reconcile).")
         }
         if let first = rows.nameless.first {
             notices.append(
-                "Source \(name): \(rows.nameless.count) of the rows were set aside, because their sys_id is none "
+                "Source \(name): \(rows.nameless.count) of the rows were skipped, because their sys_id is invalid "
                     + "(one is '\(Redaction.excerpt(first, length: 40))').")
         }
         return notices

@@ -1,25 +1,25 @@
 import BellhopCore
 import Synchronization
 
-/// What polls of a table learn of its server for those that follow: how its clock stands, how many rows it bears at once.
+/// What a table's polls learn about the server for later ones: its clock, and how many rows it can return at once.
 ///
 /// A class over a lock, because sources are values and this outlives a poll.
 final class TableState: Sendable {
     private struct Learnt {
-        /// The server's clock before ours.
+        /// How far the server's clock is ahead.
         var ahead: Duration?
         var limit: Int
         var good = 0
-        /// Since when the server counts rows and shows none.
+        /// Since when the server has counted rows but shown none.
         var hiding: Timestamp?
     }
 
     private let learnt: Mutex<Learnt>
     private let most: Int
-    /// A page is never asked to be smaller.
+    /// The minimal page size.
     static let least = 10
 
-    /// - Parameter page: how many rows a page has while the server bears it.
+    /// - Parameter page: the page size while the server can handle it.
     init(page: Int) {
         most = page
         learnt = Mutex(Learnt(limit: page))
@@ -27,7 +27,7 @@ final class TableState: Sendable {
 
     var limit: Int { learnt.withLock { $0.limit } }
 
-    /// Halves the page; false when it is as small as it gets.
+    /// Halves the page; false if it is minimal already.
     func shrink() -> Bool {
         learnt.withLock { learnt in
             guard learnt.limit > Self.least else { return false }
@@ -37,7 +37,7 @@ final class TableState: Sendable {
         }
     }
 
-    /// Notes a page that went well: after every tenth pages grow by a quarter, until they are as large as they were.
+    /// Records a successful page: after every tenth, pages grow by a quarter, up to the original size.
     func succeed() {
         learnt.withLock { learnt in
             guard learnt.limit < most else { return }
@@ -48,7 +48,7 @@ final class TableState: Sendable {
         }
     }
 
-    /// Notes that rows are counted and none is shown; since when that is so.
+    /// Records that rows are counted but none is shown; returns since when.
     func hidesRows(at now: Timestamp) -> Timestamp {
         learnt.withLock { learnt in
             let since = learnt.hiding ?? now
@@ -59,7 +59,7 @@ final class TableState: Sendable {
 
     func showsRows() { learnt.withLock { $0.hiding = nil } }
 
-    /// The server's time, as well as it is known.
+    /// The server's time, as far as known.
     func serverTime(_ now: Timestamp) -> Timestamp { now + (learnt.withLock { $0.ahead } ?? .zero) }
 
     func note(_ reply: ServiceNowReply, at now: Timestamp) {

@@ -1,17 +1,17 @@
 import BellhopCore
 
 extension TableWalk {
-    /// A page as it was answered.
+    /// One answered page.
     struct Page {
         var reply: ServiceNowReply
-        /// Nil for the one page that is the same as last time.
+        /// Nil if it is the only page and the same as last time.
         var listing: Listing?
         var limit: Int
-        /// The server's time when it was answered.
+        /// The server's time of the answer.
         var began: Timestamp
     }
 
-    /// One page, however small it must be for the server to bear it.
+    /// One page, made as small as the server requires.
     func page(at spot: Spot, isFirst: Bool = false) async throws(Failure) -> Page {
         while true {
             let limit = state.limit
@@ -29,7 +29,7 @@ extension TableWalk {
                 state.succeed()
                 return Page(reply: reply, listing: listing, limit: limit, began: began)
             } catch {
-                // The server's own time limit, an answer that it cut, or one beyond what we take: a smaller page may do.
+                // The server's time limit, a cut answer, or one over Bellhop's limit: a smaller page may help.
                 guard [.quota, .badAnswer, .tooLarge, .cut].contains(error.reason), state.shrink() else { throw error }
             }
         }

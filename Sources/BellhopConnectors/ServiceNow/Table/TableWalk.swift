@@ -1,48 +1,48 @@
 import BellhopCore
 
-/// Reads all rows along a walk, page by page. Nothing counts unless all pages were good.
+/// Reads all rows of a walk, page by page. The result counts only if all pages were good.
 ///
-/// The server applies a page's limit before its access rules: a page may be short or empty although more follow. Only its count of
-/// what is left, which is of before those rules too, tells the end.
+/// The server applies a page's limit before its access rules, so a page may be short or empty although more follow. Only its
+/// count of remaining rows, also taken before those rules, shows the end.
 struct TableWalk: Sendable {
-    /// All that there was.
+    /// The result of a walk.
     struct Rows: Sendable {
         fileprivate(set) var found = ListingBuilder(latestCounts: true)
-        /// Of all pages' bodies, one after the other.
+        /// Of the bodies of all pages in sequence.
         var fingerprint: Fingerprint
-        /// The server's time when the first page was answered.
+        /// The server's time of the first answer.
         var began: Timestamp
-        /// Rows that were changed while they were read, and are no longer what was asked for; the next poll sees them.
+        /// Rows that changed during the walk and no longer match; the next poll sees them.
         var movedOn = 0
-        /// The latest time among the rows; of a whole walk only among those that are new or changed.
+        /// The latest row time; in a full walk only of new or changed rows.
         var latest: Timestamp?
         /// Rows without a readable time.
         var timeless: [TaskKey] = []
-        /// What stands where a sys_id should.
+        /// Invalid values in place of a sys_id.
         var nameless: [String] = []
-        /// How many rows there were at the first page, seen or unseen; nil where the server does not say.
+        /// The number of rows at the first page, including hidden ones; nil if the server does not say.
         var counted: Int?
-        /// True when the one page there is was the same as last time and was not looked at.
+        /// True if there was one page, the same as last time, and it was not parsed.
         var isSame = false
 
-        /// Of two rows with one sys_id the later one.
+        /// Of two rows with one sys_id, the later one.
         var listing: Listing { found.listing }
     }
 
     var ask: TableAsk
     var filter: EncodedQuery
     var walk: Walk
-    /// The time of a row; nil for rows that are not followed by time.
+    /// The row's time field, even if the walk is not by time.
     var timeField: String
     var state: TableState
     var clock: any AgentClock
-    /// What the one page was last time; nil when it must be looked at.
+    /// The only page's fingerprint last time; nil if it must be parsed.
     var last: Fingerprint?
-    /// The rows as they are known: those that are the same need not be checked again.
+    /// The known rows: unchanged ones need no check.
     var known: KnownTasks
 
     private static let mostRestarts = 5
-    /// So many pages without a row in a row are the end of a walk.
+    /// This many consecutive empty pages end a walk.
     static let mostEmptyPages = 100
 
     func run() async throws(Failure) -> Rows {
@@ -65,7 +65,7 @@ struct TableWalk: Sendable {
             if spot.offset == 0 { spot.left = page.reply.total }
             let isMore = try await isMore(page, at: spot, isEmpty: listing.entries.isEmpty)
             if isMore, walk.isWhole {
-                // By sys_id the way on shows before the rows are looked at, so the server makes the next page meanwhile.
+                // By sys_id the next place is known before the rows are checked: the next page is requested meanwhile.
                 let last = listing.entries.last { $0.key.isDigits }.map { Walk.Place(key: $0.key, time: nil) }
                 let next = try spot.next(last, page, self)
                 async let coming = outcome(at: next)
@@ -83,10 +83,10 @@ struct TableWalk: Sendable {
         return rows
     }
 
-    /// What the fingerprint of all pages begins with: rows mean another thing by another walk.
+    /// The start of the fingerprint of all pages: the same rows mean something else in another walk.
     var seed: Fingerprint { walk.isWhole ? .zero : Fingerprint(high: 1, low: 1) }
 
-    /// Takes in a page's rows once they are what was asked for; the place of the last of them.
+    /// Adds a page's rows once they are checked; returns the position of the last.
     @discardableResult
     private func take(
         _ listing: Listing, _ page: Page, after place: Walk.Place?, _ rows: inout Rows
@@ -112,45 +112,45 @@ struct TableWalk: Sendable {
         return try await count(from: spot).map { $0 > spot.offset + page.limit } ?? false
     }
 
-    /// How many rows there are behind a spot's place, as the server counts them by another way; nil where the account may not ask.
+    /// The number of rows after a spot's place, by a separate count; nil if the account may not ask.
     private func count(from spot: Spot) async throws(Failure) -> Int? {
         var unordered = walk.query(filter, after: spot.place)
         unordered.order = []
         return try await ask.count(unordered)
     }
 
-    /// Fails where a walk would end at a page that contradicts the one before it, unless the server's own count says that no row is left.
+    /// Fails if a walk would end at a page that contradicts the previous one, unless the server's own count says no row is left.
     private func confirmEnd(at spot: Spot) async throws(Failure) {
         guard try await count(from: spot) != 0 else { return }
         throw Failure(
             .badAnswer, .retry(after: nil),
-            "\(ask.session.base.place) counted more rows of \(ask.table), and then answered twice with an empty page that counts none, so nothing "
-                + "of this poll counts. The next poll reads all rows again.")
+            "\(ask.session.base.place) counted more rows of \(ask.table), and then answered twice with an empty page that counts none, so this "
+                + "poll is discarded. The next poll reads all rows again.")
     }
 
     func hidden(_ total: Int?, _ limit: Int) -> Failure {
         Failure(
             .tooLarge, .giveUp,
             "\(ask.session.base.place) counts \(total.map { "\($0) more rows" } ?? "more rows") of \(ask.table), and \(Self.mostEmptyPages) pages of "
-                + "\(limit) rows one after the other showed none of them: access rules hide them from this account. Narrow the query to rows that the "
+                + "\(limit) rows in sequence showed none of them: access rules hide them from this account. Narrow the query to rows that the "
                 + "account may see, or set a larger `page`.")
     }
 }
 
 extension TableWalk {
-    /// Where on its way a walk asks for a page.
+    /// The position of a page request.
     struct Spot {
         var place: Walk.Place?
         var offset = 0
-        /// How many rows there were from the place on when it was reached.
+        /// The number of rows from that place on when it was reached.
         var left: Int?
-        /// How many rows at least the page before counted behind the place.
+        /// The minimal number of rows after this place, by the previous page's count.
         private var promised = 0
         private var wasReadAgain = false
         private var restarts = 0
         private var empty = 0
 
-        /// Where to ask once more: rows before the offset are gone and the others have moved up, so that some may have been passed over.
+        /// Where to restart: rows before the offset are gone and the others moved up, so some may have been skipped.
         func again(_ total: Int?) -> Spot? {
             guard offset > 0, let total, let left, total < left, restarts < mostRestarts else { return nil }
             var spot = self
@@ -159,18 +159,18 @@ extension TableWalk {
             return spot
         }
 
-        /// Whether suddenly nothing is left of the rows that the page before counted.
+        /// Whether nothing is left of the rows that the previous page counted.
         func contradicts(_ page: Page) -> Bool {
             promised > 0 && page.listing?.entries.isEmpty == true && page.reply.total ?? 0 == 0
         }
 
-        /// False when the page in this place was read a second time already.
+        /// False if the page at this place was already read twice.
         mutating func readAgain() -> Bool {
             defer { wasReadAgain = true }
             return !wasReadAgain
         }
 
-        /// Behind a page whose last row is in this place.
+        /// The spot after a page whose last row is at this place.
         func next(_ last: Walk.Place?, _ page: Page, _ walk: TableWalk) throws(Failure) -> Spot {
             var spot = self
             spot.empty = page.listing?.entries.isEmpty == true ? empty + 1 : 0
@@ -187,7 +187,7 @@ extension TableWalk {
 }
 
 extension TableWalk.Rows {
-    /// Makes room for all rows, reckoned from the first page, so that they need not be copied as they become more.
+    /// Reserves space for all rows, estimated from the first page, to avoid copying as they grow.
     fileprivate mutating func reserve(like page: Listing, total: Int?) {
         guard let total, total > page.entries.count, !page.entries.isEmpty else { return }
         let expected = min(total, 1 << 21)

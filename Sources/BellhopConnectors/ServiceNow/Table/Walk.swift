@@ -1,20 +1,20 @@
 import BellhopCore
 
-/// The way through the rows of a table: an order in which no row is passed over, whatever happens to others meanwhile.
+/// A way through the rows of a table: an order in which no row is skipped, whatever happens to others meanwhile.
 enum Walk: Sendable, Hashable {
-    /// By sys_id, which never changes: who is there all the time is met once.
+    /// By sys_id, which never changes: a row that exists throughout is met once.
     case whole
-    /// What was touched in a time, by the time and sys_id: who is touched again moves to the end.
+    /// Rows changed in a period, by time and sys_id: a row changed again moves to the end.
     case window(field: String, from: Timestamp, through: Timestamp)
 
-    /// Where the walk has come to.
+    /// The walk's position.
     struct Place: Sendable, Hashable {
         var key: TaskKey
-        /// The row's time; nil where the walk does not go by time.
+        /// The row's time; nil if the walk does not use time.
         var time: Timestamp?
     }
 
-    /// What is asked for next: the filter in every group, all that is behind the place, in the walk's order.
+    /// The next query: the filter in every group, the rows after the place, in the walk's order.
     func query(_ filter: EncodedQuery, after place: Place?) -> EncodedQuery {
         switch self {
         case .whole:
@@ -36,7 +36,7 @@ enum Walk: Sendable, Hashable {
         }
     }
 
-    /// Whether a row may stand where it does, behind another one.
+    /// Whether a row may follow another at this position.
     func allows(_ place: Place, after last: Place?) -> Bool {
         switch self {
         case .whole: return last.map { place.key > $0.key } ?? true

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// Puts a file at a task, once: the task's files are looked at before anything is sent.
+/// Attaches a file to a task, once: the task's files are checked before anything is sent.
 ///
-/// After an outcome that nobody knows they are looked at again, and nothing is sent before the server's own time limit has passed.
+/// After an unknown outcome they are checked again, and nothing is sent before the server's time limit has passed.
 struct AttachAction: RecordAction {
     static let what = "file"
     let connection: ServiceNowConnection
@@ -60,7 +60,7 @@ struct AttachAction: RecordAction {
             return Receipt("found attached before a new login, \(id)", reference: id)
         }
         guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
-            throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed no file.")
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) without a file.")
         }
         await notebook.forget()
         let size = FieldValue(reply.record["size_bytes"])?.raw ?? ""

@@ -1,14 +1,14 @@
 import BellhopCore
 import Crypto
 
-/// A file that a delivery wants at a task.
+/// A file that a delivery attaches to a task.
 struct Attachment: WriteOrder {
     var task: TaskReference
     var name: String
     var type: String
     var bytes: [UInt8]
 
-    /// No file is larger: it is kept with its delivery until it is done.
+    /// The size limit: a file is stored with its delivery until that is done.
     static let most = 5 << 20
 
     init(_ delivery: Delivery) throws(Failure) {
@@ -60,7 +60,7 @@ struct Attachment: WriteOrder {
         SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// Asks for the files of that name at the task.
+    /// Requests the task's files with that name.
     func lookup(table: String) -> ServiceNowCall {
         let parameters = [
             (
@@ -80,8 +80,8 @@ struct Attachment: WriteOrder {
             expecting: .record, notAfter: notAfter)
     }
 
-    /// The sys_id of a row that is this file: the same name and bytes, or, where the instance tells no hash that fits, the same name and
-    /// size, by us, and not older than the delivery's first attempt.
+    /// The sys_id of the row that is this file: same name and bytes, or, if the instance has no matching hash, same name and
+    /// size, created by this account and not before the delivery's first attempt.
     func match(_ rows: [JSON], by username: String?, since: Timestamp?) -> String? {
         let hash = hash
         return rows.first { row in
@@ -99,7 +99,7 @@ struct Attachment: WriteOrder {
 }
 
 extension AttachAction {
-    /// What a rule may say of an `attach`.
+    /// The settings of an `attach` in a rule.
     static let manifest = ActionManifest(
         kind: "attach", summary: "Puts a file of at most 5 MiB at the task; the same file of the same name once.",
         receiver: .taskConnection,

@@ -1,16 +1,16 @@
 import BellhopCore
 
-/// Makes a record, once: each carries a key of its delivery, which is looked for before anything is sent.
+/// Creates a record, once: each has a key from its delivery, which is searched for before anything is sent.
 ///
-/// After an outcome that nobody knows it is looked for again, and not sent before the server's own time limit has passed, when a request of
-/// ours can no longer be at work.
+/// After an unknown outcome it is searched for again, and not sent before the server's time limit has passed, when no earlier
+/// request can still be running.
 struct CreateAction: RecordAction {
     static let what = "record"
     let connection: ServiceNowConnection
     let times: WriteTimes
 
     func proceed(_ creation: Creation, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
-        // One after another: two that look for the same key must not both find nothing.
+        // Serialized: two creations with the same key must not both find nothing.
         let gate = connection.creating(creation.key.value)
         var resolved = creation
         resolved.writes = try await connection.labels.resolved(creation.writes, in: creation.table, session)
@@ -23,7 +23,7 @@ struct CreateAction: RecordAction {
         switch try await look(creation) {
         case .there(let id, let number):
             await notebook.forget()
-            return receipt(attempt.isFirst ? "there already" : "found made by an earlier attempt", id, number)
+            return receipt(attempt.isFirst ? "there already" : "found created by an earlier attempt", id, number)
         case .unprovable(let why) where !evidence.isDecided:
             throw Failure(
                 .notWritten, attempt.isFirst ? .giveUp : .hold,
@@ -39,10 +39,10 @@ struct CreateAction: RecordAction {
         let written: Written<Receipt>
         do throws(Failure) {
             written = try await session.write(creation.call(notAfter: attempt.now + times.start)) { () async throws(Failure) in
-                try await found(creation, "found made before a new login")
+                try await found(creation, "found created before a new login")
             }
         } catch {
-            let summary = "found made (\(error.reason.rawValue))"
+            let summary = "found created (\(error.reason.rawValue))"
             let receipt = try await settle(error) { () async throws(Failure) in try await found(creation, summary) }
             await notebook.forget()
             return receipt
@@ -71,13 +71,13 @@ struct CreateAction: RecordAction {
         }
     }
 
-    /// Holds the record that the server shows against the one that was asked for.
+    /// Compares the record the server returned with the one requested.
     private func confirm(_ creation: Creation, _ reply: ServiceNowReply) throws(Failure) -> Receipt {
         guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
-            throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed no record.")
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) without a record.")
         }
         let number = FieldValue(reply.record["number"])?.raw ?? ""
-        // Journals read as empty, even in the answer to what wrote to them.
+        // Journals read as empty, even in the answer to their own write.
         let shown = creation.writes.filter { !["comments", "work_notes"].contains($0.name) }
         let result = WriteResult(shown, reply.record) { _ in "" }
         let lost = WriteResult([creation.key], reply.record) { _ in "" }
@@ -85,7 +85,7 @@ struct CreateAction: RecordAction {
             let fields = (result.refused + lost.refused + lost.altered).joined(separator: ", ")
             throw Failure(
                 .notWritten, .giveUp,
-                "\(number.isEmpty ? "The record \(id)" : number) was made in \(creation.table) on \(place), but did not take \(fields)\(result.note). It is not made again."
+                "\(number.isEmpty ? "The record \(id)" : number) was created in \(creation.table) on \(place), but did not take \(fields)\(result.note). It is not created again."
             )
         }
         return receipt("\(reply.status)", id, number, result.note)

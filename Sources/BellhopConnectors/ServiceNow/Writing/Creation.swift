@@ -1,10 +1,10 @@
 import BellhopCore
 
-/// A record that a delivery asks for.
+/// A record requested by a delivery.
 struct Creation: WriteOrder {
     var table: String
     var writes: [FieldWrite]
-    /// What it is found by: a text that no other record has, and the field that holds it.
+    /// What identifies it: a unique text, and the field that holds it.
     var key: FieldWrite
 
     init(_ delivery: Delivery) throws(Failure) {
@@ -20,7 +20,7 @@ struct Creation: WriteOrder {
         guard FieldWrite.isName(field), FieldWrite.refused[field] == nil else {
             throw bad("`\(field)` cannot identify a record.")
         }
-        // A value that begins so is run by the server.
+        // The server would run such a value as a script.
         guard !text.isEmpty, text.unicodeScalars.count <= 100, !text.hasPrefix("javascript:"), text == ASCII.trimmed(text),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
@@ -33,14 +33,14 @@ struct Creation: WriteOrder {
             arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refusedInNew)
         if writes.contains(where: { $0.name == field }) {
             throw bad(
-                "`\(field)` holds what the record is found by: say it with `correlation`, or name another field with `correlation_field`."
+                "`\(field)` holds the record's key: set it with `correlation`, or choose another field with `correlation_field`."
             )
         }
         guard let key = FieldWrite(field, .string(text), isDisplay: false) else { throw bad("`correlation` is a text.") }
         self.key = key
     }
 
-    /// Asks for records that have the key.
+    /// Requests records that have the key.
     var lookup: ServiceNowCall {
         .table(
             table,
@@ -55,16 +55,16 @@ struct Creation: WriteOrder {
         .write("POST", table, writes + [key], showing: ["sys_id", "number"], notAfter: notAfter)
     }
 
-    /// What a look for the record told.
+    /// The result of searching for the record.
     enum Finding: Sendable, Hashable {
         case there(id: String, number: String)
         case absent
-        /// Nothing is proved either way, with the reason.
+        /// No proof either way, with the reason.
         case unprovable(String)
     }
 
     func finding(_ rows: [JSON], total: Int?) -> Finding {
-        // A server that does not know the field drops the condition, and shows whatever there is.
+        // A server that does not know the field drops the condition and returns other rows.
         guard rows.allSatisfy({ FieldValue($0[key.name])?.raw == key.value }) else {
             return .unprovable("the table \(table) has no field `\(key.name)`: name another with `correlation_field`")
         }
@@ -77,12 +77,12 @@ struct Creation: WriteOrder {
 }
 
 extension FieldWrite {
-    /// A new record can come with a first entry of its journals.
+    /// A new record may have first journal entries.
     static let refusedInNew = refused.filter { !["comments", "work_notes", "sys_class_name"].contains($0.key) }
 }
 
 extension CreateAction {
-    /// What a rule may say of a `create`.
+    /// The settings of a `create` in a rule.
     static let manifest = ActionManifest(
         kind: "create", summary: "Makes a record, once, on the connection that `to` names.", receiver: .named,
         arguments: [

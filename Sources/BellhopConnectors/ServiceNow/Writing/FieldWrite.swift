@@ -1,26 +1,26 @@
 import BellhopCore
 
-/// A field as it shall be.
+/// A field and its intended value.
 struct FieldWrite: Sendable, Hashable {
     var name: String
-    /// What is sent.
+    /// The text to send.
     var value: String
-    /// Whether that is what people read, rather than what the database has.
+    /// Whether it is a display value, not a database value.
     var isDisplay: Bool
 
-    /// Nil for what no field can hold.
+    /// Nil if no field can hold the value.
     init?(_ name: String, _ json: JSON, isDisplay: Bool) {
         guard let text = json.fieldText else { return nil }
         self.name = name
         self.isDisplay = isDisplay
-        // Times of rules are RFC 3339; the database has them in UTC without saying so.
+        // Rules use RFC 3339 times; the database has UTC without a zone.
         value = isDisplay ? text : Timestamp(rfc3339: text)?.serviceNow ?? text
     }
 
-    /// Whether a record has it so.
+    /// Whether a record has this value.
     func isMet(by found: FieldValue) -> Bool { FieldValue.isSame(value, found.raw) || (isDisplay && found.label == value) }
 
-    /// Reads what a rule says under `fields`.
+    /// Reads a rule's `fields`.
     static func all(_ json: JSON?, isDisplay: Bool, refused: [String: String]) throws(Failure) -> [FieldWrite] {
         guard let members = json?.asObject, !members.isEmpty else {
             throw Failure(.badArguments, .giveUp, "There is no field to set.")
@@ -38,13 +38,13 @@ struct FieldWrite: Sendable, Hashable {
         return writes
     }
 
-    /// Whether a text can be the name of a column or a table.
+    /// Whether a text can be a column or table name.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !ASCII.isDigit(first), text.utf8.count <= 80 else { return false }
         return text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
     }
 
-    /// Names that are not set as fields, each with what to do instead.
+    /// Names that cannot be set as fields, each with the alternative.
     static let refused: [String: String] = {
         let journal = "write `comment: {text: …, visibility: customer}`, or `visibility: internal` for a work note"
         let own = "the platform sets it"
@@ -56,7 +56,7 @@ struct FieldWrite: Sendable, Hashable {
 }
 
 extension FieldValue {
-    /// Whether two texts of the database say the same: line ends and blanks at the end do not count, nor how a number is written.
+    /// Whether two database texts are equal, ignoring line ends, trailing blanks, and how a number is written.
     static func isSame(_ left: String, _ right: String) -> Bool {
         if left == right { return true }
         // Longer ones are ids, which a number would round.
@@ -69,7 +69,7 @@ extension FieldValue {
         }
     }
 
-    /// Whether this is the value that a rule speaks of: raw or as people read it.
+    /// Whether this is the value in a rule: as a database or display value.
     func isMeant(by json: JSON) -> Bool {
         guard let text = json.fieldText else { return false }
         if Self.isSame(text, raw) || label == text { return true }
@@ -79,7 +79,7 @@ extension FieldValue {
 }
 
 extension JSON {
-    /// The text that stands for a scalar in a field; nil for what is none.
+    /// The text of a scalar in a field; nil for other values.
     fileprivate var fieldText: String? {
         switch self {
         case .null: ""
@@ -91,14 +91,14 @@ extension JSON {
     }
 }
 
-/// What became of the fields of a write, by the record that the server answered with.
+/// How a write changed the fields, by the record in the server's answer.
 struct WriteResult: Sendable, Hashable {
-    /// Fields that are not as they were sent: the server does not know them, or kept or emptied them.
+    /// Fields that do not have the sent value: the server does not know them, kept the old value, or cleared them.
     var refused: [String] = []
-    /// Fields that the server's own rules gave another value, with that.
+    /// Fields to which the server's own rules gave another value, with that value.
     var altered: [String] = []
 
-    /// - Parameter before: the value of a field before the write; "" for a new record.
+    /// - Parameter before: a field's value before the write; "" for a new record.
     init(_ writes: [FieldWrite], _ echo: JSON, before: (String) -> String) {
         for write in writes {
             guard let found = FieldValue(echo[write.name]) else {
@@ -110,7 +110,7 @@ struct WriteResult: Sendable, Hashable {
             if found.raw == old {
                 refused.append("`\(write.name)` (it stayed \(Self.shown(old)))")
             } else if found.raw.isEmpty {
-                refused.append("`\(write.name)` (it was emptied)")
+                refused.append("`\(write.name)` (it was cleared)")
             } else {
                 altered.append("`\(write.name)` became \(Self.shown(found.raw))")
             }
@@ -119,6 +119,6 @@ struct WriteResult: Sendable, Hashable {
 
     static func shown(_ text: String) -> String { text.isEmpty ? "empty" : "'\(Redaction.excerpt(text, length: 60))'" }
 
-    /// For a receipt: what the server made of it.
-    var note: String { altered.isEmpty ? "" : "; a rule of the instance stepped in: \(altered.joined(separator: ", "))" }
+    /// For a receipt: how the server changed it.
+    var note: String { altered.isEmpty ? "" : "; changed by a rule of the instance: \(altered.joined(separator: ", "))" }
 }

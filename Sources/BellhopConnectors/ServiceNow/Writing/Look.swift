@@ -1,17 +1,17 @@
 import BellhopCore
 
-/// What a look for something that may have been written told. A look that failed is a failure, and none of these.
+/// The result of looking for something that may have been written. A failed lookup is thrown instead.
 enum Look<Found: Sendable>: Sendable {
     case written(Found)
     case absent
-    /// Nothing is proved either way, with the reason, as a part of a sentence.
+    /// No proof either way, with the reason as part of a sentence.
     case unprovable(String)
 }
 
 extension RecordAction {
-    /// Looks after a write whose answer does not say that it was done; a refusal too, for it may have come from what stands between.
+    /// Looks up a write that the answer does not confirm; also a refused one: a proxy may have refused it.
     ///
-    /// A look that fails leaves the outcome unknown, so that the next attempt looks again.
+    /// A failed lookup leaves the outcome unknown, so that the next attempt looks again.
     func settle<Found: Sendable>(
         _ failure: Failure, _ look: () async throws(Failure) -> Look<Found>
     ) async throws(Failure) -> Found {
@@ -20,7 +20,7 @@ extension RecordAction {
         do throws(Failure) {
             finding = try await look()
         } catch {
-            throw Failure(failure.reason, .unknownOutcome, "\(failure.message) Nothing could be looked up then: \(error.message)")
+            throw Failure(failure.reason, .unknownOutcome, "\(failure.message) The lookup afterwards failed: \(error.message)")
         }
         switch finding {
         case .written(let found): return found

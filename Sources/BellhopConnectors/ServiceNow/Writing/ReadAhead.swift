@@ -1,23 +1,23 @@
 import BellhopCore
 import Synchronization
 
-/// What was read of tasks whose deliveries come next, together with the task of an attempt: it serves their attempts, for a short time, and
-/// not once their task was written to.
+/// Data prefetched for the tasks of upcoming deliveries, along with an attempt's own task. It is valid for a short time, and not
+/// after its task was written to.
 ///
-/// A class over a lock, because what one attempt has read serves the others of the connection.
+/// A class over a lock, because the attempts of a connection share what one has read.
 final class ReadAhead<Value: Sendable>: Sendable {
     private struct State {
         var kept: [TaskKey: (value: Value, asked: Timestamp)] = [:]
-        /// The questions that are under way, each with the tasks that were written to meanwhile.
+        /// The requests in progress, each with the tasks written to in the meantime.
         var questions: [Int: Set<TaskKey>] = [:]
         var latest = 0
     }
 
     private let state = Mutex(State())
-    /// What was read serves for so long.
+    /// How long prefetched data is valid.
     static var life: Duration { .seconds(30) }
 
-    /// What was read of a task, by a question that was not asked before a moment.
+    /// The data of a task, if it was requested at or after a moment.
     func value(of task: TaskKey, since: Timestamp, at now: Timestamp) -> Value? {
         state.withLock { state in
             state.kept = state.kept.filter { $0.value.asked <= now && now - $0.value.asked < Self.life }
@@ -25,7 +25,7 @@ final class ReadAhead<Value: Sendable>: Sendable {
         }
     }
 
-    /// Asks, and keeps what was read of tasks that nothing was written to meanwhile.
+    /// Sends the request, and keeps the data of tasks that were not written to in the meantime.
     func asking<Answer: Sendable>(
         at now: Timestamp, _ ask: () async throws(Failure) -> (Answer, [TaskKey: Value])
     ) async throws(Failure) -> Answer {
@@ -43,7 +43,7 @@ final class ReadAhead<Value: Sendable>: Sendable {
         return answer
     }
 
-    /// Forgets a task that was written to.
+    /// Drops a task that was written to.
     func forget(_ task: TaskKey) {
         state.withLock { state in
             state.kept[task] = nil
@@ -53,7 +53,7 @@ final class ReadAhead<Value: Sendable>: Sendable {
 }
 
 extension Attempt {
-    /// The tasks of the next so many deliveries of the receiver, but for the one of this attempt.
+    /// The tasks of the receiver's next deliveries, except this attempt's.
     func upcomingTasks(besides task: TaskKey, most: Int = .max) -> [TaskKey] {
         var seen: Set<TaskKey> = [task]
         return upcoming.compactMap { $0.split(separator: "/").last.map { TaskKey(String($0)) } }

@@ -1,15 +1,15 @@
 import BellhopCore
 
-/// What a delivery asks to be written, read from it: what no attempt can ever write is given up at once.
+/// What a delivery wants to write. One that can never be written fails at once.
 protocol WriteOrder: Sendable {
     init(_ delivery: Delivery) throws(Failure)
 }
 
-/// An action that writes to an instance, once, in the session that writes.
+/// An action that writes to an instance once, in a writing session.
 protocol RecordAction: Action {
     associatedtype Order: WriteOrder
 
-    /// What it writes, for messages: `file`.
+    /// The thing it writes, for messages: `file`.
     static var what: String { get }
     var connection: ServiceNowConnection { get }
     var times: WriteTimes { get }
@@ -34,7 +34,7 @@ extension RecordAction {
             return try await connection.writers.lend { session async throws(Failure) in
                 var connection = self.connection
                 connection.writing = session
-                // What was read of the task before this is of no use to the next.
+                // Data read before this write is invalid for the next attempt.
                 defer { if let task = delivery.task { self.connection.forget(task.key) } }
                 return try await Self(connection: connection, times: times).proceed(order, delivery, attempt)
             }

@@ -1,11 +1,11 @@
 import BellhopCore
 
 extension ServiceNowConnection {
-    /// The longest rests, all in all, that a look for what was just written waits out.
+    /// The longest total wait for rests requested during a lookup after a write.
     private static let patience = Duration.seconds(60)
 
-    /// Looks again where the server asks for a short rest first: what was just written is not doubtful because of that, and the session that
-    /// wrote it is held meanwhile, so nobody else is sent there in it.
+    /// Repeats a lookup after short rests requested by the server: these do not make the write doubtful. The session that wrote
+    /// is held meanwhile, so no other attempt uses it.
     func outlastingShortRests<Value: Sendable>(_ look: () async throws(Failure) -> Value) async throws(Failure) -> Value {
         var left = Self.patience
         while true {

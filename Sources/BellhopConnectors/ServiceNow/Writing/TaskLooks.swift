@@ -1,15 +1,15 @@
 import BellhopCore
 
-/// Looks at tasks before something is written to them, and after: one request for the task of an attempt and for those that come next.
+/// Reads tasks before and after a write: one request for an attempt's task and those of upcoming deliveries.
 struct TaskLooks: Sendable {
-    /// What is wanted of a task.
+    /// What to read of a task.
     struct Question: Sendable, Hashable {
         var task: TaskKey
-        /// The table that is asked: only records of just this class count, but for the table `task`, where all do.
+        /// The table to read: only records of exactly this class count, except that `task` admits all.
         var table: String
-        /// What to read besides what every record has.
+        /// Fields besides those of every record.
         var fields: [String] = []
-        /// The tasks that are read with it.
+        /// The tasks read along with it.
         var next: [TaskKey]
     }
 
@@ -20,8 +20,8 @@ struct TaskLooks: Sendable {
 
     private let ahead = ReadAhead<Kept>()
 
-    /// What is known of a task since a moment, or else a look at it and at those that come next. Nil where the account may not ask for them
-    /// so, or the answer does not have the task: then it has to be asked for by itself.
+    /// A task as read since a moment, or read now together with upcoming ones. Nil if the account may not read them this way, or
+    /// the answer lacks the task: then it needs its own request.
     func record(
         for question: Question, since: Timestamp = .distantPast, _ session: ServiceNowSession
     ) async throws(Failure) -> TaskRecord? {
@@ -33,7 +33,7 @@ struct TaskLooks: Sendable {
         return try await read(question, session)
     }
 
-    /// The same as it is now, whatever is known.
+    /// Reads it now, ignoring prefetched data.
     func read(_ question: Question, _ session: ServiceNowSession) async throws(Failure) -> TaskRecord? {
         guard !question.next.isEmpty, FieldWrite.isName(question.table) else { return nil }
         let asked = [question.task] + question.next
@@ -60,10 +60,10 @@ struct TaskLooks: Sendable {
         }
     }
 
-    /// Forgets a task that was written to.
+    /// Drops a task that was written to.
     func forget(_ task: TaskKey) { ahead.forget(task) }
 
-    /// Nil where there is one that was not asked for: a server that does not understand a query answers with other rows.
+    /// Nil if it has tasks that were not requested: a server that does not understand a query returns other rows.
     private static func records(
         in reply: ServiceNowReply, _ question: Question, _ asked: Set<TaskKey>, at now: Timestamp
     ) -> [TaskKey: TaskRecord]? {
@@ -79,7 +79,7 @@ struct TaskLooks: Sendable {
 }
 
 extension RecordAction {
-    /// A task as it is, or as a look for an earlier attempt has shown it since a moment.
+    /// A task, read now or by the lookup for an earlier attempt since a moment.
     func read(
         _ task: TaskReference, fields: [String] = [], _ attempt: Attempt, since: Timestamp = .distantPast
     ) async throws(Failure) -> TaskRecord {

@@ -1,18 +1,18 @@
 import BellhopCore
 
-/// A task as it is now, read from the table of its class.
+/// A task's current state, read from the table of its class.
 struct TaskRecord: Sendable {
-    /// The table of its class, as the record itself says: a label is no table.
+    /// The table of its class, from the record itself: a label is not a table name.
     var table: String
     var values: JSON
-    /// What the server's clock and ours said when it was read.
+    /// The server's and the local time of reading it.
     var serverTime: Timestamp?
     var at: Timestamp
 
-    /// The server's time when our clock says this.
+    /// The server's time at this local time.
     func serverTime(at now: Timestamp) -> Timestamp? { serverTime.map { $0 + (now - at) } }
 
-    /// What is read of a record: what every one has, and these fields.
+    /// The fields to read: those of every record, and these.
     static func paths(_ fields: [String]) -> [String] {
         var seen: Set<String> = []
         return (["sys_id", "number", "sys_class_name", "sys_mod_count"] + fields).filter { seen.insert($0).inserted }
@@ -20,10 +20,10 @@ struct TaskRecord: Sendable {
 
     subscript(field: String) -> FieldValue? { FieldValue(values[field]) }
 
-    /// How often it was written.
+    /// How often it was updated.
     var updates: String { self["sys_mod_count"]?.raw ?? "" }
 
-    /// - Parameter fields: what to read besides what every record has; those that the table does not have are missing.
+    /// - Parameter fields: fields besides those of every record; those the table does not have are missing.
     static func read(
         _ task: TaskReference, fields: [String], _ session: ServiceNowSession
     ) async throws(Failure) -> TaskRecord {
@@ -38,12 +38,12 @@ struct TaskRecord: Sendable {
             do throws(Failure) {
                 record = try await read(task, in: table, fields, session)
             } catch  where (error.reason == .goneOrHidden || error.reason == .refused) && !seen.contains("task") {
-                table = "task"  // it may have become one of another class
+                table = "task"  // its class may have changed
                 continue
             } catch  where error.reason == .goneOrHidden {
                 throw Failure(
                     .goneOrHidden, .giveUp,
-                    "The task \(task.name) is not there any more, or hidden from this account; nothing was written. (\(error.message))"
+                    "The task \(task.name) no longer exists or is hidden from this account; nothing was written. (\(error.message))"
                 )
             }
             let own = record["sys_class_name"]?.raw ?? ""
@@ -65,13 +65,13 @@ struct TaskRecord: Sendable {
         guard FieldValue(reply.record["sys_id"])?.raw == task.key.text else {
             throw Failure(
                 .badAnswer, .retry(after: nil),
-                "\(session.base.place) answered with another task than the one that was asked for.")
+                "\(session.base.place) answered with another task than the requested one.")
         }
         return TaskRecord(table: table, values: reply.record, serverTime: reply.serverTime, at: session.clock.now)
     }
 }
 
 extension TaskReference {
-    /// What messages call it.
+    /// Its name in messages.
     var name: String { number.isEmpty ? key.text : number }
 }

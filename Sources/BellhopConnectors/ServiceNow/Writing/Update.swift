@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// A change of a task's fields that a delivery asks for.
+/// A change of a task's fields requested by a delivery.
 struct Update: WriteOrder {
     var task: TaskReference
     var writes: [FieldWrite]
-    /// Values that the task must have: one of each list.
+    /// Required values: one of each list.
     var expected: [(field: String, values: [JSON])] = []
-    /// The fields as the event had them; nil where it does not matter.
+    /// The fields as in the event; nil if they do not matter.
     var seen: JSON.Object?
 
     init(_ delivery: Delivery) throws(Failure) {
@@ -28,13 +28,13 @@ struct Update: WriteOrder {
         }
     }
 
-    /// Whether it is written however the task is.
+    /// Whether to write regardless of the task's state.
     var isUnconditional: Bool { expected.isEmpty && seen == nil }
 
-    /// What must be read to decide.
+    /// The fields needed to decide.
     var fields: [String] { writes.map(\.name) + expected.map(\.field) + (seen?.keys ?? []) }
 
-    /// Why nothing is written; nil where the task is as the rule wants it.
+    /// Why nothing is written; nil if the task is in the required state.
     func refusal(by record: TaskRecord) -> Failure? {
         let unknown = (writes.map(\.name) + expected.map(\.field)).filter { record[$0] == nil }
         if !unknown.isEmpty {
@@ -46,7 +46,7 @@ struct Update: WriteOrder {
         }
         for (field, values) in expected {
             guard let found = record[field], !values.contains(where: found.isMeant) else { continue }
-            return moved("`\(field)` is \(WriteResult.shown(found.raw)), which `expect` does not say")
+            return moved("`\(field)` is \(WriteResult.shown(found.raw)), which `expect` does not list")
         }
         let changed = (seen ?? [:]).filter { name, value in record[name].map { !$0.isMeant(by: value) } ?? false }.map(\.key)
         guard let first = changed.first, let found = record[first] else { return nil }
@@ -68,7 +68,7 @@ struct Update: WriteOrder {
 }
 
 extension UpdateAction {
-    /// What a rule may say of an `update`.
+    /// The settings of an `update` in a rule.
     static let manifest = ActionManifest(
         kind: "update", summary: "Sets fields of the task.", receiver: .taskConnection, shorthand: "fields",
         arguments: [

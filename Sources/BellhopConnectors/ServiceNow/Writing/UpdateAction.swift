@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// Sets fields of a task, once: the task is read first, and what the server answers is held against what was sent.
+/// Sets fields of a task, once: the task is read first, and the answer is compared with what was sent.
 ///
-/// Doing it twice would do nothing twice, were it not for others: an attempt whose end nobody knows is followed by a look, and a field
-/// that somebody has changed since is left as it is.
+/// A repeated update would be harmless if nobody else wrote: after an unknown outcome the task is read again, and a field that
+/// somebody has changed since is left alone.
 struct UpdateAction: RecordAction {
     static let what = "update"
     let connection: ServiceNowConnection
@@ -12,7 +12,7 @@ struct UpdateAction: RecordAction {
     func proceed(_ update: Update, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt {
         let notebook = note(of: delivery)
         let earlier = attempt.isFirst ? nil : Before(try await notebook.read())
-        // What depends on how the task is, or was written to before, looks at it just before it writes.
+        // If the write depends on the task's state, or it was written to before, read it just before writing.
         let record =
             update.isUnconditional && attempt.isFirst
             ? try await read(update.task, fields: update.fields, attempt, since: delivery.createdAt)
@@ -21,13 +21,13 @@ struct UpdateAction: RecordAction {
         update.writes = try await connection.labels.resolved(update.writes, in: record.table, of: record, session)
         if update.isMet(by: record) {
             await notebook.forget()
-            return Receipt(attempt.isFirst ? "it was so already" : "found written by an earlier attempt")
+            return Receipt(attempt.isFirst ? "it was already so" : "found written by an earlier attempt")
         }
         if let refusal = update.refusal(by: record) ?? earlier?.refusal(of: update, by: record) {
             await notebook.forget()
             throw refusal
         }
-        // Kept as it was before the first write, whatever became of that.
+        // Stores the state before the first write, whatever its outcome.
         if earlier == nil { try await notebook.keep(Before(update, record).json) }
         return try await write(update, record, notAfter: attempt.now + times.start, notebook)
     }
@@ -53,7 +53,7 @@ struct UpdateAction: RecordAction {
         await notebook.forget()
         guard case .reply(let reply) = written else { return Receipt("found written before a new login") }
         guard FieldValue(reply.record["sys_id"])?.raw == update.task.key.text else {
-            throw Failure(.badAnswer, .unknownOutcome, "\(place) said \(reply.status), and showed another record.")
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) with another record.")
         }
         let result = WriteResult(update.writes, reply.record) { record[$0]?.raw ?? "" }
         if result.refused.isEmpty { return Receipt("\(reply.status), \(names(update))\(result.note)") }
@@ -70,7 +70,7 @@ struct UpdateAction: RecordAction {
         return update.isMet(by: record) ? .written(()) : .absent
     }
 
-    /// The task before the first attempt wrote to it.
+    /// The task's state before the first attempt.
     private struct Before: Sendable {
         var updates: String
         var values: JSON.Object
@@ -88,7 +88,7 @@ struct UpdateAction: RecordAction {
 
         var json: JSON { ["updates": .string(updates), "values": .object(values)] }
 
-        /// Why it is not written again: a field is neither as it was nor as it shall be, so somebody has changed it since.
+        /// Why it is not rewritten: a field has neither its old nor its new value, so somebody has changed it since.
         func refusal(of update: Update, by record: TaskRecord) -> Failure? {
             if !updates.isEmpty, record.updates == updates { return nil }
             let other = update.writes.first { write in
@@ -98,7 +98,7 @@ struct UpdateAction: RecordAction {
             guard let other else { return nil }
             return Failure(
                 .movedOn, .giveUp,
-                "`\(other.name)` of \(update.task.name) was changed by somebody since the first attempt, which may have written it: it stays as it is."
+                "`\(other.name)` of \(update.task.name) was changed by somebody since the first attempt, which may have written it: it is left unchanged."
             )
         }
     }

@@ -1,17 +1,17 @@
 import BellhopCore
 
-/// What is known of a write that may have been made.
+/// What is known of a possible write.
 struct WriteEvidence: Sendable, Hashable {
-    /// By the server's clock, before it was first sent.
+    /// The server's time before the first send.
     var since: Timestamp?
-    /// A person looked and said that it be sent again: good for one time.
+    /// A person decided to resend it: valid once.
     var isDecided = false
-    /// How often the server said that it is done, and it was not.
+    /// How often the server claimed success without having written.
     var refusals = 0
-    /// The history that the task showed before it was first sent, for what is looked for there.
+    /// The task's history before the first send, to search in it.
     var history: JournalHistory.Known?
 
-    /// Whether a request may have been sent before: what is known of it is on disk before that, unless the store was put back.
+    /// Whether a request may have been sent: its evidence is stored before sending, unless the store was restored.
     func mayBeSent(before attempt: Attempt) -> Bool { since != nil || attempt.lastUncertain != nil }
 
     init() {}
@@ -34,7 +34,7 @@ struct WriteEvidence: Sendable, Hashable {
 }
 
 extension DeliveryNote {
-    /// What is known at an attempt: nothing at the first; after a lost one, from when on to look. A person's retry is a word on it.
+    /// The evidence at an attempt: none at the first; after a lost one, when to look from. A person's retry is a decision.
     func evidence(at attempt: Attempt) async throws(Failure) -> WriteEvidence {
         if attempt.isFirst { return WriteEvidence() }
         var evidence = WriteEvidence(json: try await read())
@@ -44,7 +44,7 @@ extension DeliveryNote {
 }
 
 extension RecordAction {
-    /// Throws while a request of an earlier attempt may still be at work; a person's word is not forgotten meanwhile.
+    /// Throws while an earlier request may still be running; a person's decision stays valid meanwhile.
     func waitOut(_ attempt: Attempt, _ evidence: WriteEvidence, _ notebook: DeliveryNote) async throws(Failure) {
         do throws(Failure) {
             try times.waitOut(attempt, Self.what, at: place, now: connection.clock.now)

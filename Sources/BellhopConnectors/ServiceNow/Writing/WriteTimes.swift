@@ -1,16 +1,16 @@
 import BellhopCore
 
-/// The times that writes go by.
+/// The time limits of writes.
 public struct WriteTimes: Sendable, Hashable {
-    /// What could not be sent so long after its attempt began is not sent by it any more.
+    /// An attempt sends nothing this long after its start.
     public var start: Duration
-    /// The longest a request can be at work on the server (60 s by its quota for REST), and a margin.
+    /// The longest a request can run on the server (60 s by its REST quota), and a margin.
     public var server: Duration
-    /// By how much clocks of the server's own machines may differ.
+    /// The possible clock difference between the server's machines.
     public var skew: Duration
-    /// By how much our own clock may have been corrected between two attempts.
+    /// How far the local clock may be corrected between two attempts.
     public var correction: Duration
-    /// How long to wait before each further look for what the server says it has written.
+    /// The wait before each further check for a confirmed write.
     public var looks: [Duration]
 
     public init(
@@ -24,8 +24,7 @@ public struct WriteTimes: Sendable, Hashable {
         self.looks = looks
     }
 
-    /// The same where requests go at a rate: the one that writes may have to wait for those before it, though no longer than an attempt may
-    /// take.
+    /// The same at a request rate: a write may have to wait for earlier requests, but not longer than an attempt may take.
     func at(_ rate: Rate?, requests: Int) -> WriteTimes {
         guard let rate else { return self }
         var times = self
@@ -34,29 +33,29 @@ public struct WriteTimes: Sendable, Hashable {
         return times
     }
 
-    /// An attempt is ended then.
+    /// Attempts end by then.
     private static let longestStart = Duration.seconds(240)
 
-    /// After so long nothing that an attempt sent is at work any more.
+    /// After this time, nothing an attempt sent is still running.
     var quiet: Duration { start + server }
 
-    /// Throws while a request of an earlier attempt may still be at work.
+    /// Throws while an earlier request may still be running.
     func waitOut(_ attempt: Attempt, _ what: String, at place: String, now: Timestamp) throws(Failure) {
         guard let uncertain = attempt.lastUncertain, uncertain + quiet > now else { return }
         throw Failure(
             .notWritten, .retry(after: (uncertain + quiet) - now),
-            "An earlier attempt may still be at work on \(place); the \(what) is looked for again before it is sent.")
+            "An earlier attempt may still be running on \(place); Bellhop looks for the \(what) again before sending it.")
     }
 }
 
 extension Attempt {
-    /// True when nothing of the delivery can have been sent before. A person's retry counts from 1 again.
+    /// True if nothing of the delivery can have been sent. A person's retry restarts the count at 1.
     var isFirst: Bool { number == 1 && lastUncertain == nil }
 
-    /// True where an earlier attempt may have done it, and a person has looked since and said: again.
+    /// True if an earlier attempt may have done it, and a person has decided to repeat it.
     var isDecided: Bool { number == 1 && lastUncertain != nil }
 
-    /// Ends the last attempt of a delivery as held where an earlier one may have done it: that is not dead.
+    /// If an earlier attempt may have succeeded, the last attempt ends as held, not dead.
     func holding(
         _ delivery: Delivery, _ what: String, _ work: () async throws(Failure) -> Receipt
     ) async throws(Failure) -> Receipt {

@@ -193,21 +193,21 @@ import Testing
                 "any/0/limit"
             ),
             (#"{"a": {"startswith": "x"}}"#, "there is no operator `startswith`", "a/startswith"),
-            (#"{"a": {}}"#, "`a` is compared with nothing", "a"),
+            (#"{"a": {}}"#, "`a` has no value to compare with", "a"),
             (#"{"a": null}"#, "this condition has no value", "a"),
             (#"{"a": ""}"#, "an empty text is not a value to compare with", "a"),
             (#"{"a": "NULL"}"#, "the server takes NULL for an empty field", "a"),
             (#"{"Active": true}"#, "`Active` is not a field name", "Active"),
             (#"{"a..b": 1}"#, "`a..b` is not a field name", "a..b"),
             (
-                #"{"a": ["x,y", 1]}"#, "a comma parts the values of a list on the server, so no value can hold one",
+                #"{"a": ["x,y", 1]}"#, "the server separates list values by commas, so no value can contain one",
                 "a/0"
             ),
-            (#"{"a": ["me", 1]}"#, "`me` is not known in a list", "a/0"),
+            (#"{"a": ["me", 1]}"#, "`me` is not allowed in a list", "a/0"),
             (#"{"a": []}"#, "`is_one_of` takes a list", "a"),
             (#"{"a": {"between": [1]}}"#, "`between` takes two values", "a/between"),
             (
-                #"{"a": {"between": ["x@y", "z"]}}"#, "an `@` parts the two values on the server, so neither can hold one",
+                #"{"a": {"between": ["x@y", "z"]}}"#, "the server separates the two values by `@`, so neither can contain one",
                 "a/between/0"
             ),
             (#"{"a": {"before": "soon"}}"#, "this is not a time", "a/before"),
