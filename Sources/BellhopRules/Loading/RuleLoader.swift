@@ -1,15 +1,15 @@
 import BellhopCore
 import YAML
 
-/// Reads rule files, all of them, and gathers everything that is wrong.
+/// Reads all rule files and collects every problem.
 struct RuleLoader {
     let surroundings: RuleSurroundings
-    /// Whether expressions keep what explains their values: for tests.
+    /// Whether expressions keep their source, to explain their values in tests.
     private let keepsSources: Bool
     private var cache: SharedNameCache
     private var problems = Diagnostics()
     private var rules: [Rule] = []
-    /// Where each name was given.
+    /// Where each rule name was declared.
     private var places: [String: Diagnostic.Place] = [:]
 
     init(_ surroundings: RuleSurroundings, keepsSources: Bool = false) {
@@ -42,7 +42,7 @@ struct RuleLoader {
         }
     }
 
-    /// Tells what is wrong with a file as YAML. Keys of a rule that occur twice are two rules.
+    /// Reports a file's YAML errors. Repeated keys of a rule mean two rules in one document.
     private mutating func report(_ errors: YAMLErrors, in source: SourceText, _ file: String) {
         func repeats(_ error: YAMLError, _ keys: [String]) -> Bool {
             error.code == .duplicateKey && keys.contains(source.text(in: error.range))
@@ -103,7 +103,7 @@ struct RuleLoader {
         var reader = RuleReader(file: file, surroundings: surroundings, keepsSources: keepsSources)
         defer { problems.report(reader.problems) }
         guard let name = reader.name(of: node) else {
-            // What else is wrong with it is told all the same.
+            // Read it anyway, to report its other problems.
             _ = reader.read(node, name: node["rule"]?.scalarText ?? "", sharing: &cache)
             return
         }

@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 import YAML
 
-/// What of a rule is expressions: `let`, and the keys of `once` and `throttle`.
+/// The expressions of a rule outside its steps: `let`, and the keys of `once` and `throttle`.
 extension RuleReader {
     mutating func readLet(_ node: YAML.Node?, rule: String, _ compiler: inout ExpressionCompiler) {
         guard let node else { return }
@@ -22,13 +22,13 @@ extension RuleReader {
             if let (compiled, expression) = compiler.compileFully(pair.value, "`\(pair.name)`") {
                 compiler.names.declare(pair.name, expression, needs: compiled.needs, rule: rule)
             } else {
-                // Known by name, so that its uses are not reported on top.
+                // Declared anyway, so that its uses are not reported too.
                 compiler.names.declare(element: pair.name, .dyn, scope: rule)
             }
         }
     }
 
-    /// An expression that is a key: a fact that is the same whenever it is asked for.
+    /// A key expression, which must give the same value whenever it is evaluated.
     mutating func key(_ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler) -> RuleExpression? {
         guard let (expression, read) = compiler.compileFully(node, what) else { return nil }
         let isConstant =
@@ -47,7 +47,7 @@ extension RuleReader {
         return expression
     }
 
-    /// Tells of a key that is the same for every event.
+    /// Reports a key that is the same for every event.
     private func constantKey(_ node: YAML.Node, _ what: String, isSwitch: Bool, _ events: [EventType]) -> Diagnostic {
         let isOnce = what == "`once`"
         let message =

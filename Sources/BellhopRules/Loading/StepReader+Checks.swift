@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 extension ActionManifest {
-    /// The argument that a node stands for by itself; nil where it names its arguments.
+    /// The argument that a node stands for by itself; nil if it names its arguments.
     func shorthand(for node: YAML.Node) -> Setting? {
         guard let setting = arguments.first(where: { $0.name == shorthand }) else { return nil }
         guard case .map = setting.type else { return node.scalar == nil ? nil : setting }
@@ -13,7 +13,7 @@ extension ActionManifest {
 }
 
 extension StepReader {
-    /// Looks at the names of the fields that an action sets.
+    /// Checks the names of the fields that an action sets.
     mutating func checkFields(_ node: YAML.Node, of action: ActionManifest) {
         guard action.arguments.contains(where: { $0.name == "fields" && $0.type == .map(.scalar) }) else { return }
         guard let fields = (action.shorthand(for: node) == nil ? node["fields"] : node)?.mapping else { return }
@@ -30,7 +30,7 @@ extension StepReader {
         }
     }
 
-    /// Tells of an address whose host comes from a value, such as a ticket's text.
+    /// Warns about an address whose host comes from a value, such as a ticket's text.
     mutating func warnOfComputedHost(at place: YAML.Node) {
         compiler.report(
             Diagnostics([
@@ -41,7 +41,7 @@ extension StepReader {
             ]))
     }
 
-    /// Deliveries and logs name steps: one name, one step.
+    /// Step names must be unique: deliveries and logs use them.
     mutating func checkNames(of steps: [YAML.Node]) {
         var seen: Set<String> = []
         for place in steps.compactMap({ $0.mapping?["name"]?.value }) {
@@ -51,7 +51,7 @@ extension StepReader {
         }
     }
 
-    /// The names in a mapping are read as they are written: a template there would be sent as it stands.
+    /// The keys of a mapping are literal: a template there would be sent unexpanded.
     mutating func refuseTemplatesAsKeys(in node: YAML.Node) {
         for pair in node.mapping?.pairs ?? [] {
             if TemplateText.isTemplate(pair.name) {
@@ -64,7 +64,7 @@ extension StepReader {
         for item in node.items ?? [] { refuseTemplatesAsKeys(in: item) }
     }
 
-    /// Looks at the path of a file to be written: at all of one that stands in the rule as it is, at the folder of one made from values.
+    /// Checks the path of a file to write: all of a literal path, only the folder of a computed one.
     func checkFile(
         _ tree: ArgumentCompiler.Tree, _ place: YAML.Node, of action: ActionManifest,
         _ reader: inout SettingsReader<RawArgument>
@@ -72,7 +72,7 @@ extension StepReader {
         let (path, shown): (String, String)
         var ends: [String] = []
         if case .deferred(let raw) = tree {
-            guard let template = try? TemplateText(raw.text) else { return }  // told where it is compiled
+            guard let template = try? TemplateText(raw.text) else { return }  // reported when compiled
             if let range = FileName.inFolder(template) {
                 reader.report(
                     Diagnostic(
@@ -108,7 +108,7 @@ extension StepReader {
         }
     }
 
-    /// Tells of a `thread` that some of the receivers leave out.
+    /// Warns about a `thread` that some receivers ignore.
     mutating func checkThread(_ node: YAML.Node, _ receivers: Step.Receivers?) {
         guard case .named(let names)? = receivers, let place = node.mapping?["thread"] else { return }
         let without = surroundings.connections.filter { names.contains($0.name) && RuleKeys.withoutThreads.contains($0.kind) }
@@ -122,7 +122,7 @@ extension StepReader {
             ]))
     }
 
-    /// Whether the tasks of the rule's sources are where the action can be done.
+    /// Whether the action is available for the tasks of the rule's sources.
     mutating func checkSources(of action: ActionManifest, _ pair: Mapping.Pair) {
         guard action.receiver == .taskConnection, !surroundings.isOpen else { return }
         for source in sources {

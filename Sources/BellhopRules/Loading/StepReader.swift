@@ -6,7 +6,7 @@ import YAML
 struct StepReader {
     let surroundings: RuleSurroundings
     let rule: String
-    /// Those whose tasks the rule is about; empty where that is not known.
+    /// The sources whose tasks the rule is about; empty if unknown.
     let sources: [RuleSurroundings.SourceFacts]
     var compiler: ExpressionCompiler
 
@@ -31,7 +31,7 @@ struct StepReader {
         return items.enumerated().compactMap { read($1, StepPath(index: $0)) }
     }
 
-    /// How what stands under `do` is written as a list.
+    /// The contents of `do`, written as a list.
     private func asList(_ node: YAML.Node) -> String? {
         guard node.mapping != nil else {
             let isAction = surroundings.actions.contains { $0.kind == node.scalarText }
@@ -166,7 +166,7 @@ struct StepReader {
         }.map(\.key)
     }
 
-    /// What can be known to fail before it is tried.
+    /// Reports what is certain to fail at run time.
     private func check(
         _ tree: ArgumentCompiler.Tree, _ node: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
     ) {
@@ -222,7 +222,7 @@ struct StepReader {
         }
     }
 
-    /// Whether all of these are connections that an action can go to.
+    /// Whether an action can go to all of these connections.
     private mutating func check(_ names: [String], takes action: ActionManifest, _ node: YAML.Node) -> Bool {
         if let template = names.first(where: TemplateText.isTemplate) {
             compiler.report(

@@ -6,12 +6,12 @@ struct TriggerReader {
     let file: String
     let surroundings: RuleSurroundings
     private(set) var triggers: [Trigger] = []
-    /// The types of events as they are written, with their places.
+    /// The types of events as written, with their places.
     private(set) var places: [EventReach.Place] = []
     private(set) var schedule: RuleSchedule?
-    /// Fields that triggers name, with their places; checked once it is known which sources the rule has.
+    /// Fields that triggers name, with their places; checked once the rule's sources are known.
     private(set) var fields: [(name: String, node: Node)] = []
-    /// Values that changes begin or end with, with their places.
+    /// The `from` and `to` values of changes, with their places.
     private(set) var ends: [(field: String, text: String, node: Node)] = []
     private(set) var problems = Diagnostics()
 
@@ -117,7 +117,7 @@ struct TriggerReader {
     private mutating func read(change pair: Mapping.Pair) -> ChangeFilter {
         fields.append((pair.name, pair.key))
         var reader = SettingsReader<Never>(file: file) { node, text, _ in .text(text) }
-        // `{to: }` is the empty value, so that the ends are read here and not as settings, which would miss a value.
+        // `{to: }` means the empty value; read as a setting, it would be a missing value.
         func values(_ name: String) -> [String]? {
             guard let node = pair.value[name] else { return nil }
             if node.isNull { return [""] }
