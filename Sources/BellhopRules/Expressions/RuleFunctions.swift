@@ -1,9 +1,9 @@
 import BellhopCore
 import CEL
 
-/// The functions that rules have beside those of the language.
+/// The functions of rules in addition to the language's.
 enum RuleFunctions {
-    /// Those that ask the event.
+    /// Functions that need an event.
     static let ofEvents: Set<String> = ["changed", "label"]
 
     /// `age(time)`, `changed(field)`, `changed(field, from, to)` and `label(field)`.
@@ -66,7 +66,7 @@ enum RuleFunctions {
     }
 }
 
-/// Looks at names of fields that are written out in calls.
+/// Checks literal field names in calls.
 private struct FieldCheck: Sendable {
     private let types: TaskTypes
 

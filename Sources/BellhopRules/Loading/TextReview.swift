@@ -53,7 +53,7 @@ struct TextReview {
         }
     }
 
-    /// Whether a comment was meant as text: `I have it #1`, `order # 5`. One that has a blank behind its `#` reads as a comment.
+    /// Whether a comment was meant as text: `I have it #1`, `order # 5`. Otherwise a blank after `#` marks a comment.
     private func isMeant(_ comment: TrailingComment, as node: YAML.Node) -> Bool {
         if let text = node.scalarText, TemplateText.isTemplate(text), node.cutByComment() != nil { return false }
         let rest = comment.text.utf8.dropFirst()

@@ -2,10 +2,10 @@ import BellhopCore
 import CEL
 import YAML
 
-/// Why a rule of a test, or a step of it, did nothing for an event, with what is needed to explain it.
+/// Why a rule of a test, or a step of it, did nothing for an event, with the data to explain it.
 struct RuleRefusal {
     enum Reason {
-        /// `on` and `from` are for other events.
+        /// `on` and `from` do not match.
         case trigger
         case condition
         case throttle(last: BellhopCore.Timestamp)
@@ -16,7 +16,7 @@ struct RuleRefusal {
 
     var rule: Rule
     var event: StoredEvent
-    /// The line of the test that gives the event; nil for one that came by itself.
+    /// The line of the test that gives the event; nil for any other event.
     var line: Int?
     var reason: Reason
     var now: BellhopCore.Timestamp
@@ -24,13 +24,13 @@ struct RuleRefusal {
 
     var isOfTrigger: Bool { if case .trigger = reason { true } else { false } }
 
-    /// Whether an action of this kind would have been done without it.
+    /// Whether it prevented an action of this kind.
     func keptBack(_ kind: String) -> Bool {
         if case .step(let number) = reason { return rule.steps[number].action.kind == kind }
         return rule.steps.contains { $0.action.kind == kind }
     }
 
-    /// What said no, and below it what each part of a condition gave.
+    /// What prevented it, and below it the value of each part of a condition.
     func lines(in book: RuleBook) -> [String] {
         let what = "`\(event.event.type.name)`" + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
         switch reason {
@@ -78,7 +78,7 @@ struct RuleRefusal {
 }
 
 extension Evaluation.Part {
-    /// What it gave, on one line.
+    /// Its result on one line.
     fileprivate var brief: String {
         switch outcome {
         case .value(let result): result.brief

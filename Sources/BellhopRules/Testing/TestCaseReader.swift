@@ -1,13 +1,13 @@
 import BellhopCore
 import YAML
 
-/// Reads one test: what happens, and what is expected.
+/// Reads one test: its events and its expectations.
 struct TestCaseReader {
     let file: String
     let book: RuleBook
     let surroundings: RuleSurroundings
     private(set) var problems = Diagnostics()
-    /// The time of the test where it is read; nil where that is not known.
+    /// The time of the test at this point; nil if unknown.
     private var present: Timestamp?
 
     init(file: String, book: RuleBook, surroundings: RuleSurroundings) {
@@ -43,7 +43,7 @@ struct TestCaseReader {
         return nil
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private mutating func step(_ node: Node) -> TestCase.Step? {
         guard let mapping = node.mapping, let pair = mapping.first(where: { $0.name != "source" }) else {
@@ -118,7 +118,7 @@ struct TestCaseReader {
         return result
     }
 
-    // MARK: What is expected
+    // MARK: Expectations
 
     private mutating func expectation(_ node: Node) -> TestCase.Expectation? {
         let kinds = surroundings.actions.map(\.kind)
@@ -165,6 +165,6 @@ struct TestCaseReader {
 }
 
 extension Rule {
-    /// The source that a test's events come from unless they say otherwise.
+    /// The default source of a test's events.
     func firstSource(_ surroundings: RuleSurroundings) -> String { sources.first ?? surroundings.sources.first?.name ?? "" }
 }

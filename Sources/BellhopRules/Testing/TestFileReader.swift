@@ -26,7 +26,7 @@ struct TestFileReader {
         return nil
     }
 
-    /// The paths of the rule files that are tested, as they would be given beside this file.
+    /// The paths of the tested rule files, resolved against this file's folder.
     mutating func rulePaths(_ root: Node) -> [(path: String, node: Node)] {
         let folder = file.path.lastIndex(of: "/").map { String(file.path[...$0]) } ?? ""
         guard let node = root["rules"] else {
@@ -41,7 +41,7 @@ struct TestFileReader {
         }
     }
 
-    /// The tests of the file, read by what the rules are.
+    /// The tests of the file, checked against the rules.
     mutating func tests(_ root: Node, of book: RuleBook, in surroundings: RuleSurroundings) -> [TestCase] {
         var reader = SettingsReader<Never>(file: file.path)
         _ = reader.settings(root, as: TestKeys.file, of: "a file of tests")
@@ -62,7 +62,7 @@ struct TestFileReader {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file.path), help: help))
     }
 
-    /// The path without `.` and, where it can be said, without `..`.
+    /// The path without `.` and, if possible, without `..`.
     static func normalised(_ path: String) -> String {
         var parts: [Substring] = []
         for part in path.split(separator: "/", omittingEmptySubsequences: false) {
