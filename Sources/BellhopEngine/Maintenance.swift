@@ -96,6 +96,6 @@ public struct Maintenance: Sendable {
 extension StoreError {
     /// Why a note could not be read or stored.
     fileprivate init(noting error: any Error) {
-        self = (error as? StoreError) ?? StoreError(.other, "What is known of the time that passed cannot be kept: \(error).")
+        self = (error as? StoreError) ?? StoreError(.other, "The record of elapsed time cannot be stored: \(error).")
     }
 }

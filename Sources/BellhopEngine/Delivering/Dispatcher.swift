@@ -206,7 +206,7 @@ public struct Dispatcher: Sendable {
     private func perform(_ claim: Claim) async -> Outcome {
         let delivery = claim.delivery
         if let expires = delivery.expires, surroundings.clock.now > expires {
-            return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires), and is too old now."))
+            return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires) and has expired."))
         }
         // A delivery that ends the process each time would be attempted for ever.
         let begun = claim.attempt.number - 1
@@ -214,13 +214,13 @@ public struct Dispatcher: Sendable {
             return .failed(
                 Failure(
                     .interrupted, .hold,
-                    "It was begun \(begun) times and never ended; look whether it was done, then retry or drop it."))
+                    "It was started \(begun) times and never finished; check whether it was done, then retry or drop it."))
         }
         guard let action = actions(delivery) else {
             return .failed(
                 Failure(
                     .missingReceiver, .giveUp,
-                    "The configuration has no `\(delivery.id.receiver)` any more; put it back and retry."))
+                    "The configuration no longer has `\(delivery.id.receiver)`; restore it and retry."))
         }
         do throws(Failure) {
             return .delivered(try await action.perform(delivery, attempt: claim.attempt))

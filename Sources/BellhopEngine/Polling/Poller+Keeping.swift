@@ -99,8 +99,8 @@ extension Poller {
             .notice(
                 source: source.name,
                 text:
-                    "The first list of source \(source.name) was empty, and \(count) tasks that are not new were there soon after: they "
-                    + "are its baseline, and no task_created tells of them."))
+                    "The first list of source \(source.name) was empty, and \(count) existing tasks appeared soon after: "
+                    + "they are its baseline, without task_created events."))
     }
 
     private func gather(

@@ -56,7 +56,7 @@ final class EventFrame: Resolver {
     /// The fields of the event's own task, by their path in the record: a write can be conditional on them.
     func seen(of target: WriteTarget) throws(RenderFailure) -> JSON.Object {
         guard let json = event.data["task"], let task = Snapshot(json: json), task.key == target.key else {
-            throw RenderFailure("`unless_changed` is about the event's own task, and this writes to another")
+            throw RenderFailure("`unless_changed` works only on the event's own task, but this writes to another")
         }
         var seen: JSON.Object = ["short_description": .string(task.title)]
         // A task known only from the listing has no fields.

@@ -23,7 +23,7 @@ enum RuleFunctions {
 
     @Sendable private static func age(_ run: Activation, _ time: Value) throws(EvaluationError) -> Value {
         guard case .timestamp(let moment) = time else {
-            throw EvaluationError(.nullOperand, "there is no time to take the age of")
+            throw EvaluationError(.nullOperand, "age() needs a time, not null")
         }
         guard let now = try frame(run).now else { throw EvaluationError(.host, "age() is not known yet") }
         return .duration(now - BellhopCore.Timestamp(moment))

@@ -111,7 +111,7 @@ struct EventReach {
         let isKept = first.logins == .keychainLoginEvent
         return Obstacle(
             code: "wrong-login-event",
-            reason: "the login of \(Self.connections(told)) \(isKept ? "is kept in the keychain" : "stands in bellhop.yaml")",
+            reason: "the login of \(Self.connections(told)) \(isKept ? "is kept in the keychain" : "is in bellhop.yaml")",
             help: "write `\(first.logins?.name ?? "")`", instead: first.logins)
     }
 

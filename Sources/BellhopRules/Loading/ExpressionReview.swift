@@ -97,7 +97,7 @@ struct ExpressionReview {
         guard !nullable.isEmpty, let field = nullable.first(where: { !guarded.contains(text($0)) }) else { return }
         let name = text(field)
         report(
-            "null-not-equal", "this holds too where `\(name)` is null", at: node.range,
+            "null-not-equal", "this is also true if `\(name)` is null", at: node.range,
             help: "write `\(name) != null && \(text(node))`")
     }
 
@@ -148,7 +148,7 @@ struct ExpressionReview {
         default: return
         }
         report(
-            "utc-clock", "`\(text(node))` is by the clocks of UTC", at: node.range,
+            "utc-clock", "`\(text(node))` is in UTC", at: node.range,
             help: "write `\(text(target)).\(name)(zone)`: `zone` is \(names.zone)")
     }
 }

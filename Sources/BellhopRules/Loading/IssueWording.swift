@@ -16,7 +16,7 @@ struct IssueWording {
     func diagnostic(_ issue: Issue, in text: String, at place: Diagnostic.Place, _ what: String) -> Diagnostic {
         if Self.queryCodes.contains(issue.code), let query = EncodedQueryText(text, names.types) {
             return Diagnostic(
-                code: "encoded-query", "this is an encoded query, which belongs into `query` of a source", at: place,
+                code: "encoded-query", "this is an encoded query, which belongs in the `query` of a source", at: place,
                 help: query.condition.map { "as a condition: `\($0)`" }
                     ?? "write `query: '\(text.trimmedBlanks)'` under a source of kind `table` in bellhop.yaml")
         }
@@ -38,7 +38,7 @@ struct IssueWording {
             if let found = word.firstMatch(of: /^([A-Za-z_][\w.]*)\[["']([^"']*)["']\]/), found.1 != "changes" {
                 let field = String(found.2)
                 return Diagnostic(
-                    code: issue.code, "a task's fields stand behind a dot, not in `[]`", at: place,
+                    code: issue.code, "access a task's fields with a dot, not `[]`", at: place,
                     help: MessageReader.isName(field) ? "write `\(found.1).\(field)`" : nil)
             }
         case "incomparable-types":

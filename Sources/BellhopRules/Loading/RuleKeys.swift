@@ -93,14 +93,14 @@ enum RuleKeys {
 
     /// What to use today instead of what is not built yet.
     static let today: [String: String] = {
-        let events = "name the events in a list, `on: [task_created, task_changed]`, and say the rest in `when`"
+        let events = "name the events in a list, `on: [task_created, task_changed]`, and write the rest in `when`"
         return [
             "for": "a rule with `on: {every: 5m}` can ask: `when: tasks.exists(t, age(t.opened_at) > duration(\"1h\"))`",
             "group": "`throttle: {every: 1h}` lets one of many through; a rule with a schedule can list all of them",
             "count": "a rule with `on: {every: 15m}` can count: `when: tasks.filter(t, t.priority == 1).size() > 5`",
-            "quiet": "say the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
+            "quiet": "write the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
             "escalate": "a second rule with `on: {every: 15m}` can ask for the `age(…)` of its `tasks`",
-            "until": "say in `when` what must still be true", "all": events, "none": events, "within": events, "by": events,
+            "until": "write in `when` what must still be true", "all": events, "none": events, "within": events, "by": events,
             "emit": "let each rule wait for the event itself", "exec": "`webhook` can ask a service to do it",
             "events": "`event` is the one that the rule runs for",
         ]

@@ -15,7 +15,7 @@ extension RuleReader {
         ]
         for pair in mapping {
             if taken.contains(pair.name) || !MessageReader.isName(pair.name) {
-                let help = taken.contains(pair.name) ? "expressions have it already" : "letters, digits and `_`"
+                let help = taken.contains(pair.name) ? "expressions already have this name" : "letters, digits and `_`"
                 report("wrong-value", "`\(pair.name)` is not a valid name in `let`", at: pair.key, help: help)
                 continue
             }
@@ -41,7 +41,7 @@ extension RuleReader {
             let (name, help) =
                 expression.needs.contains(.now)
                 ? ("the time of routing", "`event.time` is when the event was observed")
-                : ("`tasks`", "make a key of the event's task")
+                : ("`tasks`", "use the event's task as the key")
             report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
         }
         return expression
@@ -56,7 +56,7 @@ extension RuleReader {
             : isOnce ? "`once` is the same for every event: the rule runs once, ever" : "`by` is the same for every event"
         let key = events.allSatisfy(\.hasTask) ? "task.id" : "event.id"
         let help =
-            isOnce ? "write `once: \(key)`" : "write `by: \(key)`, or leave `by` out where all runs share the time"
+            isOnce ? "write `once: \(key)`" : "write `by: \(key)`, or leave `by` out if all runs share the time"
         return Diagnostic(
             isSwitch ? .error : .warning, code: "constant-key", message, at: Diagnostic.Place(node, file: file), help: help)
     }

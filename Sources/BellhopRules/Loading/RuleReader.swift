@@ -58,7 +58,7 @@ struct RuleReader {
         if let on = mapping["on"]?.value {
             if !passed.contains("on") { trigger.read(on) }
         } else if !meant.contains("on") {
-            report("missing-key", "rule `\(name)` does not say what it waits for", at: node, help: "add `on: task_created`, say")
+            report("missing-key", "rule `\(name)` has no `on`", at: node, help: "add `on: task_created`, say")
         }
         problems.report(trigger.problems)
         let types = trigger.triggers.map(\.type)
@@ -96,7 +96,7 @@ struct RuleReader {
             let place = Diagnostic.Place(limit.key, file: file)
             problems.report(
                 Diagnostic(
-                    .warning, code: "unused-limit", "`limit` counts writes to tasks, and this rule writes to none", at: place))
+                    .warning, code: "unused-limit", "`limit` counts writes to tasks, but this rule writes to none", at: place))
         }
         guard !problems.hasErrors, let from else { return nil }
 
@@ -128,7 +128,7 @@ struct RuleReader {
                 help = "write `\(word)`"
                 meant.insert(word)
             } else if surroundings.actions.contains(where: { $0.kind == pair.name }) {
-                help = "actions stand in a list under `do`"
+                help = "actions belong in a list under `do`"
             } else if ["schedule", "every", "timezone", "missed"].contains(pair.name) {
                 help = "it belongs under `on`: `on: {schedule: …}`"
             } else {
@@ -190,11 +190,11 @@ struct RuleReader {
         let reading = surroundings.sources.filter { $0.connection == name }.map { "`\($0.name)`" }
         if wantsSource, surroundings.connections.contains(where: { $0.name == name }) {
             let help = reading.isEmpty ? nil : "it is read by " + reading.joined(separator: ", ")
-            return report("unknown-source", "`\(name)` is a connection, and `from` names sources here", at: node, help: help)
+            return report("unknown-source", "`\(name)` is a connection, but `from` names sources here", at: node, help: help)
         }
         if !wantsSource, let source = surroundings.sources.first(where: { $0.name == name }) {
             return report(
-                "unknown-connection", "`\(name)` is a source, and logins are events of connections", at: node,
+                "unknown-connection", "`\(name)` is a source, but logins are events of connections", at: node,
                 help: loginHelp(source.connection, types))
         }
         let what = wantsSource ? "source" : "connection"

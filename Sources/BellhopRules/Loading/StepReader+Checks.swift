@@ -35,9 +35,9 @@ extension StepReader {
         compiler.report(
             Diagnostics([
                 Diagnostic(
-                    .warning, code: "computed-host", "a value decides which host is asked, so private addresses are refused",
+                    .warning, code: "computed-host", "a value determines the host, so private addresses are refused",
                     at: Diagnostic.Place(place, file: compiler.file),
-                    help: "write the host in the rule; where it must be computed and is your own, say `allow_private: true`")
+                    help: "write the host in the rule; if it must be computed and is your own, set `allow_private: true`")
             ]))
     }
 
@@ -77,7 +77,7 @@ extension StepReader {
                 reader.report(
                     Diagnostic(
                         code: "computed-folder",
-                        "the folder of a file is written in the rule, and a value is part of the file's name",
+                        "the folder of a file must be literal; values may only be part of the file's name",
                         at: Diagnostic.Place(raw.node, utf8: range, file: compiler.file),
                         help: "such as `logs/${{ task.number }}.log`"))
                 return
@@ -103,7 +103,7 @@ extension StepReader {
                 help: "write a path below the folder of bellhop.yaml, such as `logs/bellhop.log`")
         } else if let reason = ends.lazy.compactMap(surroundings.fileRefusal).first {
             reader.report(
-                code: "wrong-file", "a value can make this no place for a log: \(reason)", at: place,
+                code: "wrong-file", "a value can make this an invalid place for a log: \(reason)", at: place,
                 help: "write the end of the name in the rule, such as `.log`, or another folder")
         }
     }
@@ -118,7 +118,7 @@ extension StepReader {
             Diagnostics([
                 Diagnostic(
                     .warning, code: "unused-thread", "\(listed) shows no threads: a connection of kind `\(first.kind)` has none",
-                    at: Diagnostic.Place(place.key, file: compiler.file), help: "the message stands by itself there")
+                    at: Diagnostic.Place(place.key, file: compiler.file), help: "the message is sent there without a thread")
             ]))
     }
 

@@ -26,7 +26,7 @@ struct StepReader {
             compiler.report(code: "wrong-type", "`do` is a list of actions, not \(node.kind)", at: node, help: asList(node))
             return []
         }
-        if items.isEmpty { compiler.report(code: "wrong-type", "`do` holds no action", at: node) }
+        if items.isEmpty { compiler.report(code: "wrong-type", "`do` has no actions", at: node) }
         checkNames(of: items)
         return items.enumerated().compactMap { read($1, StepPath(index: $0)) }
     }
@@ -104,7 +104,7 @@ struct StepReader {
         if let task, !task.needs.isEmpty, let place = pair.value["task"] {
             compiler.report(
                 code: "not-known-yet", "`task` can use neither `tasks` nor `now`", at: place,
-                help: "which task is written to is known from the event")
+                help: "compute the task from the event")
         }
         if action.effect == .writes, task == nil, !compiler.names.events.contains(where: \.hasTask) {
             compiler.report(
@@ -136,7 +136,7 @@ struct StepReader {
             for key in misplaced {
                 reader.report(
                     code: "unknown-key", "`\(action.kind)` has no setting `\(key.scalarText ?? "")`", at: key,
-                    help: "`\(key.scalarText ?? "")` stands beside `\(action.kind)`, at the same depth")
+                    help: "`\(key.scalarText ?? "")` belongs beside `\(action.kind)`, at the same depth")
             }
             let tree = reader.read(
                 node, as: declared, of: "`\(action.kind)`", besides: Set(misplaced.compactMap(\.scalarText)))
@@ -226,8 +226,8 @@ struct StepReader {
     private mutating func check(_ names: [String], takes action: ActionManifest, _ node: YAML.Node) -> Bool {
         if let template = names.first(where: TemplateText.isTemplate) {
             compiler.report(
-                code: "template-as-name", "`\(template)` is a template, and `to` holds names", at: node,
-                help: "name the connections, and choose among steps by `if`")
+                code: "template-as-name", "`\(template)` is a template, but `to` takes names", at: node,
+                help: "name the connections, and choose between steps with `if`")
             return false
         }
         guard !surroundings.isOpen else { return true }

@@ -68,7 +68,7 @@ struct SyntaxHints {
     private var roundList: String? {
         guard let open = before.lastIndex(of: "("), Self.lastWord(String(before[..<open])) == "in" else { return nil }
         let inner = before[before.index(after: open)...] + "," + after.prefix { $0 != ")" }
-        return "a list stands in square brackets: `in [\(inner)]`"
+        return "write a list in square brackets: `in [\(inner)]`"
     }
 
     /// `5m` and `1h30m`, which need quotes; days become hours.
@@ -116,7 +116,7 @@ struct SyntaxHints {
         case "includes", "has", "like", "instr": return "write `\(shown).contains(\"…\")`"
         case "startswith", "hasprefix": return "write `\(shown).startsWith(\"…\")`"
         case "endswith", "hassuffix": return "write `\(shown).endsWith(\"…\")`"
-        case "isempty", "empty", "isnull", "isblank": return "write `\(shown) == \"\"`, or `== null` where it is no text"
+        case "isempty", "empty", "isnull", "isblank": return "write `\(shown) == \"\"`, or `== null` if it is not a text"
         case "not": return "write `!`"
         case "date", "datetime", "parsetime", "todate": return "write `timestamp(\"2026-01-05T09:00:00Z\")`"
         case "today": return "write `now`, which is the time of routing"

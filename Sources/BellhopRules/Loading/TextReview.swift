@@ -40,7 +40,7 @@ struct TextReview {
             if other.isOfSecrets {
                 warnings.report(
                     Diagnostic(
-                        code: "not-in-rules", "`\(other.text)` stands for what bellhop.yaml only may hold",
+                        code: "not-in-rules", "`\(other.text)` is allowed only in bellhop.yaml",
                         at: Diagnostic.Place(node, utf8: other.range, file: file),
                         help: "give a connection there what it needs, and name the connection in `to`"))
                 continue
@@ -49,7 +49,7 @@ struct TextReview {
                 Diagnostic(
                     .warning, code: "other-template", "`\(other.text)` is not a Bellhop template and is not replaced",
                     at: Diagnostic.Place(node, utf8: other.range, file: file),
-                    help: "write `${{ \(other.expression) }}`; for the characters themselves, `${{ \(other.literal) }}`"))
+                    help: "write `${{ \(other.expression) }}`; for the literal characters, `${{ \(other.literal) }}`"))
         }
     }
 

@@ -39,7 +39,7 @@ public struct Outdented {
     public func diagnostic(file: String, hidesValues: Bool = false) -> Diagnostic {
         let them = pairs.count == 1 ? "the line below belongs" : "the lines below belong"
         return Diagnostic(
-            code: "indentation", "nothing stands under `\(head.name)`, and \(them) there",
+            code: "indentation", "there is nothing under `\(head.name)`, and \(them) there",
             at: Diagnostic.Place(head.key, file: file),
             help: "indent \(pairs.count == 1 ? "this line" : "these lines") under `\(head.name):`",
             mended: pairs.flatMap { lines(of: $0, hidesValues: hidesValues) })

@@ -186,11 +186,11 @@ public struct SettingsReader<Deferred: Sendable> {
             return nil
         case .hidden(let text, let name):
             guard let value = try? type.value(of: text) else {
-                report(code: "wrong-value", "what \(name) gives is not \(type.wanted)", at: node)
+                report(code: "wrong-value", "the value of \(name) is not \(type.wanted)", at: node)
                 return nil
             }
             if let least = leaf.least(above: value) {
-                report(code: "too-small", "what \(name) gives is less than `\(setting.name)` may be", at: node, help: least)
+                report(code: "too-small", "the value of \(name) is below the minimum of `\(setting.name)`", at: node, help: least)
                 return nil
             }
             return .value(value)
@@ -206,7 +206,7 @@ public struct SettingsReader<Deferred: Sendable> {
             do throws(SettingProblem) {
                 let value = try type.value(of: text)
                 if let least = leaf.least(above: value) {
-                    throw SettingProblem("`\(text)` is less than `\(setting.name)` may be", code: "too-small", help: least)
+                    throw SettingProblem("`\(text)` is below the minimum of `\(setting.name)`", code: "too-small", help: least)
                 }
                 return .value(value)
             } catch {
@@ -233,8 +233,8 @@ public struct SettingsReader<Deferred: Sendable> {
         let word = comment.text.prefix { $0 != " " }
         let help =
             setting.name == "to"
-            ? "`to` names a connection of bellhop.yaml, not a channel" : "in quotes it is a value: `\(setting.name): \"\(word)\"`"
-        report(code: "cut-by-comment", "`\(setting.name)` has no value: YAML takes `\(word)` for a comment", at: node, help: help)
+            ? "`to` names a connection of bellhop.yaml, not a channel" : "put it in quotes: `\(setting.name): \"\(word)\"`"
+        report(code: "cut-by-comment", "`\(setting.name)` has no value: YAML reads `\(word)` as a comment", at: node, help: help)
         return nil
     }
 

@@ -100,7 +100,7 @@ struct Decision {
         if rule.writesTasks, frame.event.hop >= Event.lastHop {
             return fail(
                 run,
-                "stopped: \(Event.lastHop) writes of rules, one after another, led to this event; rules set each other off")
+                "stopped: \(Event.lastHop) writes by rules led to this event, each causing the next; rules trigger each other")
         }
         if let reason = memory.pass(run, rule) { return stop(run, reason) }
         tally(run.rule) { $0.runs += 1 }
@@ -266,7 +266,7 @@ extension Message {
     /// The message sent if a rule's own cannot be rendered: the task and the error.
     static func fallback(rule: String, task: TaskReference?, error: String) -> Message {
         let note: [Inline] = [
-            .text("The message of rule "), .value(rule), .text(" could not be made: "), .value(error),
+            .text("The message of rule "), .value(rule), .text(" could not be rendered: "), .value(error),
         ]
         guard let task else { return Message(title: [.text("Rule "), .value(rule)], text: [.paragraph(note)], isFallback: true) }
         let link = task.url.isEmpty ? nil : Link(label: task.number.nonEmpty ?? "Open", address: task.url)

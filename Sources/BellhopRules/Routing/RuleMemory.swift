@@ -54,7 +54,7 @@ struct RuleMemory {
             return Failure(
                 .budget, .giveUp,
                 "\(target.reference.number.isEmpty ? target.key.text : target.reference.number) was written to \(times.count) times by "
-                    + "\(whose) within \(time); `limit` in the rule changes how often it may be")
+                    + "\(whose) within \(time); `limit` in the rule sets how many writes are allowed")
         }
         times.append(now.microseconds)
         writes[key] = StateWrite(key: key, value: .array(times.map(JSON.int)), expires: now + budget.within)

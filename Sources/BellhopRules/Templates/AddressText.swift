@@ -69,7 +69,7 @@ struct AddressText {
             let isName = value.utf8.allSatisfy { Self.isAlphanumeric($0) || "-._".utf8.contains($0) }
             guard isName else {
                 throw RenderFailure(
-                    "a value inserted into the host of an address is letters, digits, `-`, `_` and `.`: `\(value)`")
+                    "a value inserted into the host of an address may only contain letters, digits, `-`, `_` and `.`: `\(value)`")
             }
             text += value
         case .path, .query, .fragment: text += Self.encode(value, keeping: "-._~")
@@ -81,7 +81,7 @@ struct AddressText {
         var path = text.prefix { $0 != "?" && $0 != "#" }
         if !isPath, let scheme = path.firstRange(of: "://") { path = path[scheme.upperBound...].drop { $0 != "/" } }
         guard !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
-            throw RenderFailure("a value makes a step `.` or `..` in the path of an address: `\(path)`")
+            throw RenderFailure("a value adds a segment `.` or `..` to the path of an address: `\(path)`")
         }
         return text
     }

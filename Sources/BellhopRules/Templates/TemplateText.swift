@@ -52,7 +52,7 @@ struct TemplateText: Sendable, Hashable {
                 guard let end = ExpressionScanner.end(of: bytes, from: at + 3) else {
                     throw Problem(
                         code: "unclosed-template", message: "`${{` is not closed by `}}`",
-                        help: "for the characters themselves write `$${{`", range: at..<at + 3)
+                        help: "for the literal characters write `$${{`", range: at..<at + 3)
                 }
                 if !plain.isEmpty { pieces.append(.text(String(decoding: plain, as: UTF8.self))) }
                 plain = []

@@ -37,9 +37,9 @@ struct RuleRefusal {
         case .trigger: return ["rule `\(rule.name)`: \(triggerWords) \(what)"]
         case .throttle(let last):
             let every = rule.throttle.map { DurationText.format($0.every) } ?? ""
-            let ran = "it ran at \(last.formatted(in: rule.zone)), and \(every) are not over"
-            return ["rule `\(rule.name)`: `throttle` lets \(what) not pass: \(ran)"]
-        case .once(let key): return ["rule `\(rule.name)`: `once` lets \(what) not pass: it ran for the key \"\(key)\" before"]
+            let ran = "it ran at \(last.formatted(in: rule.zone)), less than \(every) ago"
+            return ["rule `\(rule.name)`: `throttle` stopped \(what): \(ran)"]
+        case .once(let key): return ["rule `\(rule.name)`: `once` stopped \(what): it ran for the key \"\(key)\" before"]
         case .condition: return explain(rule.condition, "`when`", what, in: book)
         case .step(let number):
             let step = rule.steps[number]
@@ -48,13 +48,13 @@ struct RuleRefusal {
     }
 
     private var triggerWords: String {
-        if rule.isOff { return "it is turned off (`enabled: false`) and does not see" }
+        if rule.isOff { return "it is turned off (`enabled: false`) and ignores" }
         guard rule.triggers.contains(where: { $0.type == event.event.type }) else { return "`on` does not name" }
         if !rule.sources.isEmpty, !rule.sources.contains(event.event.source), event.event.type != .scheduleDue {
             return "`from` does not name `\(event.event.source)`, the source of"
         }
         return event.event.type == .scheduleDue
-            ? "the schedule is another rule's:" : "the changes that `on` names are not those of"
+            ? "the schedule is another rule's:" : "`on` does not match the changes of"
     }
 
     private func explain(_ condition: RuleExpression?, _ part: String, _ what: String, in book: RuleBook) -> [String] {

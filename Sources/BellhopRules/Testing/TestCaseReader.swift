@@ -66,7 +66,7 @@ struct TestCaseReader {
             guard let moment = moment(pair.value.scalarText ?? "", pair.value) else { return nil }
             if let present, moment < present {
                 report(
-                    "time-goes-on", "it is \(present.formatted(in: .utc)) in the test already", at: pair.value,
+                    "time-goes-on", "the test is already at \(present.formatted(in: .utc))", at: pair.value,
                     help: "write a later time, or begin the test earlier: `at: …` beside its `name`")
             } else {
                 present = moment

@@ -17,7 +17,7 @@ struct TestComparison {
         var problems: [Diagnostic] = []
         for (index, expected) in test.expected.enumerated() {
             guard index < happened.count else {
-                var problem = failed("`\(expected.kind)` was expected and did not happen", expected.place)
+                var problem = failed("`\(expected.kind)` was expected but did not happen", expected.place)
                 problem.details = reasons(against: expected, run)
                 problems.append(problem)
                 continue
@@ -30,7 +30,7 @@ struct TestComparison {
         }
         if problems.isEmpty, happened.count > test.expected.count {
             let extra = happened[test.expected.count]
-            problems.append(failed("`\(extra.kind)` happened and was not expected", test.expectPlace, help: extra.line))
+            problems.append(failed("`\(extra.kind)` happened but was not expected", test.expectPlace, help: extra.line))
         }
         if run.isCutShort {
             problems.append(failed("schedules came due \(TestRun.mostFirings) times, and the test was stopped", test.expectPlace))
@@ -60,7 +60,7 @@ struct TestComparison {
             let shown = telling.isEmpty ? all : telling
             if shown.isEmpty { return run.refusals.isEmpty ? ["rule `\(rule.name)`: no event was given"] : [] }
             let before = shown.count - mostReasons
-            return (before > 0 ? ["rule `\(rule.name)`: \(before) more did not pass before these"] : [])
+            return (before > 0 ? ["rule `\(rule.name)`: \(before) earlier events were also stopped"] : [])
                 + shown.suffix(mostReasons).flatMap { $0.lines(in: run.book) }
         }
     }
@@ -88,7 +88,7 @@ struct TestComparison {
 
     private static func compare(_ expected: TestCase.Expectation, _ happened: Happening) -> Diagnostic? {
         guard expected.kind == happened.kind else {
-            return failed("`\(expected.kind)` was expected, and this happened", expected.place, help: happened.line)
+            return failed("`\(expected.kind)` was expected, but this happened", expected.place, help: happened.line)
         }
         if let rule = expected.rule, rule != happened.rule {
             return failed("rule `\(happened.rule)` did it, not `\(rule)`", expected.place)

@@ -117,7 +117,7 @@ struct TestFacts {
     /// The added comment: by default one by somebody else, visible to the customer.
     private mutating func comment(_ node: Node) -> JSON? {
         guard let place = node["comment"] else {
-            report("missing-key", "`task_commented` says what was written", at: node, help: "add `comment: {text: …}`")
+            report("missing-key", "`task_commented` needs a comment", at: node, help: "add `comment: {text: …}`")
             return nil
         }
         var reader = SettingsReader<Never>(file: file)
@@ -153,7 +153,7 @@ struct TestFacts {
     private mutating func before(_ task: Snapshot, _ node: Node, source: String) -> Snapshot? {
         if let place = node["before"] { return snapshot(place, source: source, on: task) }
         guard let changes = node["changes"]?.mapping else {
-            report("missing-key", "`task_changed` says what it was before", at: node, help: "add `before: {state: 1}`, say")
+            report("missing-key", "`task_changed` needs the earlier state", at: node, help: "add `before: {state: 1}`, say")
             return nil
         }
         var before = task

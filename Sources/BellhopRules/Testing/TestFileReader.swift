@@ -15,11 +15,11 @@ struct TestFileReader {
             let documents = try parse(source).filter { !$0.isEmpty }
             if documents.count > 1 {
                 report(
-                    "wrong-type", "a file of tests is one document", at: documents[1].root, help: "put all tests under `tests:`")
+                    "wrong-type", "a test file is a single document", at: documents[1].root, help: "put all tests under `tests:`")
             }
             if let root = documents.first?.root { return root }
             let place = Diagnostic.Place(file: file.path, line: 1, column: 1)
-            problems.report(Diagnostic(code: "missing-key", "this file holds no tests", at: place))
+            problems.report(Diagnostic(code: "missing-key", "this file contains no tests", at: place))
         } catch {
             problems.report(Diagnostics(error, in: source, file: file.path))
         }
