@@ -129,7 +129,7 @@ final class Lanes: Sendable {
         }
     }
 
-    /// When due deliveries that wait may have room; nil if none wait, or if that depends on attempts in flight.
+    /// When waiting due deliveries may have room; nil if there are none, or if it depends on attempts in flight.
     var nextForWaiting: Timestamp? {
         state.withLock { state in state.lanes.values.lazy.filter(\.isWaiting).compactMap(\.next).min() }
     }

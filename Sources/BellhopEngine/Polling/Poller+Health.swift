@@ -35,7 +35,7 @@ extension Poller {
         let now = surroundings.clock.now
         guard let until = surroundings.rests.until(source.receiver, at: now) else { return nil }
         retryAt = until
-        return Failure(.throttled, .rest(until - now), health.lastError ?? "The source asked to be left alone until \(until).")
+        return Failure(.throttled, .rest(until - now), health.lastError ?? "The source asked for no requests until \(until).")
     }
 
     /// Records that polls work again, if they failed before, and that an empty list is still empty.

@@ -170,7 +170,7 @@ extension Event {
     /// The start of the id, by which `bellhop events` finds it.
     public var shortID: String { String(id.text.prefix(12)) }
 
-    /// `priority: 3 → 2, state: 1 → 2`; nil where nothing changed.
+    /// `priority: 3 → 2, state: 1 → 2`; nil if nothing changed.
     public var changesInWords: String? {
         guard case .object(let changes)? = data["changes"], !changes.isEmpty else { return nil }
         func words(_ value: JSON?) -> String {

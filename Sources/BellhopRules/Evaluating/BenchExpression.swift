@@ -40,7 +40,7 @@ public struct BenchExpression: Sendable {
 
     private func diagnostic(_ error: EvaluationError) -> Diagnostic {
         let place = error.range.map { Diagnostic.Place(source.range($0), in: source, file: ExpressionBench.file) }
-        let help = error.code == .nullOperand ? "a `when` counts this as unknown, and the rule does not run" : nil
+        let help = error.code == .nullOperand ? "in a `when` this is unknown, and the rule does not run" : nil
         return Diagnostic(code: error.code.rawValue, error.message, at: place, help: help)
     }
 }

@@ -85,7 +85,7 @@ struct RuleReader {
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
         if mapping["do"] == nil, !meant.contains("do") {
-            report("missing-key", "rule `\(name)` does nothing", at: node, help: "add `do:` and a list of actions")
+            report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
         }
         problems.all += steps.compiler.takeProblems()
         if let limit = mapping["limit"], settings.record("limit") != nil,

@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 extension ActionManifest {
-    /// The argument that a node stands for by itself; nil if it names its arguments.
+    /// The argument that a node gives by itself; nil if it names its arguments.
     func shorthand(for node: YAML.Node) -> Setting? {
         guard let setting = arguments.first(where: { $0.name == shorthand }) else { return nil }
         guard case .map = setting.type else { return node.scalar == nil ? nil : setting }

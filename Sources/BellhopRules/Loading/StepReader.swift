@@ -171,7 +171,7 @@ struct StepReader {
         _ tree: ArgumentCompiler.Tree, _ node: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
     ) {
         if action.effect == .writes, let name = action.shorthand, tree[name]?.json?.asString?.trimmedBlanks.isEmpty == true {
-            reader.report(code: "empty-text", "this `\(action.kind)` says nothing", at: node[name] ?? node)
+            reader.report(code: "empty-text", "this `\(action.kind)` is empty", at: node[name] ?? node)
         }
         for names in action.exclusive {
             let given = (node.mapping?.pairs ?? []).filter { names.contains($0.name) }

@@ -35,7 +35,7 @@ public struct Outdented {
 
     public var names: Set<String> { Set(pairs.map(\.name)) }
 
-    /// - Parameter hidesValues: true where a line may hold a secret.
+    /// - Parameter hidesValues: true if a line may hold a secret.
     public func diagnostic(file: String, hidesValues: Bool = false) -> Diagnostic {
         let them = pairs.count == 1 ? "the line below belongs" : "the lines below belong"
         return Diagnostic(

@@ -26,7 +26,7 @@ struct FileName {
             }
         }
         let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
-        if name.isEmpty { throw RenderFailure("the value inserted into `\(path)` is empty, so that it names no file") }
+        if name.isEmpty { throw RenderFailure("the value inserted into `\(path)` is empty, so the path names no file") }
         if beginsWithValue, name.first == "." {
             throw RenderFailure("a value must not make the name of a file begin with a dot: `\(name)`")
         }

@@ -52,7 +52,7 @@ struct TestCaseReader {
         }
         for other in mapping where other.name != pair.name && other.name != "source" {
             report(
-                "unknown-key", "`\(pair.name)` and `\(other.name)` happen one after the other", at: other.key,
+                "unknown-key", "`\(pair.name)` and `\(other.name)` are separate steps", at: other.key,
                 help: "begin each with `- `")
         }
         switch pair.name {
@@ -85,8 +85,8 @@ struct TestCaseReader {
             let names = EventType.builtIn.filter { $0 != .scheduleDue }.map(\.name) + ["wait", "at", "tasks"]
             let help =
                 type == .scheduleDue
-                ? "schedules come due by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
-            report("unknown-event", "there is no event `\(pair.name)` to be given", at: pair.key, help: help)
+                ? "schedules fire by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
+            report("unknown-event", "there is no event `\(pair.name)` for a test", at: pair.key, help: help)
             return nil
         }
         var facts = TestFacts(file: file, surroundings: surroundings)

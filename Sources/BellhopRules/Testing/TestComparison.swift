@@ -33,7 +33,7 @@ struct TestComparison {
             problems.append(failed("`\(extra.kind)` happened but was not expected", test.expectPlace, help: extra.line))
         }
         if run.isCutShort {
-            problems.append(failed("schedules came due \(TestRun.mostFirings) times, and the test was stopped", test.expectPlace))
+            problems.append(failed("the test was stopped after schedules fired \(TestRun.mostFirings) times", test.expectPlace))
         }
         for error in run.errors {
             problems.append(failed("rule `\(error.rule)` failed: \(error.message)", test.expectPlace))
@@ -51,7 +51,7 @@ struct TestComparison {
             rule.steps.contains { $0.action.kind == expected.kind } && (expected.rule.map { $0 == rule.name } ?? true)
         }
         guard !rules.isEmpty else {
-            let name = expected.rule.map { "rule `\($0)` is not tested here, or" } ?? "no rule that is tested here"
+            let name = expected.rule.map { "rule `\($0)` is not tested here, or" } ?? "no tested rule"
             return ["\(name) has \(expected.rule == nil ? "" : "no ")`\(expected.kind)` under `do`"]
         }
         return rules.flatMap { rule -> [String] in

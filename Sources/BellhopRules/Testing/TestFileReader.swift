@@ -44,7 +44,7 @@ struct TestFileReader {
     /// The tests of the file, checked against the rules.
     mutating func tests(_ root: Node, of book: RuleBook, in surroundings: RuleSurroundings) -> [TestCase] {
         var reader = SettingsReader<Never>(file: file.path)
-        _ = reader.settings(root, as: TestKeys.file, of: "a file of tests")
+        _ = reader.settings(root, as: TestKeys.file, of: "a test file")
         problems.report(reader.diagnostics)
         guard let node = root["tests"] else { return [] }
         guard let items = node.items else {
