@@ -1,10 +1,10 @@
 public import BellhopCore
 import Synchronization
 
-/// Wakes one loop: somebody rings when there may be work, the loop waits for that or for a moment. A ring that nobody hears is kept,
-/// so that work which arrives while the loop is looking is not slept over. Many may ring, one waits.
+/// Wakes one loop: others ring when there may be work, the loop waits for a ring or a moment. A ring during other work is kept,
+/// so that work which arrives while the loop is looking is not missed. Many may ring, one waits.
 ///
-/// A class over a mutex, because the ringer and the waiter share it.
+/// A class over a mutex, because ringers and waiter share it.
 public final class Bell: Sendable {
     private struct State {
         var rung = false
@@ -25,10 +25,10 @@ public final class Bell: Sendable {
         waiter?.resume()
     }
 
-    /// Returns once somebody rang, once the moment has come, or when the task is cancelled.
+    /// Returns after a ring, at the deadline, or when the task is cancelled.
     ///
-    /// - Parameter stride: how often the clock is looked at meanwhile: where it was put back, the wait ends, so that whoever waits
-    ///   can think again. Nil never to look.
+    /// - Parameter stride: how often to check the clock meanwhile: if it was set back, the wait ends, so that the caller can
+    ///   reconsider. Nil for no checks.
     public func wait(until deadline: Timestamp?, on clock: any AgentClock, stride: Duration? = nil) async {
         if heard() { return }
         guard let deadline else { return await listen() }
@@ -51,7 +51,7 @@ public final class Bell: Sendable {
         }
     }
 
-    /// True when somebody has rung since the latest wait.
+    /// True if there was a ring since the latest wait.
     private func heard() -> Bool {
         state.withLock { state in
             defer { state.rung = false }
@@ -59,7 +59,7 @@ public final class Bell: Sendable {
         }
     }
 
-    /// Returns once somebody rang or when the task is cancelled.
+    /// Returns after a ring or when the task is cancelled.
     private func listen() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,4 +1,4 @@
-/// The moments between which a process may die without anything being lost or doubled. A test stops the process at one of them.
+/// Moments between which a process may die without losing or repeating anything. A test stops the process at one of them.
 public enum Checkpoint: String, Sendable, Hashable, CaseIterable {
     case beforePollCommit = "before-t1"
     case afterPollCommit = "after-t1"

@@ -10,14 +10,14 @@ public struct Engine: Service {
     private let retention: Retention
     private let grace: Duration
     private let learnt: @Sendable (any Source) async -> Void
-    /// Wake the pollers, by their sources' names.
+    /// Bells that wake the pollers, by source name.
     private let pollBells: [String: Bell]
 
     /// - Parameters:
-    ///   - receivers: what a receiver takes.
-    ///   - learnt: called when a source has learnt what its fields are and they are others than before, before it is polled.
-    ///   - actions: who performs a delivery; nil when its receiver is no longer in the configuration.
-    ///   - grace: how long attempts in flight may take to end once the agent is asked to stop.
+    ///   - receivers: the limits of a receiver.
+    ///   - learnt: called before the first poll of a source if its fields differ from those known before.
+    ///   - actions: the action for a delivery; nil if its receiver is no longer in the configuration.
+    ///   - grace: how long attempts in flight may take to end after a request to stop.
     public init(
         _ surroundings: Surroundings, shelf: RuleShelf, sources: [(any Source, PollPlan)], limits: Dispatcher.Limits = .init(),
         retention: Retention = Retention(), grace: Duration = .seconds(20),
@@ -35,22 +35,22 @@ public struct Engine: Service {
         pollBells = Dictionary(sources.map { ($0.0.name, Bell()) }) { first, _ in first }
     }
 
-    /// Polls a source without waiting for its turn: something changed that it was waiting for.
+    /// Polls a source at once, because something it was waiting for has changed.
     public func pollNow(_ source: String) { pollBells[source]?.ring() }
 
     /// How many attempts are in flight.
     public var inFlight: Int { dispatcher.inFlight }
 
-    /// What the sources have begun and not ended yet, by their names.
+    /// The unfinished activity of each source, by name.
     public var underway: [String: SourceActivity] { surroundings.underway.all }
 
-    /// Takes up what an earlier run left behind. To be called once, before `run` or `runOnce`.
+    /// Recovers what an earlier run left behind. Call once, before `run` or `runOnce`.
     public func recover() async throws(StoreError) {
         let count = try await surroundings.store.rescue(everything: true, at: surroundings.clock.now)
         if count > 0 { surroundings.signals.emit(.rescued(count: count)) }
     }
 
-    /// Runs until asked to stop: then nothing new is begun, and what is in flight is finished.
+    /// Runs until asked to stop; then starts nothing new and finishes what is in flight.
     public func run() async throws {
         let stop = StopSign()
         let bells = surroundings.bells
@@ -67,7 +67,7 @@ public struct Engine: Service {
         }
     }
 
-    /// Everything but the dispatcher: these loops may be cancelled between two turns, and inside of a poll.
+    /// Everything but the dispatcher: these loops may be cancelled between two turns, and during a poll.
     private func begin() async {
         let router = Router(surroundings, shelf: shelf)
         let initialPolls = InitialPolls(sources.map(\.0.scope.id))
@@ -88,7 +88,7 @@ public struct Engine: Service {
         }
     }
 
-    /// Lets a source learn its fields, which may take as long as its system takes to answer: nobody else waits for it.
+    /// Lets a source learn its fields, which may take as long as its system needs to answer; nothing else waits for it.
     private func prepare(_ source: any Source) async {
         let known = source.schema
         surroundings.underway.begin(.preparing, source.name, at: surroundings.clock.now)
@@ -104,7 +104,7 @@ public struct Engine: Service {
                 return true
             }
             group.addTask {
-                // Sleeps until cancelled, or until the grace after the stop has passed.
+                // Sleeps until cancelled, or until the grace period after a stop has passed.
                 try? await gracefulShutdown()
                 try? await surroundings.clock.sleep(for: grace)
                 return false
@@ -114,7 +114,7 @@ public struct Engine: Service {
         }
     }
 
-    /// What one pass found.
+    /// The results of one pass.
     public struct Pass: Sendable {
         public var polls: [(source: String, outcome: PollOutcome)] = []
         public var attempts = 0
@@ -125,7 +125,7 @@ public struct Engine: Service {
         var pass = Pass()
         let timers = TimerLoop(surroundings, shelf: shelf)
         let router = Router(surroundings, shelf: shelf)
-        // What an earlier pass left on the bus goes first.
+        // Route what an earlier pass left on the bus first.
         try await router.routePending()
         await withDiscardingTaskGroup { group in
             for (source, _) in sources { group.addTask { await prepare(source) } }
@@ -136,7 +136,7 @@ public struct Engine: Service {
             await poller.keepSuccess()
         }
         try await timers.fireDue()
-        // Deliveries can cause events (a dead one), and these further deliveries.
+        // Deliveries can cause events (a dead one), and those further deliveries.
         while true {
             let routed = try await router.routePending()
             let attempts = try await dispatcher.dispatchPending()

@@ -1,16 +1,16 @@
 public import BellhopCore
 
-/// Keeps the store tidy: forgets what is old, and takes up attempts whose lease ran out.
+/// Keeps the store tidy: deletes old data, and recovers attempts whose lease ran out.
 public struct Maintenance: Sendable {
     private let surroundings: Surroundings
     private let retention: Retention
     private let firstLeaseEnd: @Sendable () -> Timestamp?
     private let rescueEvery = Duration.seconds(60)
     private let pruneEvery = Duration.seconds(3600)
-    /// By how much the clock may differ from the time that passed before it is said to have jumped.
+    /// A larger difference between the clock and the elapsed time is reported as a jump.
     private let tolerance = Duration.seconds(30)
 
-    /// - Parameter firstLeaseEnd: when the first of the leases ends that this process has in flight; nil when there is none.
+    /// - Parameter firstLeaseEnd: when the first lease in flight of this process ends; nil if there is none.
     public init(
         _ surroundings: Surroundings, retention: Retention, firstLeaseEnd: @escaping @Sendable () -> Timestamp? = { nil }
     ) {
@@ -19,7 +19,7 @@ public struct Maintenance: Sendable {
         self.firstLeaseEnd = firstLeaseEnd
     }
 
-    /// Looks every minute, and prunes every hour; returns when cancelled.
+    /// Rescues every minute and prunes every hour; returns when cancelled.
     public func run() async {
         let clock = surroundings.clock
         var prunedAt = Timestamp.distantPast
@@ -29,7 +29,7 @@ public struct Maintenance: Sendable {
             let now = clock.now
             do throws(StoreError) {
                 try await rescue()
-                // The store itself tells of a delivery that it can no longer read.
+                // The store adds an event for a delivery that it can no longer read.
                 surroundings.bells.router.ring()
                 var known: LivedTime
                 if let lived { known = lived } else { known = try await recalled() }
@@ -53,8 +53,8 @@ public struct Maintenance: Sendable {
         }
     }
 
-    /// Takes up attempts whose lease ran out without an outcome; none of those in flight, even where the clock has jumped past the
-    /// end of their leases.
+    /// Recovers attempts whose lease ran out without an outcome; none of those in flight, even if the clock has jumped past their
+    /// leases.
     public func rescue() async throws(StoreError) {
         let now = surroundings.clock.now
         let moment = firstLeaseEnd().map { min(now, Timestamp(microseconds: $0.microseconds - 1)) } ?? now
@@ -64,7 +64,7 @@ public struct Maintenance: Sendable {
         surroundings.bells.dispatcher.ring()
     }
 
-    /// Forgets what is old by the time that was lived through.
+    /// Deletes data that is too old, measured by the time lived through.
     public func prune() async throws(StoreError) { try await prune(try await recalled()) }
 
     private func prune(_ lived: LivedTime) async throws(StoreError) {
@@ -72,7 +72,7 @@ public struct Maintenance: Sendable {
         if rows > 0 { surroundings.signals.emit(.pruned(rows: rows)) }
     }
 
-    /// What is known of the time that was lived through, up to now.
+    /// The recorded time lived through, up to now.
     private func recalled() async throws(StoreError) -> LivedTime {
         let now = surroundings.clock.now
         do {
@@ -94,8 +94,8 @@ public struct Maintenance: Sendable {
 }
 
 extension StoreError {
-    /// Why a note could not be read or kept.
+    /// Why a note could not be read or stored.
     fileprivate init(noting error: any Error) {
-        self = (error as? StoreError) ?? StoreError(.other, "What is known of the time that passed cannot be kept: \(error).")
+        self = (error as? StoreError) ?? StoreError(.other, "The record of elapsed time cannot be stored: \(error).")
     }
 }

@@ -1,8 +1,8 @@
 import BellhopCore
 import Synchronization
 
-/// Which connections take no requests before a moment, because they asked for it (429, or 503 with a time): learnt by polls and by
-/// deliveries, and heeded by both.
+/// Which connections asked for no requests before a moment (429, or 503 with a time): recorded and obeyed by polls and
+/// deliveries.
 ///
 /// A class over a mutex, because all pollers and the dispatcher share it.
 final class Rests: Sendable {
@@ -13,12 +13,12 @@ final class Rests: Sendable {
 
     private let state = Mutex(State())
 
-    /// A rest that was asked for without saying how long.
+    /// The length of a rest that was requested without one.
     private static let unsaid = Duration.seconds(5)
-    /// Nobody may ask for a longer one, so that a clock that is set silences nothing for ever.
+    /// Longer rests are ignored, so that a changed clock cannot silence a connection for ever.
     private static let longest = Duration.days(1)
 
-    /// Takes up what an earlier run kept.
+    /// Restores what an earlier run stored.
     func restore(from store: any Store) async throws(StoreError) {
         if state.withLock({ $0.areRestored }) { return }
         let kept = try await store.rests()
@@ -32,16 +32,16 @@ final class Rests: Sendable {
     /// The latest rest of a connection, which may be over.
     func latest(of receiver: String) -> ReceiverRest? { state.withLock { $0.rests[receiver] } }
 
-    /// Until when a connection rests; nil where it does not.
+    /// Until when a connection rests; nil if it does not.
     func until(_ receiver: String, at now: Timestamp) -> Timestamp? {
         guard let until = latest(of: receiver)?.until, until > now, until - now <= Self.longest else { return nil }
         return until
     }
 
-    /// Takes in what a delivery met.
+    /// Records the rest that a delivery met.
     func take(_ rest: ReceiverRest) { state.withLock { $0.rests[rest.receiver] = rest } }
 
-    /// Takes in what a poll met: the rest to keep. How fast deliveries go afterwards is theirs to find out.
+    /// Records the rest that a poll met and returns it to be stored. The pace of deliveries afterwards is not decided here.
     func take(_ wait: Duration?, of receiver: String, why: String, at now: Timestamp) -> ReceiverRest {
         state.withLock { state in
             let known = state.rests[receiver]
@@ -54,7 +54,7 @@ final class Rests: Sendable {
         }
     }
 
-    /// Ends what a clock that was put back would make last.
+    /// Corrects times that are in the future because the clock was set back.
     func bringForward(to now: Timestamp) {
         state.withLock { state in
             for (receiver, rest) in state.rests where rest.since > now {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Says that a loop shall end after what it has begun.
+/// Tells a loop to end after its current work.
 ///
-/// A class over an atomic flag, because the one who raises it and the loop share it.
+/// A class over an atomic flag, because the loop and its stopper share it.
 public final class StopSign: Sendable {
     private let raised = Atomic(false)
 

@@ -1,20 +1,20 @@
 public import BellhopCore
 
-/// What every loop of the engine needs from outside: where to remember, what time it is, whom to wake, whom to tell.
+/// What every loop of the engine needs from outside: store, clock, bells, signals.
 public struct Surroundings: Sendable {
     public var store: any Store
     public var clock: any AgentClock
     public var bells: Bells
     public var signals: Signals
-    /// A number in 0..<1, from outside so that tests decide it.
+    /// A number in 0..<1, from outside so that tests can set it.
     public var random: @Sendable () -> Double
     /// Called at each checkpoint; does nothing except in tests that stop the process there.
     public var checkpoint: @Sendable (Checkpoint) -> Void
-    /// What the store could not take yet.
+    /// What the store could not accept yet.
     let backlog = Backlog()
-    /// What the sources are being asked at the moment.
+    /// The sources' current activity.
     let underway = Underway()
-    /// Which connections asked to be left alone.
+    /// Which connections asked for a rest.
     let rests = Rests()
 
     public init(
@@ -30,10 +30,10 @@ public struct Surroundings: Sendable {
         self.checkpoint = checkpoint
     }
 
-    /// How long a loop waits before it tries again after the store failed it.
+    /// How long a loop waits before it retries after a store failure.
     static let storePause = Duration.seconds(2)
 
-    /// Waits before a loop tries again after the store failed it; returns false when the task was cancelled meanwhile.
+    /// Waits before a retry after a store failure; returns false if the task was cancelled meanwhile.
     func pauseAfterStoreError() async -> Bool {
         (try? await clock.sleep(for: Self.storePause)) != nil
     }

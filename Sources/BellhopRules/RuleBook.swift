@@ -1,7 +1,7 @@
 public import BellhopCore
 import CEL
 
-/// All rules, checked together and compiled. Reloading swaps the value whole.
+/// All rules, checked together and compiled. Reloading replaces the whole value.
 public struct RuleBook: Sendable {
     let compiled: [Rule]
     let index: RuleIndex
@@ -11,16 +11,16 @@ public struct RuleBook: Sendable {
 
     /// The rules, in the order of the files.
     public let rules: [RuleSummary]
-    /// What is worth a second look, though the rules work.
+    /// Probable mistakes in rules that work.
     public let warnings: [Diagnostic]
 
-    /// Reads and checks all rules of all files together; every problem at once. Files of tests are passed over.
+    /// Reads and checks all rules of all files and reports every problem. Test files are skipped.
     public static func load(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
         var loader = RuleLoader(surroundings)
         return try loader.load(files)
     }
 
-    /// The same for tests: conditions can say what each of their parts gave.
+    /// The same for tests: conditions can explain each of their parts.
     static func explainable(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
         var loader = RuleLoader(surroundings, keepsSources: true)
         return try loader.load(files)
@@ -36,7 +36,7 @@ public struct RuleBook: Sendable {
         self.warnings = warnings
     }
 
-    /// The rules as the store is told of them: their revisions, and when their schedules next come due.
+    /// The rules as the store records them: their revisions, and when their schedules are next due.
     public func registrations(at now: BellhopCore.Timestamp) -> [RuleRegistration] {
         compiled.map { rule in
             let schedule =
@@ -55,9 +55,9 @@ public struct RuleBook: Sendable {
         return rule.stepsNeedTasks || rule.condition?.needs.contains(.tasks) == true ? rule.scopes : []
     }
 
-    /// What a due timer leads to: events for the times that passed, as the rule's `missed` has it, and the next time.
+    /// Fires a due timer: the events for the times that passed, as the rule's `missed` says, and the next time.
     ///
-    /// A timer of a rule that is not there any more leads to nothing and ends.
+    /// A timer whose rule no longer exists ends without an event.
     public func fire(_ timer: RuleTimer, at now: BellhopCore.Timestamp) -> TimerFiring {
         guard let index = byName[timer.rule], !compiled[index].isOff, let schedule = compiled[index].schedule else {
             return TimerFiring(timer: timer, next: nil, events: [])

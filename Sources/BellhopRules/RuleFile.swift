@@ -1,4 +1,4 @@
-/// A rule file as it was read.
+/// A rule file as read.
 public struct RuleFile: Sendable, Hashable {
     /// The path as diagnostics show it.
     public var path: String
@@ -9,6 +9,6 @@ public struct RuleFile: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// True for the tests of rules, which are never rules themselves.
+    /// True for test files, which contain no rules.
     public var isTest: Bool { path.hasSuffix(".test.yaml") || path.hasSuffix(".test.yml") }
 }

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What there is to say of a rule without running it.
+/// A description of a rule, available without running it.
 public struct RuleSummary: Sendable, Hashable {
     public enum Mode: String, Sendable, Hashable, CaseIterable { case live, shadow, off }
 
@@ -15,7 +15,7 @@ public struct RuleSummary: Sendable, Hashable {
     /// Changes with the rule's own text.
     public var revision: String
     public var mode: Mode
-    /// Its schedule in words, such as `30 8 * * MON-FRI Europe/Berlin`; nil without one.
+    /// Its schedule, such as `30 8 * * MON-FRI Europe/Berlin`; nil without one.
     public var schedule: String?
     /// The kinds of its actions, in order.
     public var actions: [String]

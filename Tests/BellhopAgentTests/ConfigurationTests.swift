@@ -128,7 +128,7 @@ import Testing
                 + "  web: {kind: webhook, url: \"https://example.com\", timeout: soon}\n")
         #expect(
             found == [
-                "3:59: what `${{ secret.pace }}` gives is not a duration such as `15m` [wrong-value]",
+                "3:59: the value of `${{ secret.pace }}` is not a duration such as `15m` [wrong-value]",
                 "4:61: a duration begins with a number [bad-duration] (for example 1h30m)",
             ])
     }

@@ -1,11 +1,11 @@
 public import BellhopCore
 
-/// Does what is owed: claims deliveries that are due, performs them, writes down how it went.
+/// Makes deliveries: claims those that are due, performs them, records the outcome.
 ///
-/// A delivery is claimed only when its receiver can take it now (``Lanes``). So waiting for a turn, for a rate or for the end of a rest is
-/// no attempt, holds no lease, and a stop leaves what waits as it is.
+/// A delivery is claimed only when its receiver can take it now (``Lanes``). So waiting for a turn, a rate or the end of a rest
+/// is not an attempt and holds no lease, and a stop leaves waiting deliveries unchanged.
 public struct Dispatcher: Sendable {
-    /// How much may happen at once, and for how long.
+    /// How many attempts may run at once, and for how long.
     public struct Limits: Sendable, Hashable {
         /// Attempts in flight, in all.
         public var inFlight: Int
@@ -13,7 +13,7 @@ public struct Dispatcher: Sendable {
         public var perReceiver: Int
         /// An attempt that takes longer is ended, with an unknown outcome.
         public var attempt: Duration
-        /// How long a claim holds; longer than an attempt, so that its end can still be written down.
+        /// How long a claim holds; longer than an attempt, so that its outcome can still be recorded.
         public var lease: Duration
 
         public init(
@@ -32,8 +32,8 @@ public struct Dispatcher: Sendable {
     private let lanes: Lanes
 
     /// - Parameters:
-    ///   - receivers: what a receiver takes.
-    ///   - actions: who performs a delivery; nil when its receiver is no longer in the configuration.
+    ///   - receivers: the limits of a receiver.
+    ///   - actions: the action for a delivery; nil if its receiver is no longer in the configuration.
     public init(
         _ surroundings: Surroundings, limits: Limits = Limits(),
         receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
@@ -48,10 +48,10 @@ public struct Dispatcher: Sendable {
     /// How many attempts are in flight.
     public var inFlight: Int { lanes.total }
 
-    /// When the first of the leases in flight ends; nil when nothing is.
+    /// When the first lease in flight ends; nil if there is none.
     var firstLeaseEnd: Timestamp? { lanes.firstLeaseEnd }
 
-    /// Claims and performs until the sign goes up or the task is cancelled; returns when the last attempt has ended.
+    /// Claims and performs until the stop sign is raised or the task is cancelled; returns when the last attempt has ended.
     public func run(until stop: StopSign = StopSign()) async {
         await withDiscardingTaskGroup { group in
             var latest = surroundings.clock.now
@@ -79,8 +79,8 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    /// Performs everything that is due now, and what comes due through it; returns when nothing is. Waits for a receiver that can take
-    /// more soon. How many attempts there were.
+    /// Performs everything that is due now, or becomes due through it, then returns the number of attempts. Waits for receivers
+    /// that have room again soon.
     @discardableResult
     public func dispatchPending() async throws(StoreError) -> Int {
         var attempts = 0
@@ -98,23 +98,23 @@ public struct Dispatcher: Sendable {
         return attempts
     }
 
-    /// The longest wait for a receiver where there is an end to come to.
+    /// The longest wait for a receiver in a run that is meant to end.
     private static let patience = Duration.seconds(3)
 
-    /// When to look again, if nobody rings before.
+    /// When to look again without a ring.
     private func nextLook() async throws(StoreError) -> Timestamp? {
         let (closed, opens) = lanes.closed()
         let due = try await surroundings.store.nextDue(excluding: closed)
         guard let next = [due, opens].compactMap(\.self).min() else { return nil }
-        // A lease that ran out while its attempt goes on is due already; it is looked at again soon, not at once.
+        // A lease that ran out while its attempt continues is already due; look again soon, not at once.
         let now = surroundings.clock.now
         return next > now ? next : now + .seconds(1)
     }
 
-    /// How often it looks at the clock while it waits, so that a clock that was put back is noticed.
+    /// How often to check the clock while waiting, to notice that it was set back.
     private static let stride = Duration.seconds(60)
 
-    /// Attempts that one claim takes at most.
+    /// The most attempts in one claim.
     private var most: Int { max(limits.perReceiver / 4, 1) }
 
     private func claim() async throws(StoreError) -> [Claim] {
@@ -138,15 +138,15 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    /// How an attempt went, and how long it took.
+    /// The outcome of an attempt, and how long it took.
     private struct Ended: Sendable {
         var claim: Claim
         var outcome: Outcome
         var took: Duration
     }
 
-    /// Performs what was claimed together, all at once; returns when the last is written down. They share one time limit, for they
-    /// began together.
+    /// Performs all attempts of one claim at once; returns when the last is recorded. They share one time limit, because they
+    /// begin together.
     private func attempt(_ claims: [Claim]) async {
         let (clock, limit) = (surroundings.clock, limits.attempt)
         await withDiscardingTaskGroup { keeping in
@@ -158,7 +158,7 @@ public struct Dispatcher: Sendable {
                         return Ended(claim: claim, outcome: outcome, took: ContinuousClock.now - started)
                     }
                 }
-                // Nil when the time is up, and when it was called off.
+                // Nil when the time is up, or when this was cancelled.
                 performing.addTask {
                     try? await clock.sleep(for: limit)
                     return nil
@@ -168,7 +168,7 @@ public struct Dispatcher: Sendable {
                 for await ended in performing {
                     if var ended {
                         left -= 1
-                        // What was done while it was being stopped is done.
+                        // An attempt that completed while being stopped keeps its outcome.
                         if isOver, case .interrupted = ended.outcome {
                             ended.outcome = .failed(
                                 Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped."))
@@ -188,8 +188,8 @@ public struct Dispatcher: Sendable {
         surroundings.checkpoint(.afterPerform)
         let rest = lanes.ended(claim, ended.outcome, at: surroundings.clock.now)
         let finish = finish(claim, ended.outcome, rest?.rest)
-        // Nothing is lost when this comes to nothing: the lease runs out, and the attempt counts as one of unknown outcome. But then
-        // it is made again, so the store is asked for as long as its answer counts.
+        // If this fails, nothing is lost: the lease runs out, and the attempt counts as one of unknown outcome. But the attempt
+        // would then be repeated, so retry until the lease ends.
         while await !uncancelled({ await self.keep(finish, of: claim, took: ended.took, isNewRest: rest?.isNew ?? false) }) {
             guard surroundings.clock.now < claim.lease.until, await surroundings.pauseAfterStoreError() else { break }
         }
@@ -197,7 +197,7 @@ public struct Dispatcher: Sendable {
         surroundings.bells.dispatcher.ring()
     }
 
-    /// Performs with the requests that were set aside for it.
+    /// Performs with the requests reserved for it.
     private func admitted(_ claim: Claim) async -> Outcome {
         guard let rate = lanes.rate(of: claim.delivery.id.receiver) else { return await perform(claim) }
         return await rate.spend { await perform(claim) }
@@ -206,32 +206,32 @@ public struct Dispatcher: Sendable {
     private func perform(_ claim: Claim) async -> Outcome {
         let delivery = claim.delivery
         if let expires = delivery.expires, surroundings.clock.now > expires {
-            return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires), and is too old now."))
+            return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires) and has expired."))
         }
-        // What ends the process each time would be begun for ever.
+        // A delivery that ends the process each time would be attempted for ever.
         let begun = claim.attempt.number - 1
         if begun >= delivery.retry.attempts + Self.mostUnended {
             return .failed(
                 Failure(
                     .interrupted, .hold,
-                    "It was begun \(begun) times and never ended; look whether it was done, then retry or drop it."))
+                    "It was started \(begun) times and never finished; check whether it was done, then retry or drop it."))
         }
         guard let action = actions(delivery) else {
             return .failed(
                 Failure(
                     .missingReceiver, .giveUp,
-                    "The configuration has no `\(delivery.id.receiver)` any more; put it back and retry."))
+                    "The configuration no longer has `\(delivery.id.receiver)`; restore it and retry."))
         }
         do throws(Failure) {
             return .delivered(try await action.perform(delivery, attempt: claim.attempt))
         } catch {
-            // A refusal is certain, whatever has happened since.
+            // A refusal is certain, even if the task was cancelled since.
             if case .rest = error.remedy { return .failed(error) }
             return Task.isCancelled ? .interrupted : .failed(error)
         }
     }
 
-    /// So many attempts beyond its own may be cut off by the end of the process before a delivery is held.
+    /// Attempts beyond the policy's that the end of the process may interrupt before a delivery is held.
     private static let mostUnended = 2
 
     private func finish(_ claim: Claim, _ outcome: Outcome, _ rest: ReceiverRest?) -> Finish {
@@ -244,7 +244,7 @@ public struct Dispatcher: Sendable {
             id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, rest: rest, events: events)
     }
 
-    /// Writes down how an attempt ended (T4); false when the store failed.
+    /// Records how an attempt ended (T4); false if the store failed.
     private func keep(_ finish: Finish, of claim: Claim, took: Duration, isNewRest: Bool) async -> Bool {
         do throws(StoreError) {
             let kept = try await surroundings.store.finish([finish])
@@ -279,7 +279,7 @@ public struct Dispatcher: Sendable {
 }
 
 extension Outcome {
-    /// True when the other side may have done it without our knowing.
+    /// True if the other side may have done it unknown to us.
     var isUncertain: Bool {
         switch self {
         case .delivered: false

@@ -1,34 +1,34 @@
 import BellhopCore
 import Synchronization
 
-/// What each receiver can take now: decided before anything is claimed for it, so that no attempt begins that would have to wait.
+/// What each receiver can take now: decided before a claim, so that no attempt has to wait after it began.
 ///
-/// A class over a mutex, because the attempts end in tasks of their own.
+/// A class over a mutex, because attempts end in tasks of their own.
 final class Lanes: Sendable {
     private struct Lane {
         var limits: ReceiverLimits
         var pace: ReceiverPace
         var inFlight = 0
-        /// Attempts for which requests are set aside, while a claim is made.
+        /// Attempts with reserved requests, during a claim.
         var reserved = 0
-        /// Attempts that may be claimed now, and when to look again where there are none.
+        /// Attempts that may be claimed now, and when to look again if there are none.
         var room = 0
         var next: Timestamp?
-        /// Whether anything that is due waits for more room.
+        /// Whether due deliveries wait for more room.
         var isWaiting = false
     }
 
     private struct State {
         var total = 0
         var lanes: [String: Lane] = [:]
-        /// How many of the attempts have a lease until then.
+        /// The number of attempts by the end of their lease.
         var leases: [Timestamp: Int] = [:]
     }
 
-    /// Beyond so many, receivers with nothing to remember are forgotten: rules may compute addresses.
+    /// Above this number, receivers without state are forgotten: rules may compute addresses.
     private static let manyLanes = 500
 
-    /// How soon a receiver is looked at again whose rate has nothing left.
+    /// How soon to look again at a receiver whose rate is used up.
     private static let stride = Duration.seconds(5)
 
     private let state = Mutex(State())
@@ -45,10 +45,10 @@ final class Lanes: Sendable {
 
     var total: Int { state.withLock { $0.total } }
 
-    /// When the first of the leases ends; nil when nothing is in flight.
+    /// When the first lease ends; nil if nothing is in flight.
     var firstLeaseEnd: Timestamp? { state.withLock { $0.leases.keys.min() } }
 
-    /// Ends what a clock that was put back would make last.
+    /// Corrects times that are in the future because the clock was set back.
     func bringForward(to now: Timestamp) {
         rests.bringForward(to: now)
         state.withLock { state in
@@ -56,13 +56,13 @@ final class Lanes: Sendable {
         }
     }
 
-    /// The room at each receiver that is known; requests are set aside for it until ``took(_:)``.
+    /// The room at each known receiver; its requests are reserved until ``took(_:)``.
     func room(limit: Int, at now: Timestamp) -> [String: Room] {
         state.withLock { state in
             var room: [String: Room] = [:]
             for receiver in state.lanes.keys {
                 guard var lane = state.lanes[receiver] else { continue }
-                // A connection whose secrets changed has been made anew.
+                // A connection whose secrets changed was replaced.
                 if lane.inFlight == 0, lane.reserved == 0 { lane.limits = limits(receiver) }
                 (lane.room, lane.next) = lane.pace.room(inFlight: lane.inFlight, at: now)
                 if let until = rests.until(receiver, at: now) { (lane.room, lane.next) = (0, until) }
@@ -80,8 +80,8 @@ final class Lanes: Sendable {
         }
     }
 
-    /// Takes in what was claimed, and gives back what was set aside for more. True when something is due for a receiver that was not
-    /// known: it is now.
+    /// Records what was claimed, and gives back unused reservations. True if something is due for a receiver that was unknown
+    /// until now.
     func took(_ claimed: Claimed, at now: Timestamp) -> Bool {
         state.withLock { state in
             state.total += claimed.claims.count
@@ -98,8 +98,7 @@ final class Lanes: Sendable {
                 if let rate = lane.limits.rate {
                     if lane.reserved > 0 { rate.giveBack(lane.reserved) }
                     lane.reserved = 0
-                    // While its receiver rests it needs no requests, which others can use.
-                    // Nor while it can begin no other attempt: those under way may need them.
+                    // A receiver that rests, or has no lane free, needs no requests: others and attempts under way can use them.
                     let isFull = lane.limits.lanes.map { lane.inFlight >= $0 } ?? false
                     rate.setWaiting(lane.isWaiting && !isFull && rests.until(receiver, at: now) == nil)
                 }
@@ -119,10 +118,10 @@ final class Lanes: Sendable {
         }
     }
 
-    /// Gives back what was set aside for a claim that came to nothing.
+    /// Gives back the reservations of a failed claim.
     func abandon(at now: Timestamp) { _ = took(Claimed(), at: now) }
 
-    /// The receivers that have no room now, and when the first of them may have some; nil where that depends on attempts in flight.
+    /// The receivers without room now, and when the first may have some; nil if that depends on attempts in flight.
     func closed() -> (receivers: Set<String>, next: Timestamp?) {
         state.withLock { state in
             let closed = state.lanes.filter { $0.value.room == 0 }
@@ -130,15 +129,15 @@ final class Lanes: Sendable {
         }
     }
 
-    /// When there may be room for what is due and waits; nil where nothing does, or where that depends on attempts in flight.
+    /// When waiting due deliveries may have room; nil if there are none, or if it depends on attempts in flight.
     var nextForWaiting: Timestamp? {
         state.withLock { state in state.lanes.values.lazy.filter(\.isWaiting).compactMap(\.next).min() }
     }
 
     func rate(of receiver: String) -> (any AttemptRate)? { state.withLock { $0.lanes[receiver]?.limits.rate } }
 
-    /// Takes in how an attempt ended, before it is kept. The rest that its receiver asked for; nil when it asked for none, or when
-    /// another attempt of the same burst has said so.
+    /// Records how an attempt ended, before it is stored. Returns the rest that its receiver asked for, if any; it is not new if
+    /// another attempt of the same burst already met it.
     func ended(_ claim: Claim, _ outcome: Outcome, at now: Timestamp) -> (rest: ReceiverRest, isNew: Bool)? {
         let (receiver, began) = (claim.delivery.id.receiver, claim.attempt.now)
         return state.withLock { state in
@@ -161,7 +160,7 @@ final class Lanes: Sendable {
         }
     }
 
-    /// Takes an attempt out whose end is written down.
+    /// Removes an attempt whose end is stored.
     func leave(_ claim: Claim) {
         state.withLock { state in
             state.total -= 1

@@ -4,13 +4,13 @@ public import BellhopCore
 public struct PollPlan: Sendable {
     public var cadence: Cadence
     public var refresh: RefreshPolicy
-    /// True when the tasks of the first poll are events too.
+    /// True if the tasks of the first poll cause events too.
     public var emitsInitial: Bool
-    /// How many polls in a row must fail before `source_failing` says so.
+    /// How many polls in a row must fail before a `source_failing` event.
     public var failuresToAnnounce: Int
     /// The longest wait between polls of a failing source.
     public var failureCap: Duration
-    /// Decides which results are held back.
+    /// Decides which results are held.
     public var storms: StormGuard
 
     public init(
@@ -26,13 +26,13 @@ public struct PollPlan: Sendable {
     }
 }
 
-/// When the details of a task that looks unchanged in the listing are read again.
+/// When to read the details of a task again that looks unchanged in the listing.
 public struct RefreshPolicy: Sendable, Hashable {
-    /// The longest time between two readings; nil: at every poll for up to `small` tasks, else `large`.
+    /// The longest time between two readings; nil: every poll for up to `small` tasks, else `large`.
     public var interval: Duration?
     public var small: Int
     public var large: Duration
-    /// How many tasks one poll refreshes at most; the oldest first.
+    /// The most tasks that one poll refreshes, the oldest first.
     public var batch: Int
 
     public init(interval: Duration? = nil, small: Int = 200, large: Duration = .seconds(900), batch: Int = 1000) {
@@ -51,9 +51,9 @@ public enum PollOutcome: Sendable {
     case unchanged
     case baseline(tasks: Int)
     case changed(events: Int)
-    /// The result was held back by the storm guard.
+    /// The storm guard held the result.
     case held
-    /// Somebody else's poll was kept first; the next one starts from it.
+    /// Another poll was stored first; the next one starts from it.
     case superseded
     case failed(Failure)
 }

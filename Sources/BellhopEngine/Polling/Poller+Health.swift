@@ -1,13 +1,13 @@
 import BellhopCore
 
 extension Poller {
-    /// What ends a poll early: the other side, or our own store.
+    /// What ends a poll early: the other side or our own store.
     enum Trouble: Error {
         case source(Failure)
         case store(StoreError)
     }
 
-    /// Keeps that a poll failed, and says so once enough have in a row.
+    /// Records a failed poll, and emits an event once enough have failed in a row.
     mutating func note(_ failure: Failure, in memory: inout SourceMemory) async throws(StoreError) {
         let now = surroundings.clock.now
         var health = memory.health
@@ -32,15 +32,15 @@ extension Poller {
         announce(events)
     }
 
-    /// The failure of a poll that is not made, because its connection asked to be left alone for longer; nil where it may be asked.
+    /// The failure of a poll that is skipped because its connection still rests; nil if it may be polled.
     mutating func restFailure(_ health: SourceHealth) -> Failure? {
         let now = surroundings.clock.now
         guard let until = surroundings.rests.until(source.receiver, at: now) else { return nil }
         retryAt = until
-        return Failure(.throttled, .rest(until - now), health.lastError ?? "The source asked to be left alone until \(until).")
+        return Failure(.throttled, .rest(until - now), health.lastError ?? "The source asked for no requests until \(until).")
     }
 
-    /// Keeps that polls work again, if they did not, and that an empty list is empty still.
+    /// Records that polls work again, if they failed before, and that an empty list is still empty.
     mutating func recover(_ memory: inout SourceMemory, began: Timestamp) async throws(Trouble) {
         let before = memory.health
         let health = SourceHealth(lastSuccess: began, emptyBaseline: provisional(memory, isStillEmpty: true, at: began))
@@ -54,24 +54,24 @@ extension Poller {
         announce(events)
     }
 
-    /// Reports that polls work again, however few of them had failed.
+    /// Reports that polls work again, even after few failures.
     func emitRecovery(from before: SourceHealth, to health: SourceHealth) {
         guard before.failures > 0 || before.held != nil && health.held == nil else { return }
         surroundings.signals.emit(.recovered(source: source.name, failures: before.failures, since: before.failingSince))
     }
 
-    /// The empty first list that is provisional after this poll; nil where there is none.
+    /// The empty first list that is provisional after this poll; nil if there is none.
     func provisional(_ memory: SourceMemory, isStillEmpty: Bool, at began: Timestamp) -> EmptyBaseline? {
         guard isStillEmpty, plan.storms.mayHold, !plan.emitsInitial, source.shows == .tasks else { return nil }
         if !memory.hasBaseline { return EmptyBaseline(since: began) }
         return memory.health.emptyBaseline.flatMap { $0.isConfirmed(at: began) ? nil : $0 }
     }
 
-    /// Keeps a result back until a later poll shows the same. Said once for as long as results are held in a row, and once more when the
-    /// fields are known that changed in many tasks.
+    /// Holds a result until a later poll shows the same. Emits an event for the first of a row of held results, and once more
+    /// when the fields that changed in many tasks are known.
     mutating func hold(_ held: HeldResult, _ memory: inout SourceMemory) async throws(Trouble) -> PollOutcome {
         let now = surroundings.clock.now
-        // Nothing was taken from it, so the latest success stays the one before.
+        // Nothing was taken from it, so the latest success is unchanged.
         let health = SourceHealth(
             lastSuccess: memory.health.lastSuccess, held: held, emptyBaseline: memory.health.emptyBaseline)
         let before = memory.health.held
@@ -121,7 +121,7 @@ extension Poller {
             ])
     }
 
-    /// Emits a notice about details once for as long as it stays the same; numbers in it may differ.
+    /// Emits a notice about details, once while it stays the same apart from its numbers.
     mutating func emitNotice(_ notice: String?) {
         let gist = notice.map(Self.gist)
         if let notice, gist != toldNotice { surroundings.signals.emit(.notice(source: source.name, text: notice)) }

@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Poller {
-    /// Reads what the comparison says must be read, and keeps the poll (T1), or keeps it back where what was read makes it doubtful.
+    /// Reads the details that the comparison requires, and commits the poll (T1), or holds it if the details make it doubtful.
     mutating func keep(
         _ answer: Answer, _ comparison: Comparison, stale: [TaskKey], _ memory: inout SourceMemory, began: Timestamp,
         started: ContinuousClock.Instant
@@ -52,8 +52,8 @@ extension Poller {
                 memory, isStillEmpty: memory.known.isEmpty && answer.listing.entries.isEmpty, at: began))
         var events = reconciliation.events
         if memory.health.announced { events.append(recovered(memory.health, at: evidence.now)) }
-        // An answer with a task in it that could not be read, or one missing that is there, is not remembered: the next one is looked
-        // at whatever it says.
+        // Forget the answer if one of its tasks could not be read, or if one is missing that still exists, so that the next
+        // answer is always processed.
         let seen = readings.count == order.keys.count && departures.kept.isEmpty ? answer.fingerprint : nil
         let isQuiet =
             memory.hasBaseline && reconciliation.present.isEmpty && reconciliation.removed.isEmpty && events.isEmpty
@@ -83,8 +83,7 @@ extension Poller {
         return report(baseline: baseline, events: events, tasks: memory.known.count, took: .now - started)
     }
 
-    /// The tasks that are asked for of those that are not listed any more, and those that wait for a later poll: others each time, so that
-    /// all have their turn.
+    /// Splits unlisted tasks into those to ask for now and those left for a later poll, in rotation.
     private mutating func portion(of gone: [TaskKey]) -> (asked: [TaskKey], waiting: [TaskKey]) {
         let most = source.mostDepartures
         guard gone.count > most else { return (gone, []) }
@@ -94,14 +93,14 @@ extension Poller {
         return (Array(turned.prefix(most)), Array(turned.dropFirst(most)))
     }
 
-    /// Says that a first list hid tasks which were there.
+    /// Reports that an empty first list hid existing tasks.
     private func emitBaselineNotice(hidden count: Int) {
         surroundings.signals.emit(
             .notice(
                 source: source.name,
                 text:
-                    "The first list of source \(source.name) was empty, and \(count) tasks that are not new were there soon after: they "
-                    + "are its baseline, and no task_created tells of them."))
+                    "The first list of source \(source.name) was empty, and \(count) existing tasks appeared soon after: "
+                    + "they are its baseline, without task_created events."))
     }
 
     private func gather(
@@ -114,16 +113,16 @@ extension Poller {
         var asked = readings.lazy.filter { !$0.isAsKept }.map(\.key) + gone
         asked += Set(comments.map(\.task)).subtracting(asked)
         let keys = asked
-        // Before the first poll that was kept there is nothing to remember.
+        // Before the first stored poll there is nothing to remember.
         let remembered =
             keys.isEmpty || !memory.hasBaseline
             ? [:] : try await storing { store throws(StoreError) in try await store.remembered(keys, in: scope.id) }
-        // What a task shows now may come from what was written to it since it was looked at before.
+        // A task's present state may come from what was written to it since it was last read.
         var since = min(memory.health.lastSuccess ?? .distantPast, began) - answer.lag
         for reading in readings where reading.wasStale && !reading.isAsKept {
             since = min(since, memory.known[reading.key]?.refreshed ?? .distantPast)
         }
-        // A new task may be one that a rule made; the first poll of all tells of none.
+        // A new task may be one that a rule made; the first poll emits none.
         let subjects = (memory.hasBaseline ? Array(asked) : Array(remembered.keys)).map { scope.subject(of: $0) }
         let writes =
             subjects.isEmpty
@@ -134,19 +133,19 @@ extension Poller {
             comments: comments, written: try await written(comments))
     }
 
-    /// The comments of our own that these may be.
+    /// Our own comments that may be among these.
     private func written(_ comments: [TaskComment]) async throws(Trouble) -> [String: [WrittenComment]] {
         let scope = source.scope
         let ours = comments.filter { $0.authorship != .others }
         guard let first = ours.map(\.time).min() else { return [:] }
         let subjects = Set(ours.map { scope.subject(of: $0.task) }).sorted()
-        // By the server's clock and by ours, which may differ.
+        // The server's clock and ours may differ.
         return try await storing { store throws(StoreError) in
             try await store.comments(on: subjects, since: first - .seconds(3600))
         }
     }
 
-    /// - Parameter baseline: how many tasks the poll took for what was there before; nil for every poll but the first.
+    /// - Parameter baseline: how many tasks the poll added to the baseline; nil for none.
     private func report(baseline: Int?, events: [Event], tasks: Int, took: Duration) -> PollOutcome {
         let signals = surroundings.signals
         if let baseline { signals.emit(.baseline(source: source.name, tasks: baseline)) }

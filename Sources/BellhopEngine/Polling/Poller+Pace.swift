@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Poller {
-    /// How long a sleep goes before the clock is looked at again, so that a clock that was set is noticed.
+    /// How long to sleep before checking whether the clock was set.
     private static let stride = Duration.seconds(30)
 
     /// When to poll next while polls work: on the plan's cadence.
@@ -9,12 +9,12 @@ extension Poller {
         regular(after: started, wasBusy: wasBusy, jitter: surroundings.random())
     }
 
-    /// When to poll next after so many failures in a row: less and less often, and not before the other side said.
+    /// When to poll next after this many failures in a row: increasingly rare, and not before the other side allows.
     func nextPoll(after failure: Failure, failures: Int, started: Timestamp) -> Timestamp {
         let jitter = surroundings.random()
         let regular = regular(after: started, wasBusy: false, jitter: jitter)
         let pace = max(regular - started, .seconds(1))
-        // Half of the ceiling is certain, so that failing polls are always rarer than working ones.
+        // Half of the ceiling is fixed, so that failing polls are always rarer than working ones.
         let backoff = Backoff(base: pace, factor: 2, cap: max(plan.failureCap, pace))
         var wait = backoff.ceiling(attempt: failures) / 2 + backoff.delay(attempt: failures, jitter: jitter) / 2
         switch failure.remedy {
@@ -25,7 +25,7 @@ extension Poller {
         return max(regular, started + wait)
     }
 
-    /// When to look again at what may be false, where the cadence would come later: a list that is held back, or a first one that was empty.
+    /// When to verify a doubtful list before the cadence would: one that is held, or a first one that was empty.
     func secondLook(after started: Timestamp) -> Timestamp? {
         guard let health = memory?.health else { return nil }
         return [health.held?.since, health.emptyBaseline?.since].compactMap(\.self).map { $0 + StormGuard.patience }
@@ -36,8 +36,8 @@ extension Poller {
         plan.cadence.next(after: started, busy: wasBusy, jitter: jitter) ?? started + .days(1)
     }
 
-    /// Sleeps until the moment, or until somebody rings for a poll; false when the task was cancelled. A clock that is set back meanwhile
-    /// makes the wait at most as long again, one that is set forward ends it.
+    /// Sleeps until the moment or a ring; false if the task was cancelled. If the clock is set back, waits at most as long again;
+    /// if it is set forward, stops waiting.
     func sleep(until moment: Timestamp) async -> Bool {
         let clock = surroundings.clock
         var moment = moment
@@ -50,7 +50,7 @@ extension Poller {
             if now < latest {
                 moment = min(moment, now + wait)
             } else if now < end {
-                break  // somebody rang
+                break  // a ring
             }
             latest = now
         }

@@ -1,25 +1,25 @@
 public import BellhopCore
 
-/// Polls one source: one poll at a time, each kept whole or not at all (T1).
+/// Polls one source: one poll at a time, each stored whole or not at all (T1).
 public struct Poller: Sendable {
     public let source: any Source
     let surroundings: Surroundings
     let plan: PollPlan
-    /// Rung when it is to be polled now.
+    /// Rung to poll now.
     let bell: Bell
-    /// What the store remembers; nil until it was asked, and again after another poll was kept first.
+    /// The store's state; nil until read, and again after another poll was stored first.
     var memory: SourceMemory?
-    /// When a source whose latest poll failed is polled again; nil while polls work.
+    /// When to poll again after a failed poll; nil while polls work.
     var retryAt: Timestamp?
-    /// The latest success that the store knows of.
+    /// The latest success recorded in the store.
     var keptSuccess: Timestamp?
-    /// A success that the store does not know of is kept once that is so long ago: most polls show nothing, and write nothing.
+    /// How often to record a success on its own: most polls find nothing and write nothing.
     private static let keepEvery = Duration.seconds(600)
-    /// How many polls asked for a portion of the tasks that are not listed any more.
+    /// How many polls asked for a portion of the unlisted tasks.
     var portions = 0
-    /// What was told last of details, without its numbers.
+    /// The latest notice about details, without its numbers.
     var toldNotice: String?
-    /// What was told of lists since the last whole one, without its numbers.
+    /// The notices about lists since the last whole one, without their numbers.
     var toldOfLists: Set<String> = []
 
     public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings, bell: Bell = Bell()) {
@@ -30,7 +30,7 @@ public struct Poller: Sendable {
     }
 
     /// Polls on the plan's cadence until the task is cancelled.
-    /// - Parameter looked: called once, when the first poll has ended, well or not.
+    /// - Parameter looked: called once the first poll has ended, successful or not.
     public mutating func run(looked: @Sendable () -> Void = {}) async {
         await pollUntilCancelled(looked)
         await keepSuccess()
@@ -51,7 +51,7 @@ public struct Poller: Sendable {
                 next = retryAt ?? min(nextPoll(after: started, wasBusy: wasBusy), secondLook(after: started) ?? .distantFuture)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "keeping a poll of \(source.name)", error))
-                // Where the source was asked, it is not asked again sooner than on its cadence because our store has trouble.
+                // Trouble in our store is no reason to poll a source more often than its cadence.
                 next = memory == nil ? started + Surroundings.storePause : nextPoll(after: started, wasBusy: wasBusy)
                 memory = nil
             }
@@ -61,7 +61,7 @@ public struct Poller: Sendable {
         }
     }
 
-    /// One poll, from asking to keeping.
+    /// One poll, from request to commit.
     public mutating func pollOnce() async throws(StoreError) -> PollOutcome {
         let started = ContinuousClock.now
         surroundings.underway.begin(.polling, source.name, at: surroundings.clock.now)
@@ -100,8 +100,8 @@ public struct Poller: Sendable {
         return memory
     }
 
-    /// Keeps when the source was last polled well, where the store's moment is so much older: whoever asks the store later must not be
-    /// given an older one than the agent gave.
+    /// Records the last successful poll if the recorded one is older than `age`: later readers of the store must not get an
+    /// earlier time than the agent reported.
     mutating func keepSuccess(after age: Duration = .zero) async {
         guard let health = memory?.health, let success = health.lastSuccess, success > keptSuccess ?? .distantPast,
             keptSuccess.map({ success - $0 >= age }) ?? (age == .zero)
@@ -124,7 +124,7 @@ public struct Poller: Sendable {
         _ memory: inout SourceMemory, started: ContinuousClock.Instant
     ) async throws(Trouble) -> PollOutcome {
         let began = surroundings.clock.now
-        // Where the clock was set back, nobody can say how old the details are.
+        // If the clock was set back, the age of the details is unknown.
         if let latest = memory.health.lastSuccess, latest > began { memory.known.age(readAfter: began) }
         let stale = stale(memory, at: began)
         let canSkipIfUnchanged = memory.hasBaseline && memory.health.held == nil && stale.isEmpty
@@ -169,7 +169,7 @@ public struct Poller: Sendable {
 }
 
 extension Answer {
-    /// Whether there is nothing in it that the last answer that was kept did not have.
+    /// Whether it has nothing new since the last stored answer.
     fileprivate func isSame(as memory: SourceMemory) -> Bool {
         memory.answer == fingerprint && memory.cursor == cursor && comments.isEmpty
     }

@@ -1,29 +1,29 @@
 import BellhopCore
 
-/// What one poll read of one task.
+/// One poll's reading of one task.
 struct Reading {
     var key: TaskKey
-    /// Of the task's bytes in the listing.
+    /// Of the task's entry in the listing.
     var listed: Fingerprint
     var text: SnapshotText
-    /// Of everything the snapshot says.
+    /// Of the whole snapshot.
     var content: Fingerprint
-    /// True when it says what is kept already, so that no row need be written.
+    /// True if it equals what is stored, so that no row need be written.
     var isAsKept: Bool
-    /// True when the listing showed no difference: it was read because its details were old.
+    /// True if the listing showed no difference: it was read because its details were old.
     var wasStale: Bool
-    /// When its details were read before; nil when they never were.
+    /// When its details were read before; nil if never.
     var readBefore: Timestamp?
 
-    /// False when only what the listing itself says could be read.
+    /// False if only the listing's own data could be read.
     var isRead: Bool { text.isRead }
 
-    /// When the details that it holds were read: those that could not be read now are as old as they were.
+    /// When its details were read: unreadable details keep their old time.
     func refreshed(at now: Timestamp) -> Timestamp? { isRead && !isCompleted ? now : readBefore }
 
     private(set) var isCompleted = false
 
-    /// Takes the details that are kept, where its own could not be read: not being allowed to look is no change of the task.
+    /// Uses the stored details if its own could not be read: missing access is not a change of the task.
     mutating func complete(by kept: Snapshot?, content known: Fingerprint?) {
         guard !isRead, let kept, !kept.className.isEmpty else { return }
         isCompleted = true
@@ -37,11 +37,10 @@ struct Reading {
     }
 }
 
-/// The tasks whose details a poll reads, in the order in which their events are told: new ones, changed ones, then those whose
-/// details are old.
+/// The tasks whose details a poll reads, in the order of their events: new, changed, then those with old details.
 struct ReadingOrder {
     private(set) var keys: [TaskKey] = []
-    /// What the listing has of those that are new or changed, which come first.
+    /// The listing's fingerprints of new and changed tasks, which come first.
     private var listed: [Fingerprint] = []
 
     init(_ listing: Listing, _ comparison: Comparison, stale: [TaskKey]) {
@@ -57,7 +56,7 @@ struct ReadingOrder {
         keys += stale.filter { !others.contains($0) }
     }
 
-    /// What the details say of them. A task of which they say nothing (it left between the two questions) is not among the readings.
+    /// The readings from these details, without tasks that are missing there (they left between the two requests).
     func readings(_ details: Details, known: KnownTasks) -> [Reading] {
         var readings: [Reading] = []
         readings.reserveCapacity(keys.count)
@@ -78,7 +77,7 @@ struct ReadingOrder {
 }
 
 extension KnownTasks {
-    /// Remembers what a poll that was kept has read.
+    /// Remembers what a stored poll has read.
     mutating func take(_ readings: [Reading], at now: Timestamp) {
         if isEmpty { reserveCapacity(readings.count) }
         for reading in readings {
@@ -88,7 +87,7 @@ extension KnownTasks {
         }
     }
 
-    /// Makes details that were read after this moment, which is now, count as never read.
+    /// The clock was set back to this moment: details read after it count as never read.
     mutating func age(readAfter moment: Timestamp) {
         for task in self where (task.refreshed ?? .distantPast) > moment {
             var task = task

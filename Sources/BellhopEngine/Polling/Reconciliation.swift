@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// What a whole, good poll means: the rows to keep and the events to emit. Decided without asking anybody.
+/// What a whole, valid poll means: the rows to store and the events to emit. Decided without requests.
 struct Reconciliation {
     var present: [PollCommit.PresentTask] = []
     var removed: [PollCommit.RemovedTask] = []
     var events: [Event] = []
 
-    /// What the decision is made from, beside the readings.
+    /// The inputs of the decision besides the readings.
     struct Evidence {
         var source: String
         var scope: Scope
@@ -14,24 +14,24 @@ struct Reconciliation {
         var now: Timestamp
         /// False for the first poll ever.
         var hasBaseline: Bool
-        /// True when the tasks of the first poll are events too.
+        /// True if the tasks of the first poll cause events too.
         var emitsInitial: Bool
-        /// Tasks that were there when the first list was empty: they are not new.
+        /// Tasks that existed when the first list was empty: they are not new.
         var hidden: Set<TaskKey> = []
         var details: Details
-        /// What the store has of the tasks that were read and of those that are gone.
+        /// The stored state of the tasks that were read and of those that are gone.
         var remembered: [TaskKey: RememberedTask]
         /// Tasks that left the listing.
         var gone: [TaskKey]
         /// The hops of our own latest writes, by event subject.
         var writes: [String: Int]
-        /// What was added to the journals of known tasks, oldest first.
+        /// New journal entries of known tasks, oldest first.
         var comments: [TaskComment] = []
-        /// Comments of our own that these may be, by event subject.
+        /// Our own comments that these may be, by event subject.
         var written: [String: [WrittenComment]] = [:]
     }
 
-    /// - Parameter readings: those that say what is kept already are passed over.
+    /// - Parameter readings: those that equal what is stored are skipped.
     init(_ evidence: Evidence, _ readings: [Reading]) {
         if evidence.shows == .page {
             for reading in readings where !reading.isAsKept { reconcile(page: reading, evidence) }
@@ -75,7 +75,7 @@ struct Reconciliation {
                 refreshed: reading.refreshed(at: evidence.now)))
     }
 
-    /// A page has no life as tasks have: it is always there, and what it says changes.
+    /// A page is not created or removed as tasks are: it always exists, and its text changes.
     private mutating func reconcile(page reading: Reading, _ evidence: Evidence) {
         let after = reading.text.snapshot
         var generation: Int64 = 1
@@ -99,13 +99,13 @@ struct Reconciliation {
         guard let before = evidence.remembered[key], before.removed == nil else { return }
         let reason = evidence.details.departures[key] ?? .unknown
         let generation = before.generation + 1
-        // What the details still showed of it is the last that was seen.
+        // The latest known state, from the details if they still have it.
         let last = evidence.details.snapshots[key] ?? before.snapshot
         removed.append(PollCommit.RemovedTask(key: key, snapshot: last, generation: generation, reason: reason))
         emit(.taskRemoved, key, generation, evidence, ["task": json(last, evidence), "reason": .string(reason.rawValue)])
     }
 
-    /// Emits comments, with their tasks as they are after what has just been read.
+    /// Emits comments, with their tasks as of this poll.
     private mutating func comment(_ evidence: Evidence, _ readings: [Reading]) {
         let read = Dictionary(readings.map { ($0.key, $0.text) }) { _, last in last }
         for comment in evidence.comments {
@@ -139,6 +139,6 @@ struct Reconciliation {
 }
 
 extension Scope {
-    /// What events about this task have as their subject: the same in every source of the instance.
+    /// The subject of events about this task: the same in every source of the instance.
     func subject(of key: TaskKey) -> String { "\(instance)/\(key.text)" }
 }

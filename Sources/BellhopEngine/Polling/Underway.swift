@@ -1,7 +1,7 @@
 public import BellhopCore
 import Synchronization
 
-/// What each source is being asked at the moment, for those who look on: a system that does not answer shows nothing else of itself.
+/// The current activity of each source, for status displays: a system that does not answer shows no other sign.
 ///
 /// A class over a mutex, because the loops of all sources write it and a status reads it.
 final class Underway: Sendable {
@@ -16,10 +16,10 @@ final class Underway: Sendable {
     func end(_ source: String) { activities.withLock { $0[source] = nil } }
 }
 
-/// Something that a source has begun and not ended yet.
+/// An unfinished activity of a source.
 public struct SourceActivity: Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
-        /// It learns what fields its tasks have; it was not polled since the start.
+        /// Learning the fields of its tasks; not polled since the start.
         case preparing
         case polling
     }

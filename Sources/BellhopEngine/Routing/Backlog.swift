@@ -1,11 +1,11 @@
 import BellhopCore
 import Synchronization
 
-/// Events from outside of polling that the store could not take yet: they happened once, and nobody will tell of them again.
+/// Events from outside of polling that the store could not accept yet: they would otherwise be lost.
 ///
-/// A class over a mutex, because those who bring events and the router, which tries again, share it.
+/// A class over a mutex, because event sinks and the router, which retries, share it.
 final class Backlog: Sendable {
-    /// So many are kept; of more than these the oldest go.
+    /// The most that are kept; beyond that the oldest are dropped.
     static let most = 1000
 
     private let events = Mutex<[Event]>([])
@@ -19,7 +19,7 @@ final class Backlog: Sendable {
         }
     }
 
-    /// Takes them all out.
+    /// Removes and returns all of them.
     func take() -> [Event] {
         events.withLock { events in
             defer { events = [] }
@@ -27,7 +27,7 @@ final class Backlog: Sendable {
         }
     }
 
-    /// Puts back what was taken out, before what came meanwhile.
+    /// Puts removed events back, before those that came meanwhile.
     func putBack(_ taken: [Event]) {
         let later = take()
         add(taken + later)
@@ -35,7 +35,7 @@ final class Backlog: Sendable {
 }
 
 extension Surroundings {
-    /// Brings what waits onto the bus and tells of it. A login that worked wakes what rested on its connection.
+    /// Puts waiting events onto the bus and reports them. A successful login wakes the deliveries waiting for its connection.
     func keepBacklog() async throws(StoreError) {
         let events = backlog.take()
         guard !events.isEmpty else { return }
@@ -51,7 +51,7 @@ extension Surroundings {
             do throws(StoreError) {
                 try await store.wake(receiver: event.source, at: clock.now)
             } catch {
-                // It wakes by itself a little later.
+                // They wake by themselves a little later.
                 signals.emit(.storeFailed(doing: "waking what rests on \(event.source)", error))
             }
             bells.dispatcher.ring()

@@ -1,11 +1,11 @@
 public import BellhopCore
 import Synchronization
 
-/// Whether each source was polled once since the agent started, well or not.
+/// Whether each source was polled once since the agent started, successfully or not.
 ///
-/// A class over a mutex, because the pollers tell it and the timers ask it.
+/// A class over a mutex, because pollers write it and timers read it.
 public final class InitialPolls: Sendable {
-    /// A source that hangs keeps back the timers that read its tasks no longer than this.
+    /// The longest that a hanging source delays the timers that read its tasks.
     static let patience = Duration.seconds(60)
 
     private let missing: Mutex<Set<Scope.ID>>
@@ -17,7 +17,7 @@ public final class InitialPolls: Sendable {
         surroundings.bells.timers.ring()
     }
 
-    /// Whether one of these is still to be looked at.
+    /// Whether one of these has not been polled yet.
     func isMissing(_ scopes: some Sequence<Scope.ID>) -> Bool {
         missing.withLock { missing in scopes.contains { missing.contains($0) } }
     }

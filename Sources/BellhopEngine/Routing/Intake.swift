@@ -1,7 +1,6 @@
 public import BellhopCore
 
-/// Takes events that happen outside of polling onto the bus: logins. What the store cannot take waits in memory
-/// until it can.
+/// Puts events from outside of polling onto the bus: logins. Those that the store cannot accept wait in memory.
 public struct Intake: EventSink {
     private let surroundings: Surroundings
 
@@ -15,7 +14,7 @@ public struct Intake: EventSink {
                 try await surroundings.keepBacklog()
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "keeping a login event", error))
-                // The router tries again.
+                // The router retries.
                 surroundings.bells.router.ring()
             }
         }

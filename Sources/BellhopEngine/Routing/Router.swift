@@ -7,7 +7,7 @@ public struct Router: Sendable {
     private let shelf: RuleShelf
     private let batch: Int
 
-    /// - Parameter batch: how many events one transaction routes at most.
+    /// - Parameter batch: the most events that one transaction routes.
     public init(_ surroundings: Surroundings, shelf: RuleShelf, batch: Int = 1000) {
         self.surroundings = surroundings
         self.shelf = shelf
@@ -31,7 +31,7 @@ public struct Router: Sendable {
         }
     }
 
-    /// Routes all events that wait now. How many there were.
+    /// Routes all waiting events and returns their number.
     @discardableResult
     public func routePending() async throws(StoreError) -> Int {
         var routed = 0
@@ -40,14 +40,14 @@ public struct Router: Sendable {
             let events = try await surroundings.store.unrouted(limit: size)
             if events.isEmpty { break }
             let count = try await route(events, by: shelved)
-            // A batch that was too much for one transaction is smaller the next time, so that little is read and matched twice.
+            // After a batch too large for one transaction, use a smaller one, so that little is read and matched twice.
             size = count < events.count ? count : min(size * 2, batch)
             routed += count
         }
         return routed
     }
 
-    /// Routes these events, or the first of them where they lead to much; how many.
+    /// Routes these events, or only the first if they cause much; returns how many.
     private func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let started = ContinuousClock.now
         let store = surroundings.store

@@ -2,13 +2,13 @@ public import BellhopCore
 public import BellhopRules
 import Synchronization
 
-/// The rules in force. Reloading swaps the book whole, between two batches.
+/// The rules in force. Reloading replaces the whole book, between two batches.
 ///
-/// A class over a mutex, because the router, the timers and the reloader share the one book.
+/// A class over a mutex, because the router, the timers and the reloader share the book.
 public final class RuleShelf: Sendable {
     struct Shelved: Sendable {
         var book: RuleBook
-        /// For each rule the place on the bus after which it sees events.
+        /// The place on the bus after which each rule sees events.
         var since: [String: Int64]
     }
 
@@ -18,10 +18,10 @@ public final class RuleShelf: Sendable {
 
     var current: Shelved? { shelved.withLock { $0 } }
 
-    /// The book in force; nil before the first was installed.
+    /// The book in force; nil before the first is installed.
     public var book: RuleBook? { current?.book }
 
-    /// Makes these the rules: written down first, then in force.
+    /// Installs these rules: stored first, then in force.
     public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         let now = surroundings.clock.now
         let since = try await surroundings.store.register(book.registrations(at: now), at: now)

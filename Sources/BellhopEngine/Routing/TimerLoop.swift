@@ -1,14 +1,14 @@
 public import BellhopCore
 import BellhopRules
 
-/// Fires the schedules of rules when they are due, and once for what came due while nobody was there.
+/// Fires the schedules of rules when they are due, and after a start those that were missed.
 public struct TimerLoop: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
     private let initialPolls: InitialPolls
 
-    /// - Parameter initialPolls: a rule that reads the tasks of sources waits until each of these was looked at once, so that a digest tells
-    ///   of now rather than of the day the agent was stopped. Other rules, and those of other sources, wait for nothing.
+    /// - Parameter initialPolls: a rule that reads the tasks of sources waits until each was polled once, so that a digest shows
+    ///   the present and not the time of the last stop. Other rules do not wait.
     public init(_ surroundings: Surroundings, shelf: RuleShelf, after initialPolls: InitialPolls = InitialPolls([])) {
         self.surroundings = surroundings
         self.shelf = shelf
@@ -33,16 +33,16 @@ public struct TimerLoop: Sendable {
         }
     }
 
-    /// What is due and could not be fired yet waits for the bell of its installation or of a first look, or a moment at most.
+    /// A due timer that could not fire yet waits for the bell of its installation or of a first poll, or a moment at most.
     private func nextLook(_ due: Timestamp) -> Timestamp {
         let now = surroundings.clock.now
         return due > now ? due : now + .seconds(1)
     }
 
-    /// How often it looks at the clock while it sleeps, so that a clock that was set is noticed.
+    /// How often to check the clock while sleeping, to notice that it was set.
     private static let stride = Duration.seconds(60)
 
-    /// Moves timers that are due later than their schedules say, as they are after the clock was put back.
+    /// Moves timers forward that are due later than their schedules say, because the clock was set back.
     private func bringForward() async throws(StoreError) {
         guard let book = shelf.book else { return }
         var nexts: [String: Timestamp] = [:]
@@ -55,16 +55,16 @@ public struct TimerLoop: Sendable {
         try await surroundings.store.fire(firings)
     }
 
-    /// Fires everything that is due now. How many timers fired.
+    /// Fires everything that is due now; returns the number of timers.
     @discardableResult
     public func fireDue() async throws(StoreError) -> Int { try await fireDue(keepingBack: false) }
 
-    /// - Parameter keepingBack: whether what reads tasks of sources that were not looked at yet is left for later.
+    /// - Parameter keepingBack: whether to postpone rules that read tasks of sources not polled yet.
     @discardableResult
     private func fireDue(keepingBack: Bool) async throws(StoreError) -> Int {
         guard let book = shelf.book else { return 0 }
         let now = surroundings.clock.now
-        // A timer of a rule that is being installed is left for when it is in force.
+        // The timer of a rule that is being installed waits until it is in force.
         let rules = Set(book.rules.map(\.name))
         let due = try await surroundings.store.dueTimers(at: now).filter { timer in
             rules.contains(timer.rule) && !(keepingBack && initialPolls.isMissing(book.scopesRead(by: timer.rule)))

@@ -148,7 +148,7 @@ extension Logger.Metadata {
 extension Failure {
     var metadata: Logger.Metadata { ["reason": "\(reason.rawValue)", "error": "\(message)"] }
 
-    /// With where to look, for the first time in a row that it is told.
+    /// With advice, for the first such failure in a row.
     var advisedMetadata: Logger.Metadata { advice.map { metadata.with(["help": "\($0)"]) } ?? metadata }
 }
 
@@ -170,7 +170,7 @@ extension Event {
     /// The start of the id, by which `bellhop events` finds it.
     public var shortID: String { String(id.text.prefix(12)) }
 
-    /// `priority: 3 → 2, state: 1 → 2`; nil where nothing changed.
+    /// `priority: 3 → 2, state: 1 → 2`; nil if nothing changed.
     public var changesInWords: String? {
         guard case .object(let changes)? = data["changes"], !changes.isEmpty else { return nil }
         func words(_ value: JSON?) -> String {
@@ -180,14 +180,14 @@ extension Event {
             case nil: "-"
             }
         }
-        // The title is told once, by the name that every task has for it.
+        // The title appears once, by the name that every task has for it.
         return changes.filter { !($0.key == "short_description" && changes["title"] != nil) }
             .map { "\($0.key): \(words($0.value["from"])) → \(words($0.value["to"]))" }.joined(separator: ", ")
     }
 }
 
 extension Diagnostic {
-    /// On one line: where, which kind, what; and as `bellhop check` shows it, for programs.
+    /// For programs, on one line: place, code, message; and the text that `bellhop check` shows.
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = ["code": "\(code)", "problem": "\(message)", "shown": "\(rendered())"]
         if let place { metadata["place"] = "\(place.file):\(place.line):\(place.column)" }
@@ -214,7 +214,7 @@ extension Delivery {
 }
 
 extension Duration {
-    /// With three digits after the point, for logs.
+    /// With three decimals, for logs.
     var milliseconds: Double {
         let (seconds, attoseconds) = components
         return (Double(seconds) * 1e6 + Double(attoseconds) / 1e12).rounded() / 1000

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Everything the engine tells of itself: each case is one log line, named, and its metrics. The list is the catalogue.
+/// Everything the engine reports about itself: each case is one named log line and its metrics. The list is the catalogue.
 public enum Signal: Sendable {
     case polled(source: String, tasks: Int, events: Int, took: Duration)
     case unchanged(source: String, tasks: Int, took: Duration)
@@ -17,7 +17,7 @@ public enum Signal: Sendable {
     case shadowed(Delivery)
     case delivered(Delivery, Receipt, attempt: Int, took: Duration)
     case retrying(Delivery, Failure, attempt: Int, at: Timestamp)
-    /// The receiver takes nothing for now; `isNewRest` for the first of those that it refused at a time.
+    /// The receiver accepts nothing for now; `isNewRest` for the first of those refused at a time.
     case postponed(Delivery, Failure, until: Timestamp, isNewRest: Bool)
     case dead(Delivery, Failure)
     case held(Delivery, Failure)
@@ -31,9 +31,9 @@ public enum Signal: Sendable {
     case configurationChanged(file: String)
     case storeFailed(doing: String, StoreError)
     case pruned(rows: Int)
-    /// The clock went on by so much more than the time that passed; less than nothing where it was put back.
+    /// The clock advanced by this much more than the elapsed time; negative if it was set back.
     case clockJumped(by: Duration)
-    /// A connection was made anew, because its secrets or its login changed; with why it cannot be used, where it cannot.
+    /// A connection was replaced because its secrets or its login changed; `problem` says why it is unusable, if it is.
     case rebound(connection: String, problem: String?)
     case stopping(inFlight: Int)
 }

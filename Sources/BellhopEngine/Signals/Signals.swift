@@ -2,12 +2,12 @@ import BellhopCore
 public import Logging
 import Metrics
 
-/// Tells the world what the engine does: a log line and its metrics per signal, and whoever else listens.
+/// Reports what the engine does: one log line and its metrics per signal, and an optional observer.
 public struct Signals: Sendable {
     private let logger: Logger
     private let observer: (@Sendable (Signal) -> Void)?
 
-    /// - Parameter observer: hears every signal; must be quick.
+    /// - Parameter observer: receives every signal; must be quick.
     public init(logger: Logger, observer: (@Sendable (Signal) -> Void)? = nil) {
         self.logger = logger
         self.observer = observer

@@ -2,7 +2,7 @@ public import BellhopCore
 import CEL
 import YAML
 
-/// A checked expression with what it is about; evaluate it as often as you like.
+/// A checked expression with its subject; can be evaluated repeatedly.
 public struct BenchExpression: Sendable {
     let expression: Expression
     let needs: RuleExpression.Needs
@@ -16,7 +16,7 @@ public struct BenchExpression: Sendable {
     public var needsTasks: Bool { needs.contains(.tasks) }
 
     /// - Parameters:
-    ///   - now: the time that `now` and `age()` go by.
+    ///   - now: the time that `now` and `age()` use.
     ///   - tasks: the tasks of the sources, by scope.
     public func evaluate(at now: BellhopCore.Timestamp, tasks: [Scope.ID: [Snapshot]] = [:]) -> Evaluation {
         let frame = EventFrame(facts, events: [StoredEvent(sequence: 0, event: event)], now: now, snapshots: tasks)
@@ -32,7 +32,7 @@ public struct BenchExpression: Sendable {
         return Evaluation(outcome: outcome, parts: Evaluation.parts(of: observations, in: source, zone: zone))
     }
 
-    /// The declared type, where one is known before the expression runs; else that of the value.
+    /// The declared type, if known before the expression runs; else the value's.
     private func type(of value: CEL.Value) -> String {
         if case .null = value { return "null" }
         return (expression.type.isDynamic ? value.celType : expression.type).description
@@ -40,13 +40,13 @@ public struct BenchExpression: Sendable {
 
     private func diagnostic(_ error: EvaluationError) -> Diagnostic {
         let place = error.range.map { Diagnostic.Place(source.range($0), in: source, file: ExpressionBench.file) }
-        let help = error.code == .nullOperand ? "a `when` counts this as unknown, and the rule does not run" : nil
+        let help = error.code == .nullOperand ? "in a `when` this is unknown, and the rule does not run" : nil
         return Diagnostic(code: error.code.rawValue, error.message, at: place, help: help)
     }
 }
 
 extension Evaluation {
-    /// What is told of an expression's parts.
+    /// The results of an expression's parts.
     static func parts(of observations: [Observation], in source: SourceText, zone: TimeZoneTable) -> [Part] {
         observations.filter(isTelling).map { observation in
             let position = source.range(observation.node.range).start
@@ -62,7 +62,7 @@ extension Evaluation {
         }
     }
 
-    /// Whether a part says more than its own text and the parts around it: not the whole, which is the answer, and nothing constant.
+    /// Whether a part adds information: not the whole, which is the answer, and nothing constant.
     private static func isTelling(_ part: Observation) -> Bool {
         guard part.depth > 0 else { return false }
         if case .value(let value) = part.outcome, case .object = value, case .identifier = part.node.kind { return false }
@@ -71,7 +71,7 @@ extension Evaluation {
 }
 
 extension CELType {
-    /// Whether the type says nothing that the value does not.
+    /// Whether the type adds nothing to the value.
     fileprivate var isDynamic: Bool {
         switch self {
         case .dyn, .parameter: true
@@ -82,7 +82,7 @@ extension CELType {
 }
 
 extension CEL.Node {
-    /// Whether the part is written out: a literal, or a list or map of literals.
+    /// Whether the part is a literal, or a list or map of literals.
     fileprivate var isConstant: Bool {
         switch kind {
         case .literal: true

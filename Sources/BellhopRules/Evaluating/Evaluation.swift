@@ -1,7 +1,7 @@
 public import BellhopCore
 import CEL
 
-/// What an expression gave, and each of its parts.
+/// The result of an expression and of each of its parts.
 public struct Evaluation: Sendable {
     public enum Outcome: Sendable {
         case value(Result)
@@ -10,7 +10,7 @@ public struct Evaluation: Sendable {
     }
 
     public var outcome: Outcome
-    /// The parts in the order of the text, without what is written out in it. A path such as `task.priority` is one part.
+    /// The parts in the order of the text, without literals. A path such as `task.priority` is one part.
     public var parts: [Part]
 
     /// A value for people and for programs.
@@ -31,7 +31,7 @@ public struct Evaluation: Sendable {
             }
         }
 
-        /// The same, no longer than fits a line; of a long list, how long it is.
+        /// The same, shortened to one line; a long list is shown by its length.
         public var brief: String {
             let limit = 100
             if case .list(let list) = value, list.count > 8 { return "[…] (\(list.count) elements)" }
@@ -55,9 +55,9 @@ public struct Evaluation: Sendable {
         public let line: Int
         /// From 1, in Unicode scalars.
         public let column: Int
-        /// How deep the part lies; what the whole consists of at 0.
+        /// The nesting depth; the direct parts of the whole are at 0.
         public let depth: Int
-        /// What it gave; inside a macro, what it gave for the last element.
+        /// The result; inside a macro, that of the last element.
         public let outcome: Outcome
         /// How often it was evaluated: more than once inside a macro.
         public let times: Int
@@ -65,7 +65,7 @@ public struct Evaluation: Sendable {
 }
 
 extension Evaluation {
-    /// The evaluation for programs: `value` and `type`, or `error`; and `parts`, of long lists only how many `elements` they have.
+    /// The evaluation as JSON: `value` and `type`, or `error`; and `parts`, with only the count of `elements` of long lists.
     public var json: JSON {
         var object = JSON.Object()
         switch outcome {

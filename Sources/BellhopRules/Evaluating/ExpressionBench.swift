@@ -2,14 +2,14 @@ public import BellhopCore
 import CEL
 import YAML
 
-/// A place to try expressions: reads them as those of a rule about one event or task, and tells what each part gives.
+/// Tries expressions: compiles them like those of a rule about one event or task, and shows the value of each part.
 public struct ExpressionBench: Sendable {
-    /// What the expressions are about.
+    /// The subject of the expressions.
     public enum Subject: Sendable, Hashable {
-        /// Nothing but the tasks of the sources: `tasks`, `now` and `user`.
+        /// Only the tasks of the sources: `tasks`, `now` and `user`.
         case nothing
         case event(Event)
-        /// A task as it is now, as if an event without changes spoke of it.
+        /// A task as it is now, as in an event without changes.
         case task(Snapshot, source: String)
     }
 
@@ -30,7 +30,7 @@ public struct ExpressionBench: Sendable {
         groups = cache.groups
     }
 
-    /// The source that the subject is of, or all of them where it is of none.
+    /// The subject's source, or all sources if it has none.
     private static func sources(
         of subject: Subject, in surroundings: RuleSurroundings
     ) -> [RuleSurroundings.SourceFacts] {
@@ -40,7 +40,7 @@ public struct ExpressionBench: Sendable {
         return its.isEmpty ? surroundings.taskSources : its
     }
 
-    /// Reads and checks an expression; everything that is wrong with it at once, in the file `<expression>`.
+    /// Compiles an expression; reports all its problems at once, in the file `<expression>`.
     public func compile(_ text: String) throws(Diagnostics) -> BenchExpression {
         let source = SourceText(text)
         if let template = try? TemplateText(text), template.whole != nil {
@@ -72,7 +72,7 @@ public struct ExpressionBench: Sendable {
             })
     }
 
-    /// What may follow the text up to the cursor.
+    /// Completions for the text up to the cursor.
     public func completion(before text: String) -> ExpressionCompletion {
         var data = JSON.Object()
         if case .event(let event) = subject { data = event.data }
@@ -93,7 +93,7 @@ public struct ExpressionBench: Sendable {
 }
 
 extension ExpressionBench.Subject {
-    /// The source that an event or a task is of.
+    /// The source of the event or task.
     fileprivate var source: String? {
         switch self {
         case .nothing: nil

@@ -1,6 +1,6 @@
-/// What may stand at the cursor.
+/// Completions at the cursor.
 public struct ExpressionCompletion: Sendable, Hashable {
-    /// The part of a name that is there already.
+    /// The part of a name typed so far.
     public var stem: String
     /// Whole names that begin with it, sorted; a function with its parenthesis.
     public var names: [String]
@@ -10,7 +10,7 @@ public struct ExpressionCompletion: Sendable, Hashable {
         self.names = names
     }
 
-    /// What all names have in common, the stem included.
+    /// The common prefix of all names, the stem included.
     public var common: String {
         guard var common = names.first else { return stem }
         for name in names.dropFirst() {

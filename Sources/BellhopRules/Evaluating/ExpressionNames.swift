@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// Knows which names may stand where in an expression that is being typed: fields, functions, macros, variables.
+/// Finds the names that may follow in an expression being typed: fields, functions, macros, variables.
 struct ExpressionNames {
     let names: RuleNames
     /// The event's data, whose members are names after `event.data.`.
@@ -31,7 +31,7 @@ struct ExpressionNames {
         ExpressionCompletion(stem: stem, names: Set(names.filter { $0.hasPrefix(stem) && $0 != stem }).sorted())
     }
 
-    // MARK: What may stand alone
+    // MARK: Names without a dot
 
     private var topLevel: [String] {
         var result = ["has(", "true", "false", "null"] + names.environment.variables.keys
@@ -45,7 +45,7 @@ struct ExpressionNames {
         return result + ["cel."]
     }
 
-    // MARK: What may follow a dot
+    // MARK: Names after a dot
 
     private func members(at path: [String], _ before: Substring) -> [String] {
         if path == ["changes"], names.environment.variables["changes"] != nil { return names.types.changeable }
@@ -69,7 +69,7 @@ struct ExpressionNames {
         return members(of: type)
     }
 
-    /// The type of a variable, or of an element that a macro goes over.
+    /// The type of a variable, or of a macro's element.
     private func type(of name: String, _ before: Substring) -> CELType? {
         if let variable = names.environment.variables[name] { return variable.type }
         for (path, macro) in Self.macros(binding: name, in: before) where Self.macroNames.contains(macro) {
@@ -120,19 +120,19 @@ extension ExpressionNames {
         (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "_")
     }
 
-    /// The name at the end of a text, and what stands before it.
+    /// Splits off the name at the end of a text.
     private static func split(_ text: Substring) -> (Substring, String) {
         var end = text.endIndex
         while end > text.startIndex, isNameByte(text.utf8[text.utf8.index(before: end)]) { end = text.utf8.index(before: end) }
         return (text[..<end], String(text[end...]))
     }
 
-    /// The text without the dot (or `.?`) that it ends with; nil where it ends with none.
+    /// The text without the dot (or `.?`) at its end; nil if there is none.
     private static func withoutDot(_ text: Substring) -> Substring? {
         text.hasSuffix(".?") ? text.dropLast(2) : text.hasSuffix(".") ? text.dropLast() : nil
     }
 
-    /// The quote that is open at the end of a text.
+    /// The unclosed quote at the end of a text.
     private static func openQuote(in text: String) -> (Character, String.Index)? {
         var open: (Character, String.Index)?
         var isEscaped = false
@@ -153,7 +153,7 @@ extension ExpressionNames {
         return open
     }
 
-    /// The macros before the cursor that give their element this name, the nearest first: what they go over, and what they are called.
+    /// The macros before the cursor whose element has this name, the nearest first: the list each goes over, and its name.
     private static func macros(binding name: String, in text: Substring) -> [(path: String, macro: String)] {
         var found: [(String, String)] = []
         for index in text.indices where text[index] == "(" {
@@ -188,7 +188,7 @@ extension ExpressionNames {
 }
 
 extension CELType {
-    /// The type itself, of one that may be null.
+    /// The type without its null.
     fileprivate var inner: CELType {
         if case .nullable(let inner) = self { return inner }
         return self

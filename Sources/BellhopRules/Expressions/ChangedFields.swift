@@ -1,12 +1,12 @@
 import BellhopCore
 import CEL
 
-/// `changes`: each changed field with what it was and what it is.
+/// `changes`: each changed field with its old and new value.
 final class ChangedFields: HostMap {
     private let changes: JSON.Object
     private let typed: @Sendable (JSON?, String) -> Value
 
-    /// - Parameter typed: gives one end of a change the field's own type.
+    /// - Parameter typed: converts one end of a change to the field's type.
     init(_ changes: JSON.Object, typed: @escaping @Sendable (JSON?, String) -> Value) {
         self.changes = changes
         self.typed = typed

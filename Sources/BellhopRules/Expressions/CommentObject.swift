@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// The journal entry that an event tells of, as expressions see it.
+/// The journal entry of an event, as expressions see it.
 final class CommentObject: HostObject {
     private let comment: JSON.Object
 

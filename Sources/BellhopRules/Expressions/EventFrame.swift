@@ -1,23 +1,23 @@
 import BellhopCore
 import CEL
 
-/// What the expressions of rules read while one event is looked at: the event, its task, the time, the snapshots.
+/// The values that rules' expressions read for one event: the event, its task, the time, the snapshots.
 ///
-/// A class because the language asks it for values one by one; made for one batch, used by one thread, reset for each event.
+/// A class because the language asks for values one by one; made for one batch, used by one thread, reset for each event.
 final class EventFrame: Resolver {
     let facts: EventFacts
     private let events: [StoredEvent]
     private var place = 0
-    /// When the events are routed; nil while that is not known.
+    /// When the events are routed; nil while unknown.
     let now: BellhopCore.Timestamp?
     private let snapshots: [Scope.ID: [Snapshot]]
-    /// The element that is being rendered in a list.
+    /// The list element being rendered.
     var element: Value?
 
     private var isTaskRead = false
     private var taskMembers: JSON.Object?
     private var taskFields: JSON.Object?
-    /// Where the last event had its task and that its fields, and each slot its value.
+    /// Where the previous event had its task, the task its fields, and each slot its value.
     private var taskMember = 0
     private var fieldsMember = 0
     private var members: [Int]
@@ -32,10 +32,10 @@ final class EventFrame: Resolver {
         members = Array(repeating: 0, count: facts.readers.count)
     }
 
-    /// The event that is being looked at.
+    /// The current event.
     var event: Event { events[place].event }
 
-    /// Goes on to another event of the batch.
+    /// Moves to another event of the batch.
     func move(to place: Int) {
         self.place = place
         guard isTaskRead else { return }
@@ -53,13 +53,13 @@ final class EventFrame: Resolver {
             className: text("class") ?? "", url: text("url") ?? "", subject: event.subject)
     }
 
-    /// The fields of the event's own task as the event has them, by where the record has them: what a write can be made to depend on.
+    /// The fields of the event's own task, by their path in the record: a write can be conditional on them.
     func seen(of target: WriteTarget) throws(RenderFailure) -> JSON.Object {
         guard let json = event.data["task"], let task = Snapshot(json: json), task.key == target.key else {
-            throw RenderFailure("`unless_changed` is about the event's own task, and this writes to another")
+            throw RenderFailure("`unless_changed` works only on the event's own task, but this writes to another")
         }
         var seen: JSON.Object = ["short_description": .string(task.title)]
-        // What only the list said of a task has no fields that were read.
+        // A task known only from the listing has no fields.
         if task.className.isEmpty { return seen }
         for (name, value) in task.fields where !Change.bookkeeping.contains(name) {
             seen[facts.paths[event.source]?[name] ?? name] = value
@@ -71,7 +71,7 @@ final class EventFrame: Resolver {
 
     func value(ofSlot id: Int) -> Value? { read(facts.readers[id], near: &members[id]) }
 
-    /// Nobody knows how many tasks there are in a source that was never read: that is something else than none.
+    /// A source that was never read has an unknown number of tasks, which is not zero.
     func reason(for slot: Slot) -> EvaluationError? {
         guard case .tasks(let group) = facts.readers[slot.id] else { return nil }
         let unread = group.sources.filter { snapshots[$0.scope] == nil }.map { "`\($0.name)`" }
@@ -84,7 +84,7 @@ final class EventFrame: Resolver {
         return read(reader, near: &member)
     }
 
-    /// - Parameter member: where the last event had the value; becomes where this one has it.
+    /// - Parameter member: where the previous event had the value; set to where this one has it.
     func read(_ reader: SlotReader, near member: inout Int) -> Value? {
         switch reader {
         case .own(let name):
@@ -139,7 +139,7 @@ final class EventFrame: Resolver {
         if case .object(let fields)? = task.value(of: "fields", near: &fieldsMember) { taskFields = fields }
     }
 
-    /// A field's value as another place of the event has it, with the field's own type.
+    /// A field's value from elsewhere in the event, converted to the field's type.
     func typed(_ json: JSON?, field: String) -> Value { facts.types.value(json, of: field, in: event.source) }
 
     private func object(_ name: String) -> Value {
@@ -158,24 +158,24 @@ final class EventFrame: Resolver {
     }
 }
 
-/// What a frame needs beside the event, the same for all events of a rule book.
+/// What a frame needs besides the event, the same for all events of a rule book.
 struct EventFacts: Sendable {
     var readers: [SlotReader]
     var types: FieldTypes
-    /// Whose tasks a source shows.
+    /// The user whose tasks each source shows.
     var users: [String: String]
-    /// The connection that a source reads from, to which writes to its tasks go.
+    /// The connection that each source reads from; writes to its tasks go there.
     var connections: [String: String]
     /// The connections that sources read from.
     var readConnections: Set<String>
-    /// Where records have a source's fields.
+    /// The paths of each source's fields in its records.
     var paths: [String: [String: String]]
-    /// How many bytes what one delivery sends may have.
+    /// The most bytes that one delivery may send.
     var largestDelivery: Int
     /// The type that `type(task)` shows.
     let anyTask = ObjectType("task", fields: [], otherFields: .dyn)
 
-    /// - Parameter slots: those of all expressions that the frame is for.
+    /// - Parameter slots: the slots of all expressions that use the frame.
     init(_ surroundings: RuleSurroundings, slots: SlotTable, groups: [String: TaskGroup]) {
         let types = FieldTypes(surroundings.sources, isOpen: surroundings.isOpen)
         self.types = types
@@ -195,7 +195,7 @@ struct EventFacts: Sendable {
     func connection(of source: String) -> String { connections[source] ?? source }
 }
 
-/// An event as expressions see it: the attributes of a CloudEvent, and `data` as it is.
+/// An event as expressions see it: its CloudEvents attributes, and `data` unchanged.
 final class EventObject: HostObject {
     private let event: Event
 

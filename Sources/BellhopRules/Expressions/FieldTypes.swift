@@ -1,10 +1,10 @@
 import BellhopCore
 import CEL
 
-/// What each source declares its fields to be, for reading their values.
+/// The field types that each source declares, for reading values.
 struct FieldTypes: Sendable {
     private var bySource: [String: [String: FieldType]] = [:]
-    /// The type of a field where all sources that declare it agree.
+    /// The types on which all declaring sources agree.
     private var agreed: [String: FieldType] = [:]
     private var disputed: Set<String> = []
 
@@ -29,15 +29,15 @@ struct FieldTypes: Sendable {
         bySource[source] = types
     }
 
-    /// The type of a field that does not depend on the source; nil where it does, or where nobody declares it.
+    /// The type of a field that is the same in all sources; nil if it differs, or if no source declares it.
     func type(of field: String) -> FieldType? { disputed.contains(field) ? nil : agreed[field] }
 
-    /// The type of a field in a source; nil where it declares none.
+    /// The type of a field in a source; nil if undeclared.
     func type(of field: String, in source: String) -> FieldType? {
         disputed.contains(field) ? bySource[source]?[field] : agreed[field]
     }
 
-    /// A value of a field, with the type that the source declares it to have.
+    /// A field's value, converted to the type that its source declares.
     func value(_ json: JSON?, of field: String, in source: String) -> Value {
         if let type = type(of: field, in: source) { return Value(json, as: type) }
         return json.map { Value($0) } ?? .null
@@ -45,7 +45,7 @@ struct FieldTypes: Sendable {
 }
 
 extension Snapshot {
-    /// Short names for fields of the record, where the source declares none of that name: `created`, as the tracker calls it.
+    /// Short names for fields of the record, unless the source declares that name: `created`, as the tracker calls it.
     static let fieldAliases = ["created": "sys_created_on"]
 
     /// A declared field's value by its name or a short name for it.
@@ -54,14 +54,14 @@ extension Snapshot {
         return fieldAliases[name].flatMap { fields[$0] }
     }
 
-    /// The same, looked for first where the last task had it.
+    /// The same, looked up first where the previous task had it.
     static func field(_ name: String, of fields: JSON.Object, near place: inout Int) -> JSON? {
         fields.value(of: name, near: &place) ?? fieldAliases[name].flatMap { fields[$0] }
     }
 }
 
 extension TaskSchema {
-    /// The fields that tasks are taken to have where no configuration says anything: the default fields of a ServiceNow source.
+    /// The fields assumed without a configuration: the default fields of a ServiceNow source.
     static let assumed = TaskSchema([
         Field("number", .text), Field("short_description", .text), Field("sys_class_name", .text), Field("priority", .int),
         Field("urgency", .int), Field("impact", .int), Field("state", .int), Field("active", .bool),
@@ -73,7 +73,7 @@ extension TaskSchema {
 }
 
 extension RuleSurroundings.SourceFacts {
-    /// A source as it is taken to be where no configuration says anything.
+    /// A source as assumed without a configuration.
     static func assumed(_ name: String) -> Self {
         Self(name: name, kind: "", connection: name, schema: .assumed, scope: Scope.ID(text: "assumed/" + name), user: "")
     }

@@ -6,12 +6,12 @@ struct RuleExpression: Sendable {
     var type: CELType
     /// Paths that must have one of a few values for it to be true.
     var equalities: [Expression.Equality]
-    /// What it reads that is known only when the event is routed.
+    /// What it reads that is known only at routing.
     var needs: Needs
-    /// What explains its value; nil outside of tests.
+    /// Explains its value; nil outside of tests.
     var source: Source?
 
-    /// A class, so that an expression is as cheap to copy where there is none.
+    /// A class, so that expressions without one stay cheap to copy.
     final class Source: Sendable {
         let expression: CEL.Expression
 

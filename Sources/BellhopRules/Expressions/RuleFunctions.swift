@@ -1,9 +1,9 @@
 import BellhopCore
 import CEL
 
-/// The functions that rules have beside those of the language.
+/// The functions of rules in addition to the language's.
 enum RuleFunctions {
-    /// Those that ask the event.
+    /// Functions that need an event.
     static let ofEvents: Set<String> = ["changed", "label"]
 
     /// `age(time)`, `changed(field)`, `changed(field, from, to)` and `label(field)`.
@@ -23,7 +23,7 @@ enum RuleFunctions {
 
     @Sendable private static func age(_ run: Activation, _ time: Value) throws(EvaluationError) -> Value {
         guard case .timestamp(let moment) = time else {
-            throw EvaluationError(.nullOperand, "there is no time to take the age of")
+            throw EvaluationError(.nullOperand, "age() needs a time, not null")
         }
         guard let now = try frame(run).now else { throw EvaluationError(.host, "age() is not known yet") }
         return .duration(now - BellhopCore.Timestamp(moment))
@@ -66,7 +66,7 @@ enum RuleFunctions {
     }
 }
 
-/// Looks at names of fields that are written out in calls.
+/// Checks literal field names in calls.
 private struct FieldCheck: Sendable {
     private let types: TaskTypes
 

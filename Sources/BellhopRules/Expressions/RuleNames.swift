@@ -1,25 +1,25 @@
 import BellhopCore
 import CEL
 
-/// What the expressions of one rule may use, and what they are checked against.
+/// The names that one rule's expressions may use, with their types.
 struct RuleNames {
     var environment: Environment
     let types: TaskTypes
     let sources: [RuleSurroundings.SourceFacts]
     /// The types of events the rule is for.
     let events: [EventType]
-    /// The name of the zone whose clocks the rule goes by: `zone` in expressions.
+    /// The name of the rule's time zone: `zone` in expressions.
     let zone: String
     /// What the rule's own values need.
     private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]
 
-    /// - Parameter base: an environment that declares what all rules of these sources share.
+    /// - Parameter base: an environment with the names that all rules of these sources share.
     init(_ base: SharedNames, rule: String, events: [EventType], zone: String) {
         self.init(base, events: events, zone: zone)
         environment.declare(.init("rule", .string, scope: rule))
     }
 
-    /// What may be used where there is no rule.
+    /// The names available without a rule.
     init(_ base: SharedNames, events: [EventType], zone: String) {
         environment = base.environment
         types = base.types
@@ -39,7 +39,7 @@ struct RuleNames {
         }
     }
 
-    /// Declares a value of `let`.
+    /// Declares a `let` value.
     mutating func declare(_ name: String, _ expression: Expression, needs: RuleExpression.Needs, rule: String) {
         environment.declare(.init(name, expression, scope: rule))
         self.needs[name] = needs
@@ -58,13 +58,13 @@ struct RuleNames {
     }
 }
 
-/// What the rules of the same sources have in common; made once for all of them.
+/// The names that rules of the same sources share; made once for all of them.
 struct SharedNames {
     let environment: Environment
     let types: TaskTypes
     let sources: [RuleSurroundings.SourceFacts]
 
-    /// - Parameter hasEvent: false where there is nothing to look at but the tasks of the sources.
+    /// - Parameter hasEvent: false if only the sources' tasks can be read.
     init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, on base: Environment, hasEvent: Bool = true) {
         self.sources = sources
         types = TaskTypes(sources, isOpen: isOpen)
@@ -77,10 +77,10 @@ struct SharedNames {
         self.environment = environment
     }
 
-    /// What tells the tasks of these sources from those of others.
+    /// Distinguishes the tasks of these sources from those of others.
     static func scope(of sources: [RuleSurroundings.SourceFacts]) -> String { sources.map(\.name).joined(separator: ",") }
 
-    /// What every rule may use.
+    /// The names available to every rule.
     static func base(hasEvent: Bool = true) -> Environment {
         var limits = Limits()
         limits.memory = 64 << 20
@@ -93,16 +93,16 @@ struct SharedNames {
     }
 }
 
-/// Names that rules of the same sources share, made when first asked for.
+/// Names that rules of the same sources share, made on first use.
 struct SharedNameCache {
     let base: Environment
     private let isOpen: Bool
     private let hasEvent: Bool
     private var made: [String: SharedNames] = [:]
-    /// The tasks that each scope of `tasks` stands for.
+    /// The tasks of each scope of `tasks`.
     private(set) var groups: [String: TaskGroup] = [:]
 
-    /// - Parameter hasEvent: false where expressions are about no event.
+    /// - Parameter hasEvent: false if expressions have no event.
     init(isOpen: Bool, hasEvent: Bool = true) {
         self.isOpen = isOpen
         self.hasEvent = hasEvent

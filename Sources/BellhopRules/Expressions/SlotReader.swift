@@ -1,11 +1,11 @@
 import BellhopCore
 import CEL
 
-/// The short way to the value of a path that expressions read, found once when the rules are loaded.
+/// A fast path to a value that expressions read, resolved when the rules are loaded.
 enum SlotReader: Sendable {
-    /// What every task has: `task.number`.
+    /// A field that every task has: `task.number`.
     case own(String)
-    /// A declared field: `task.priority`, `task.fields.url`. The type is nil where it depends on the source.
+    /// A declared field: `task.priority`, `task.fields.url`. The type is nil if it depends on the source.
     case field(String, FieldType?)
     /// `task.labels.state`
     case label(String)
@@ -17,13 +17,13 @@ enum SlotReader: Sendable {
     /// The user of the event, else of the rule's first source.
     case user(String)
     case rule(String)
-    /// The zone that the rule goes by.
+    /// The rule's time zone.
     case zone(String)
     /// The tasks of a rule's sources.
     case tasks(TaskGroup)
-    /// The element that a list's `item` is rendered for.
+    /// The list element that `item` is rendered for.
     case element
-    /// There is no short way: the fields are followed from the variable's value.
+    /// No fast path: the fields are followed from the variable's value.
     case follow
 
     init(_ slot: Slot, types: FieldTypes, groups: [String: TaskGroup]) {
@@ -56,7 +56,7 @@ enum SlotReader: Sendable {
         }
     }
 
-    /// What the scopes of element variables begin with; no rule's name has a slash.
+    /// The prefix of the scopes of element variables; rule names have no slash.
     static let elementScope = "element/"
 }
 

@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// A task as expressions see it; fields are converted when they are asked for.
+/// A task as expressions see it; fields are converted on access.
 final class TaskObject: HostObject {
     let snapshot: Snapshot
     let source: String
@@ -32,7 +32,7 @@ final class TaskObject: HostObject {
         }
     }
 
-    /// A declared field, or one that the task has all the same.
+    /// A declared field, or an undeclared one that the task has.
     func field(_ name: String) -> Value? {
         if let type = types.type(of: name, in: source) { return Value(Snapshot.field(name, of: snapshot.fields), as: type) }
         return Snapshot.field(name, of: snapshot.fields).map { Value($0) }
@@ -49,7 +49,7 @@ final class TaskObject: HostObject {
     func hash(into hasher: inout Hasher) { hasher.combine(snapshot.key) }
 }
 
-/// `task.fields`: declared fields by their own names, those included that a task's own names cover.
+/// `task.fields`: fields by their own names, including those shadowed by a task's own names.
 final class FieldsObject: HostObject {
     private let task: TaskObject
 
@@ -64,7 +64,7 @@ final class FieldsObject: HostObject {
     func hash(into hasher: inout Hasher) { hasher.combine(task.snapshot.fields) }
 }
 
-/// A JSON object as one with fields: labels, changes. What is not there is null.
+/// A JSON object with fields: labels, changes. Missing fields are null.
 final class LabelsObject: HostObject {
     private let members: JSON.Object
 
@@ -77,7 +77,7 @@ final class LabelsObject: HostObject {
     func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }
 
-/// The tasks of a rule's sources, each made into an object when it is asked for.
+/// The tasks of a rule's sources, each converted on access.
 final class TaskList: HostList {
     private let tasks: [(source: String, snapshot: Snapshot)]
     private let types: FieldTypes

@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// The types of tasks in the expressions of a rule: what every one of its sources declares, each field with the type they agree on.
+/// The types of tasks in a rule's expressions: the fields that all its sources declare, each with the type they agree on.
 struct TaskTypes: Sendable {
     let task: ObjectType
     let fields: ObjectType
@@ -12,7 +12,7 @@ struct TaskTypes: Sendable {
     let changeable: [String]
     let isOpen: Bool
 
-    /// - Parameter isOpen: without a configuration nobody declares fields; those of the user's own making are then let through.
+    /// - Parameter isOpen: without a configuration no fields are declared; custom fields are then allowed.
     init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
         let common = Self.common(sources.map(\.schema))
         let aliases = Snapshot.fieldAliases.compactMap { name, meant in
@@ -42,7 +42,7 @@ struct TaskTypes: Sendable {
         }
     }
 
-    /// `a task of source `x``, which messages about its fields end with.
+    /// `a task of source `x``, the end of messages about its fields.
     private static func name(_ sources: [String]) -> String {
         switch sources.count {
         case 0: "a task"
@@ -51,7 +51,7 @@ struct TaskTypes: Sendable {
         }
     }
 
-    /// The fields that all schemas have; where they differ in type it is seen only when the expression runs.
+    /// The fields that all schemas have; differing types show only when the expression runs.
     private static func common(_ schemas: [TaskSchema]) -> [ObjectType.Field] {
         guard let first = schemas.first else { return [] }
         return first.fields.compactMap { field in

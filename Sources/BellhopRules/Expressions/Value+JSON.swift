@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// A JSON value with its members shown one by one, so that nothing is converted before it is asked for.
+/// A JSON object whose members are converted on access.
 final class JSONMembers: HostMap {
     let object: JSON.Object
 
@@ -15,7 +15,7 @@ final class JSONMembers: HostMap {
     }
 }
 
-/// A JSON array with its elements shown one by one.
+/// A JSON array whose elements are converted on access.
 final class JSONElements: HostList {
     let elements: [JSON]
 
@@ -57,7 +57,7 @@ extension Value {
         }
     }
 
-    /// A moment of ours as expressions see it.
+    /// A Bellhop timestamp as expressions see it.
     init(_ moment: BellhopCore.Timestamp) {
         let nanoseconds = Int64(moment.subsecondMicroseconds) * 1000
         self = Value.Timestamp(seconds: moment.seconds, nanoseconds: nanoseconds).map(Value.timestamp) ?? .null
@@ -65,7 +65,7 @@ extension Value {
 }
 
 extension BellhopCore.Timestamp {
-    /// A moment of an expression; what is below a microsecond is dropped.
+    /// A timestamp of an expression, truncated to microseconds.
     init(_ moment: Value.Timestamp) {
         self = BellhopCore.Timestamp(seconds: moment.seconds) + .microseconds(Int64(moment.nanoseconds) / 1000)
     }

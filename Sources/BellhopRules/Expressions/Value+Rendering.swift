@@ -4,7 +4,7 @@ import CEL
 extension Value {
     /// The text that a template inserts: null is nothing, a time is RFC 3339 in a zone, a list or a map is JSON.
     ///
-    /// - Parameter room: what is left for it and whatever else is rendered; where it is used up, what is given is not whole.
+    /// - Parameter room: the bytes left for all that is rendered; once they are used up, the result is incomplete.
     func rendered(in zone: TimeZoneTable, _ room: RenderRoom = .unlimited) -> String {
         switch self {
         case .null, .optional(nil): ""
@@ -16,7 +16,7 @@ extension Value {
         }
     }
 
-    /// The value as JSON, where a template keeps its type.
+    /// The value as JSON, for a template that keeps its type.
     ///
     /// - Parameter room: as for ``rendered(in:_:)``.
     func asJSON(in zone: TimeZoneTable, _ room: RenderRoom = .unlimited) -> JSON {
@@ -52,7 +52,7 @@ extension Value {
     /// Every value takes at least two bytes: itself and a comma.
     private static let leastBytes = 2
 
-    /// The text of a key, as `once` and `by` need it; nil for null, which is no key.
+    /// The text of a key for `once` and `by`; nil for null, which is not a key.
     var keyText: String? {
         switch self {
         case .null, .optional(nil): nil

@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 import YAML
 
-/// A string under `do` whose meaning waits for the expressions around it.
+/// A string under `do` that has not been compiled yet.
 struct RawArgument: Sendable {
     var node: YAML.Node
     var text: String
@@ -10,11 +10,11 @@ struct RawArgument: Sendable {
     var name: String
 }
 
-/// Makes templates of the strings under `do`.
+/// Compiles the strings under `do` into templates.
 struct ArgumentCompiler {
     typealias Tree = SettingsTree<RawArgument>
 
-    /// Puts off the reading of templates, Markdown and expressions; names are read at once.
+    /// Defers templates, Markdown and expressions; names are read at once.
     static func hook(file: String) -> SettingsReader<RawArgument>.Hook {
         { node, text, setting in
             let raw = RawArgument(node: node, text: text, type: setting.type, name: setting.name)
@@ -24,7 +24,7 @@ struct ArgumentCompiler {
             if let cut = node.cutByComment() { return .refused([Diagnostic(cut, in: node.source, file: file)]) }
             switch setting.type {
             case .record, .map, .list:
-                // A text can stand for a whole list or mapping only where it keeps its type.
+                // A text can replace a whole list or mapping only if it is a single template, which keeps its type.
                 let isWhole = (try? TemplateText(text))?.whole != nil
                 return isWhole ? .deferred(raw) : .text(text)
             case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
@@ -35,7 +35,7 @@ struct ArgumentCompiler {
         }
     }
 
-    /// The argument as a template; nil where something in it is wrong.
+    /// The argument as a template; nil if it has errors.
     static func compile(_ tree: Tree, with compiler: inout ExpressionCompiler) -> ArgumentTemplate? {
         if let value = tree.json { return .constant(value) }
         switch tree {
@@ -88,7 +88,7 @@ struct ArgumentCompiler {
         return pieces.count == template.pieces.count ? TextTemplate(pieces: pieces) : nil
     }
 
-    /// A Markdown text: its markup is read from what the rule itself says.
+    /// A Markdown text. Only the rule's own text is parsed as markup.
     static func markdown(_ tree: Tree?, with compiler: inout ExpressionCompiler) -> MarkdownText? {
         guard case .deferred(let raw)? = tree else {
             if case .value(let value)? = tree {

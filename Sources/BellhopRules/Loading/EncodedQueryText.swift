@@ -1,12 +1,12 @@
 import BellhopCore
 import CEL
 
-/// A condition as the lists of ServiceNow write it, such as `active=true^priorityIN1,2`, where an expression is wanted.
+/// A ServiceNow encoded query, such as `active=true^priorityIN1,2`, written where an expression is expected.
 struct EncodedQueryText {
-    /// The same in the words of expressions; nil where they have none for it.
+    /// The same condition as an expression; nil if it has no equivalent.
     let condition: String?
 
-    /// Longer ones first: `NOT IN` begins with what `NOT INSTANCEOF` would.
+    /// Longest first: `NOT IN` is a prefix of `NOT INSTANCEOF`.
     private static let operators = [
         "ISNOTEMPTY", "ISEMPTY", "EMPTYSTRING", "ANYTHING", "DOES NOT CONTAIN", "NOT LIKE", "NOTLIKE", "NOT IN", "STARTSWITH",
         "ENDSWITH", "CONTAINS", "LIKE", "IN_HIERARCHY", "INSTANCEOF", "IN", "BETWEEN", "NSAMEAS", "SAMEAS", "DYNAMIC",
@@ -15,7 +15,7 @@ struct EncodedQueryText {
         ">=", "=", "<", ">",
     ]
 
-    /// What expressions call their objects: a comparison that begins so is an expression with a slip.
+    /// Variables of expressions: a comparison that begins with one is an expression with a mistake.
     private static let objects = ["task.", "before.", "changes.", "event.", "comment."]
 
     private struct Term {
@@ -24,13 +24,13 @@ struct EncodedQueryText {
         var value: String
     }
 
-    /// Nil for what is no encoded query.
+    /// Nil if the text is not an encoded query.
     init?(_ text: String, _ types: TaskTypes) {
         let parts = text.trimmedBlanks.split(separator: "^", omittingEmptySubsequences: false).map(String.init)
         guard parts.count > 1 || Self.term(parts[0]).map({ $0.how == "=" || $0.how.first?.isLetter == true }) == true else {
             return nil
         }
-        // `^NQ` begins another query, and an alternative (`^OR`) belongs to the condition before it.
+        // `^NQ` begins another query; `^OR` adds an alternative to the condition before it.
         var queries: [[[String?]]] = [[]]
         for (place, part) in parts.enumerated() {
             if place > 0, part.hasPrefix("ORDERBY") || part.hasPrefix("GROUPBY") || part == "EQ" || part.isEmpty { continue }
@@ -65,7 +65,7 @@ struct EncodedQueryText {
         let rest = text.dropFirst(name.count)
         guard let how = operators.first(where: rest.hasPrefix) else { return nil }
         let value = String(rest.dropFirst(how.count))
-        // `==` and `=~` are of other languages.
+        // `==` and `=~` belong to other languages.
         if !how.first!.isLetter, let next = value.first, "=<>~ ".contains(next) { return nil }
         return Term(field: String(name), how: how, value: value)
     }

@@ -1,15 +1,15 @@
 import BellhopCore
 import YAML
 
-/// Which events can come at all to a rule, with the sources and connections that there are: decided without asking anybody, and only
-/// where it is certain.
+/// Which events can reach a rule, given the configured sources and connections. Decided without any request, and only where
+/// certain.
 struct EventReach {
     /// Why events of a type never come, and what to write instead.
     struct Obstacle: Hashable {
         var code: String
         var reason: String
         var help: String?
-        /// The type that was meant, if another one of them comes.
+        /// The type that was probably meant, if that one does come.
         var instead: EventType?
     }
 
@@ -17,7 +17,7 @@ struct EventReach {
     struct Place {
         var type: EventType
         var node: Node
-        /// False where conditions on its fields stand beside it, which no other type takes.
+        /// False if it has conditions on its fields, which no other type takes.
         var isAlone = true
     }
 
@@ -30,7 +30,7 @@ struct EventReach {
         self.from = from
     }
 
-    /// A warning for each obstacle, at the first type that it keeps away.
+    /// A warning for each obstacle, at the first type it affects.
     func warnings(_ places: [Place], file: String) -> [Diagnostic] {
         var told: Set<String> = []
         return places.compactMap { named in
@@ -45,9 +45,9 @@ struct EventReach {
         }
     }
 
-    /// Why this type never comes; nil where it may.
+    /// Why this type never comes; nil if it may.
     ///
-    /// - Parameter types: all that the rule waits for: who waits for both kinds of login means whichever there is.
+    /// - Parameter types: all types the rule waits for: a rule with both kinds of login accepts whichever exists.
     func obstacle(to type: EventType, among types: [EventType]) -> Obstacle? {
         guard !surroundings.isOpen else { return nil }
         if type.isLogin { return connections.isEmpty && from.isEmpty ? nil : obstacle(toLogin: type, among: types) }
@@ -111,7 +111,7 @@ struct EventReach {
         let isKept = first.logins == .keychainLoginEvent
         return Obstacle(
             code: "wrong-login-event",
-            reason: "the login of \(Self.connections(told)) \(isKept ? "is kept in the keychain" : "stands in bellhop.yaml")",
+            reason: "the login of \(Self.connections(told)) \(isKept ? "is kept in the keychain" : "is in bellhop.yaml")",
             help: "write `\(first.logins?.name ?? "")`", instead: first.logins)
     }
 
@@ -129,7 +129,7 @@ struct EventReach {
 }
 
 extension Diagnostic.Place {
-    /// The line with another word in this place; nil where the line cannot be shown.
+    /// The line with this place replaced by another word; nil if the line cannot be shown.
     func line(with word: String) -> String? {
         guard let scalars = excerpt?.unicodeScalars, column - 1 + length <= scalars.count else { return nil }
         var line = String.UnicodeScalarView(scalars.prefix(column - 1))

@@ -2,10 +2,10 @@ import BellhopCore
 import CEL
 import YAML
 
-/// Compiles the expressions of one rule and says what is wrong with them, in the file.
+/// Compiles the expressions of one rule and reports problems at their place in the file.
 struct ExpressionCompiler {
     let file: String
-    /// Whether expressions keep what explains their values: for tests.
+    /// Whether expressions keep their source, to explain their values in tests.
     let keepsSources: Bool
     var names: RuleNames
     private(set) var problems: [Diagnostic] = []
@@ -21,7 +21,7 @@ struct ExpressionCompiler {
         compileFully(node, what, expecting: type).map(\.0)
     }
 
-    /// The same, with what the language made of it.
+    /// The same, together with the language's own expression.
     mutating func compileFully(
         _ node: YAML.Node, _ what: String, expecting type: CELType? = nil
     ) -> (RuleExpression, CEL.Expression)? {
@@ -47,7 +47,7 @@ struct ExpressionCompiler {
         return compile(text, at: 0, of: node, what, expecting: type)
     }
 
-    /// Compiles an expression inside a scalar, which begins at this byte of the scalar's characters.
+    /// Compiles an expression inside a scalar, starting at this byte of the scalar's text.
     mutating func compile(
         _ text: String, at offset: Int, of node: YAML.Node, _ what: String, expecting type: CELType? = nil
     ) -> (RuleExpression, CEL.Expression)? {
@@ -73,7 +73,7 @@ struct ExpressionCompiler {
                 problems.append(Diagnostic(node.cutByComment(comment), in: node.source, file: file))
             } else {
                 let all = error.all.map { told($0, text, at: offset, of: node, what) }
-                // An encoded query is one slip, however many words of it mean nothing here.
+                // Report an encoded query once, not once per unknown word in it.
                 problems += all.first { $0.code == "encoded-query" }.map { [$0] } ?? all
             }
             return nil
@@ -88,7 +88,7 @@ struct ExpressionCompiler {
 
     mutating func report(_ others: Diagnostics) { problems += others.all }
 
-    /// The problems so far, which are then the caller's.
+    /// Hands the problems so far over to the caller.
     mutating func takeProblems() -> [Diagnostic] {
         defer { problems = [] }
         return problems

@@ -1,9 +1,9 @@
 import BellhopCore
 import CEL
 
-/// Labels in the place of values, and labels that no source reads.
+/// Labels used as values, and labels that no source reads.
 extension ExpressionReview {
-    /// Compares a field that holds an id, a choice's value, or the class, with a text that no such field ever holds.
+    /// Warns if a field that holds an id, a choice's value, or the class is compared with a text that it never holds.
     mutating func lookAtLabels(_ field: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
         guard case .select(let owner, let name, _) = field.kind, isTask(owner) else { return }
         let wanted = others.compactMap { other in other.textLiteral.map { (text: $0, node: other) } }
@@ -35,7 +35,7 @@ extension ExpressionReview {
         }
     }
 
-    /// `changed("state", "New", "Resolved")` holds for labels only where there are labels.
+    /// `changed("state", "New", "Resolved")` matches labels only if there are labels.
     mutating func lookAtEnds(_ arguments: [CEL.Node], _ node: CEL.Node) {
         guard arguments.count == 3, let name = arguments[0].textLiteral,
             let stranger = labels.withoutLabels.stranger(among: arguments.dropFirst().compactMap(\.textLiteral), in: name)
@@ -47,9 +47,9 @@ extension ExpressionReview {
             at: node.range, help: help)
     }
 
-    /// Tells of the first label that the expression asks for where none are read.
+    /// Reports the first label that the expression uses if none are read.
     ///
-    /// - Parameter instead: what the expression gets in the label's place.
+    /// - Parameter instead: what the expression gets instead of the label.
     mutating func lookForLabels(_ node: CEL.Node, _ instead: String) {
         guard !hasToldOfLabels, let source = labels.without else { return }
         hasToldOfLabels = true
@@ -60,14 +60,14 @@ extension ExpressionReview {
 
     // MARK: The text
 
-    /// The comparison with the field under another name of its task.
+    /// The comparison with the field renamed.
     private func renamed(_ field: CEL.Node, _ name: String, in comparison: CEL.Node) -> String {
         guard case .select(var owner, _, _) = field.kind else { return text(comparison) }
         if isFields(owner), case .select(let task, _, _) = owner.kind { owner = task }
         return replaced(field.range, by: text(owner) + name, in: comparison)
     }
 
-    /// The comparison with other words in the place of a part of it.
+    /// The comparison with one part replaced.
     private func replaced(_ part: Range<Int>, by words: String, in comparison: CEL.Node) -> String {
         let bytes = Array(expression.text.utf8)
         let head = bytes[comparison.range.lowerBound..<part.lowerBound]

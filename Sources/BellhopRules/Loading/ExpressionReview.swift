@@ -1,19 +1,19 @@
 import BellhopCore
 import CEL
 
-/// Looks for what an expression may say and hardly means: a comparison that never holds, one that a null decides, a clock of another zone.
+/// Warns about valid expressions that are probably mistakes: comparisons that never hold or depend on a null, UTC clocks.
 struct ExpressionReview {
     let names: RuleNames
     let expression: CEL.Expression
-    /// The parts of which the expression itself says what happens where they are null.
+    /// The parts whose null case the expression itself handles.
     private lazy var guarded = guardedParts()
     /// Which texts are labels and never values, and who reads labels.
     let labels: LabelFacts
-    /// Whether it was said already that a source reads no labels: once is enough.
+    /// Whether missing labels were already reported: once is enough.
     var hasToldOfLabels = false
     private var found: [Issue] = []
 
-    /// What is worth a second look, in the order of the text.
+    /// Probable mistakes, in the order of the text.
     static func issues(in expression: CEL.Expression, _ names: RuleNames) -> [Issue] {
         var review = ExpressionReview(expression, names)
         review.visit(expression.root)
@@ -26,7 +26,7 @@ struct ExpressionReview {
         labels = LabelFacts(names.sources, isOpen: names.types.isOpen)
     }
 
-    /// Found only when a comparison asks for them, which few expressions do.
+    /// Computed only when a comparison needs it, which is rare.
     private func guardedParts() -> Set<String> {
         var guarded: Set<String> = []
         Self.each(expression.root) { guarded.formUnion(Self.guarded(by: $0, of: expression.text)) }
@@ -69,7 +69,7 @@ struct ExpressionReview {
         for child in node.kind.children { visit(child) }
     }
 
-    /// Within a call that is a condition, `label()` that is only the value is a slip; in a text it is what was asked for.
+    /// In a condition, a `label()` that returns only the value is a mistake; in a text it is intended.
     private mutating func lookAtCalls(_ node: CEL.Node) {
         if case .call("label", target: nil, _) = node.kind, labels.without?.canReadLabels == true {
             lookForLabels(node, "the value")
@@ -90,14 +90,14 @@ struct ExpressionReview {
 
     // MARK: Nulls
 
-    /// `task.priority != 4` holds where the priority is null: somebody who says nothing of null may not know.
+    /// `task.priority != 4` holds if the priority is null, which an author who does not mention null may not expect.
     private mutating func lookAtNulls(_ sides: [CEL.Node], _ node: CEL.Node) {
         if sides.contains(where: \.isNullLiteral) { return }
         let nullable = sides.filter(isNullable)
         guard !nullable.isEmpty, let field = nullable.first(where: { !guarded.contains(text($0)) }) else { return }
         let name = text(field)
         report(
-            "null-not-equal", "this holds too where `\(name)` is null", at: node.range,
+            "null-not-equal", "this is also true if `\(name)` is null", at: node.range,
             help: "write `\(name) != null && \(text(node))`")
     }
 
@@ -112,7 +112,7 @@ struct ExpressionReview {
         return isLabels(owner) || isTask(owner)
     }
 
-    /// The parts that a comparison with null, `has` or an order speaks of.
+    /// The parts that a comparison with null, `has` or an order refers to.
     private static func guarded(by node: CEL.Node, of whole: String) -> [String] {
         switch node.kind {
         case .call("_==_", target: nil, let sides), .call("_!=_", target: nil, let sides):
@@ -125,9 +125,9 @@ struct ExpressionReview {
         }
     }
 
-    // MARK: What never is
+    // MARK: Changes and clocks
 
-    /// Only `task_changed` tells what was before.
+    /// Only `task_changed` has the earlier values.
     private mutating func lookAtChanges(_ name: String, _ value: String, _ range: Range<Int>) {
         guard !names.events.isEmpty, !names.events.contains(.taskChanged), names.events.contains(where: \.hasTask) else { return }
         let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
@@ -140,7 +140,7 @@ struct ExpressionReview {
         "getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours",
     ]
 
-    /// `now.getHours()` is of UTC, whatever the rule's zone is.
+    /// `now.getHours()` is in UTC, whatever the rule's zone.
     private mutating func lookAtZone(_ name: String, of target: CEL.Node, _ node: CEL.Node) {
         guard Self.partsOfDays.contains(name), !["UTC", "Etc/UTC", ""].contains(names.zone) else { return }
         switch expression.type(of: target) {
@@ -148,7 +148,7 @@ struct ExpressionReview {
         default: return
         }
         report(
-            "utc-clock", "`\(text(node))` is by the clocks of UTC", at: node.range,
+            "utc-clock", "`\(text(node))` is in UTC", at: node.range,
             help: "write `\(text(target)).\(name)(zone)`: `zone` is \(names.zone)")
     }
 }

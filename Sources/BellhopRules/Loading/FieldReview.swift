@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// Looks for fields that the checker cannot refuse: those among `changes`, and, without a configuration, probable slips.
+/// Finds wrong fields that the checker cannot refuse: those in `changes`, and, without a configuration, probable typos.
 struct FieldReview {
     let names: RuleNames
 
@@ -33,7 +33,7 @@ struct FieldReview {
         }
         guard !known.isEmpty, !known.contains(field) else { return nil }
         let help = Suggestion.didYouMean(field, among: known)
-        // Without a configuration a field may be anybody's own; only what looks like a slip is one.
+        // Without a configuration any field may exist; only probable typos are reported.
         if names.types.isOpen, help == nil || field.hasPrefix("u_") || field.hasPrefix("x_") { return nil }
         return Issue(code: "unknown-field", message: "no field `\(field)` on \(names.types.task.name)", range: range, help: help)
     }

@@ -1,11 +1,11 @@
 import BellhopCore
 import CEL
 
-/// What the language says of an expression, in the words of rules.
+/// Translates the language's messages about an expression into the terms of rules.
 struct IssueWording {
     let names: RuleNames
 
-    /// What the language says where it meets an encoded query.
+    /// The codes that the language reports for an encoded query.
     private static let queryCodes: Set<String> = [
         "syntax", "strange-character", "bad-number", "unknown-name", "unknown-function", "unclosed-text",
     ]
@@ -16,7 +16,7 @@ struct IssueWording {
     func diagnostic(_ issue: Issue, in text: String, at place: Diagnostic.Place, _ what: String) -> Diagnostic {
         if Self.queryCodes.contains(issue.code), let query = EncodedQueryText(text, names.types) {
             return Diagnostic(
-                code: "encoded-query", "this is an encoded query, which belongs into `query` of a source", at: place,
+                code: "encoded-query", "this is an encoded query, which belongs in the `query` of a source", at: place,
                 help: query.condition.map { "as a condition: `\($0)`" }
                     ?? "write `query: '\(text.trimmedBlanks)'` under a source of kind `table` in bellhop.yaml")
         }
@@ -38,7 +38,7 @@ struct IssueWording {
             if let found = word.firstMatch(of: /^([A-Za-z_][\w.]*)\[["']([^"']*)["']\]/), found.1 != "changes" {
                 let field = String(found.2)
                 return Diagnostic(
-                    code: issue.code, "a task's fields stand behind a dot, not in `[]`", at: place,
+                    code: issue.code, "access a task's fields with a dot, not `[]`", at: place,
                     help: MessageReader.isName(field) ? "write `\(found.1).\(field)`" : nil)
             }
         case "incomparable-types":
@@ -54,7 +54,7 @@ struct IssueWording {
         return Diagnostic(code: issue.code, issue.message, at: place, help: foreign ?? issue.help)
     }
 
-    /// A field that a source lacks, with the name of that source.
+    /// A field that one source lacks, with that source's name.
     private func unknownField(_ issue: Issue, _ word: String, at place: Diagnostic.Place) -> Diagnostic? {
         let task = names.types.task.name
         guard issue.message.hasPrefix("no field "), issue.message.hasSuffix(task) else { return nil }
@@ -67,7 +67,7 @@ struct IssueWording {
         return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
     }
 
-    /// A field's number beside a text that is none: the text is what people read, the field's label.
+    /// For a numeric field compared with a text that is not a number: compare the field's label instead.
     private func labelInstead(_ comparison: String) -> String? {
         guard let found = comparison.firstMatch(of: /^\s*([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*(==|!=|in)\s*(\[?\s*["']([^"']*).*)$/),
             Double(found.5) == nil,
@@ -86,7 +86,7 @@ struct IssueWording {
         return "write `\(found.1).\(found.2) \(found.3) \(values[0])`, or \(advice)"
     }
 
-    /// What is to be written where a word in quotes would be the next mistake: a label beside a number or an id.
+    /// The hint where quoting a word would cause the next mistake: a label compared with a number or an id.
     private func quoted(_ issue: Issue, in text: String) -> String? {
         guard let mended = SyntaxHints(issue, in: text).quoted else { return nil }
         do throws(Issues) {
@@ -128,7 +128,7 @@ struct IssueWording {
         return names.events.isEmpty && RuleFunctions.ofEvents.contains(name) ? nothing(name + "()", at: place) : nil
     }
 
-    /// A name that has a meaning only where there is an event or a task.
+    /// A name that needs an event or a task.
     private func nothing(_ name: String, at place: Diagnostic.Place) -> Diagnostic {
         let kind = ["event", "source", "comment"].contains(name) ? "event" : "task"
         return Diagnostic(code: "no-\(kind)", "`\(name)` needs an event or a task to look at", at: place)

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Which of a rule's sources read labels, and which texts are labels of a field and never its values.
+/// Which of a rule's sources read labels, and which texts are labels of a field but never its values.
 struct LabelFacts {
     let sources: [RuleSurroundings.SourceFacts]
     /// Without a configuration any source may read labels.
@@ -11,14 +11,14 @@ struct LabelFacts {
         self.isOpen = isOpen
     }
 
-    /// The source that keeps a question for labels from being answered: one that could read them, or one of sources that all have none.
+    /// The source to name when labels are missing: one that could read them, or else the first if no source reads any.
     var without: RuleSurroundings.SourceFacts? {
         if isOpen { return nil }
         if let able = sources.first(where: { !$0.hasLabels && $0.canReadLabels }) { return able }
         return sources.contains(where: \.hasLabels) ? nil : sources.first
     }
 
-    /// The same of the sources that read no labels.
+    /// The same for the sources that read no labels.
     var withoutLabels: LabelFacts { LabelFacts(isOpen ? [] : sources.filter { !$0.hasLabels }, isOpen: isOpen) }
 
     /// A text that a field never holds, though it may be the field's label.
@@ -35,9 +35,9 @@ struct LabelFacts {
         var source: RuleSurroundings.SourceFacts
     }
 
-    /// The first of some texts that a field never holds.
+    /// The first of these texts that the field never holds.
     ///
-    /// - Parameter typed: whether a text stands for the value that is written so: `"2"` for 2.
+    /// - Parameter typed: whether a text also stands for the number it spells: `"2"` for 2.
     func stranger(among texts: [String], in field: String, typed: Bool = false) -> Stranger? {
         for source in sources {
             guard let declared = source.schema[field] else { continue }
@@ -60,13 +60,13 @@ struct LabelFacts {
         }
     }
 
-    /// Whether a text can be a sys_id; some references hold other keys, which have no blank and no capital.
+    /// Whether a text can be a sys_id. Some references hold other keys, without blanks or capitals.
     private static func isID(_ text: String) -> Bool {
         let hasLetter = text.utf8.contains { ($0 | 0x20) &- UInt8(ascii: "a") < 26 }
         return text.utf8.count == 32 && !text.utf8.contains(UInt8(ascii: " ")) || !hasLetter
     }
 
-    /// What makes labels come, where a setting does.
+    /// How to turn labels on, if a setting can.
     static func setting(for source: RuleSurroundings.SourceFacts) -> String {
         source.canReadLabels
             ? "in bellhop.yaml give source `\(source.name)` `display: both`"
@@ -75,6 +75,6 @@ struct LabelFacts {
 }
 
 extension RuleSurroundings.SourceFacts {
-    /// Whether it reads labels when its `display` says so.
+    /// Whether its `display` setting can turn labels on.
     var canReadLabels: Bool { ["tracker", "table"].contains(kind) }
 }

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What somebody means who names an event that there is not: other programs call them by other words.
+/// Finds the event meant by an unknown name, such as another program's.
 public enum MeantEvent {
     private static let names: [String: EventType] = {
         let words: [(EventType, [String])] = [
@@ -28,17 +28,17 @@ public enum MeantEvent {
         return names
     }()
 
-    /// Fields that are events of their own elsewhere: here they change.
+    /// Events of other programs that are field changes here.
     private static let fields = ["assigned": "assigned_to", "escalated": "priority", "prioritized": "priority"]
 
-    /// The event that a word means elsewhere; nil where it means none.
+    /// The event that a word means in other programs; nil if unknown.
     public static func type(for word: String) -> EventType? { names[plain(word)] }
 
     private static func plain(_ word: String) -> String {
         word.lowercased().replacing("-", with: "_").replacing(".", with: "_").replacing(" ", with: "_")
     }
 
-    /// What to write instead; nil where nothing is near.
+    /// What to write instead; nil if nothing is close.
     static func help(for word: String, among types: [String]) -> String? {
         let plain = plain(word)
         if let field = fields.first(where: { plain == $0.key || plain == "task_" + $0.key })?.value {

@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 import YAML
 
-/// Makes the template of a message from the arguments of a `notify`.
+/// Builds the template of a message from the arguments of a `notify`.
 struct MessageReader {
     let rule: String
     var compiler: ExpressionCompiler
@@ -74,7 +74,7 @@ struct MessageReader {
             elements: elements, item: item, most: tree["max"]?.json?.asInt.map { Int($0) }, empty: empty)
     }
 
-    /// Whether expressions can say the name.
+    /// Whether expressions can use the name.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, first == UInt8(ascii: "_") || (first | 0x20) &- UInt8(ascii: "a") < 26 else {
             return false

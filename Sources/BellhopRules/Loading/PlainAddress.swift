@@ -1,4 +1,4 @@
-/// An address that is written in a rule, as far as it can be judged before it is asked.
+/// Judges an address written in a rule, without a request.
 enum PlainAddress {
     /// Whether it is plain http:// to a machine other than this one.
     static func isReadableOnTheWay(_ text: String) -> Bool {

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// A rule as it was checked and compiled.
+/// A checked and compiled rule.
 ///
-/// A class, though it never changes, so that an event that meets many rules copies none of them.
+/// A class, though immutable, so that an event that matches many rules copies none of them.
 final class Rule: Sendable {
     let summary: RuleSummary
     let triggers: [Trigger]
@@ -18,7 +18,7 @@ final class Rule: Sendable {
     let steps: [Step]
     let zone: TimeZoneTable
     let writesTasks: Bool
-    /// Whether anything but the condition reads the snapshot of its sources.
+    /// Whether anything besides the condition reads the snapshots of its sources.
     let stepsNeedTasks: Bool
 
     init(
@@ -47,10 +47,10 @@ final class Rule: Sendable {
 
     var name: String { summary.name }
     var isShadow: Bool { summary.mode == .shadow }
-    /// Whether it is there only to be checked.
+    /// Whether the rule is only checked, never run.
     var isOff: Bool { summary.mode == .off }
 
-    /// Whether the rule is for such an event, as far as `on` and `from` say.
+    /// Whether the rule handles this event, judged by `on` and `from` alone.
     func isFor(_ event: Event) -> Bool {
         guard !isOff, triggers.contains(where: { $0.type == event.type && $0.accepts(event) }) else { return false }
         if event.type == .scheduleDue { return event.source == name }
@@ -58,11 +58,11 @@ final class Rule: Sendable {
     }
 }
 
-/// So many writes to one task within a time.
+/// The most writes to one task within a time.
 struct Budget: Sendable, Hashable {
     var writes: Int
     var within: Duration
 
-    /// What all rules together may write to a task, unless a rule has a limit of its own.
+    /// The limit for all rules together, unless a rule has its own.
     static let standard = Budget(writes: 10, within: .seconds(3600))
 }

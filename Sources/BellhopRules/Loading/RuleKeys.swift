@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The keys of rule files, declared once: the loader checks by them and the JSON Schema is made from them.
+/// The keys of rule files, declared once for the loader and the JSON Schema.
 enum RuleKeys {
     static let rule: [Setting] = [
         Setting("rule", .name, required: true, "The rule's name: letters, digits, `.`, `_` and `-`."),
@@ -65,48 +65,48 @@ enum RuleKeys {
         Setting("to", .list(.text), "The value, or one of the values, that it changed to; raw or label."),
     ]
 
-    /// The arguments of an action; one that writes to a task can always be told to which.
+    /// The arguments of an action; every action that writes to a task also takes `task`.
     static func arguments(of action: ActionManifest) -> [Setting] {
         guard action.effect == .writes, !action.arguments.contains(where: { $0.name == "task" }) else { return action.arguments }
         return action.arguments + [Setting("task", .text, "The id of a task other than the event's.")]
     }
 
-    /// What other programs call the keys of a rule.
+    /// Other programs' names for the keys of a rule.
     static let otherWords = [
         "trigger": "on", "triggers": "on", "event": "on", "events": "on", "actions": "do", "action": "do", "then": "do",
         "steps": "do", "run": "do", "if": "when", "condition": "when", "conditions": "when", "where": "when", "filter": "when",
         "name": "rule", "id": "rule", "source": "from", "sources": "from",
     ]
 
-    /// What people call times that cron has in five fields.
+    /// Words for schedules, with their cron expressions.
     static let schedulesInWords = [
         "hourly": "0 * * * *", "daily": "30 8 * * *", "nightly": "0 2 * * *", "weekly": "30 8 * * MON", "monthly": "30 8 1 * *",
         "workdays": "30 8 * * MON-FRI", "weekdays": "30 8 * * MON-FRI", "yearly": "0 0 1 1 *", "midnight": "0 0 * * *",
     ]
 
-    /// Keys of the contract that are refused by name until they are built.
+    /// Planned keys, refused by name until they are built.
     static let laterInRules = ["for", "group", "count", "quiet", "escalate", "until"]
     static let laterInTriggers = ["all", "none", "within", "by"]
     static let laterActions = ["emit", "exec"]
-    /// Names of the contract that expressions do not have yet.
+    /// Planned names that expressions do not have yet.
     static let laterNames = ["events"]
 
-    /// What works today in the place of what is not built yet.
+    /// What to use today instead of what is not built yet.
     static let today: [String: String] = {
-        let events = "name the events in a list, `on: [task_created, task_changed]`, and say the rest in `when`"
+        let events = "name the events in a list, `on: [task_created, task_changed]`, and write the rest in `when`"
         return [
             "for": "a rule with `on: {every: 5m}` can ask: `when: tasks.exists(t, age(t.opened_at) > duration(\"1h\"))`",
             "group": "`throttle: {every: 1h}` lets one of many through; a rule with a schedule can list all of them",
             "count": "a rule with `on: {every: 15m}` can count: `when: tasks.filter(t, t.priority == 1).size() > 5`",
-            "quiet": "say the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
+            "quiet": "write the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
             "escalate": "a second rule with `on: {every: 15m}` can ask for the `age(…)` of its `tasks`",
-            "until": "say in `when` what must still be true", "all": events, "none": events, "within": events, "by": events,
+            "until": "write in `when` what must still be true", "all": events, "none": events, "within": events, "by": events,
             "emit": "let each rule wait for the event itself", "exec": "`webhook` can ask a service to do it",
             "events": "`event` is the one that the rule runs for",
         ]
     }()
 
-    /// Receivers of messages that have no threads: an incoming webhook of Slack does not tell what a message is called, so none can answer it.
+    /// Receivers without threads: a Slack incoming webhook does not return a message's id, so nothing can reply to it.
     static let withoutThreads: Set<String> = ["slack"]
 
     /// Arguments under `do` whose texts are names, never templates.

@@ -1,15 +1,15 @@
 import BellhopCore
 import YAML
 
-/// Reads rule files, all of them, and gathers everything that is wrong.
+/// Reads all rule files and collects every problem.
 struct RuleLoader {
     let surroundings: RuleSurroundings
-    /// Whether expressions keep what explains their values: for tests.
+    /// Whether expressions keep their source, to explain their values in tests.
     private let keepsSources: Bool
     private var cache: SharedNameCache
     private var problems = Diagnostics()
     private var rules: [Rule] = []
-    /// Where each name was given.
+    /// Where each rule name was declared.
     private var places: [String: Diagnostic.Place] = [:]
 
     init(_ surroundings: RuleSurroundings, keepsSources: Bool = false) {
@@ -34,7 +34,7 @@ struct RuleLoader {
             let documents = try parse(source).filter { !$0.isEmpty }
             if documents.isEmpty {
                 let place = Diagnostic.Place(file: file.path, line: 1, column: 1)
-                problems.report(Diagnostic(.warning, code: "no-rules", "this file holds no rule", at: place))
+                problems.report(Diagnostic(.warning, code: "no-rules", "this file contains no rules", at: place))
             }
             for document in documents { read(document.root, file.path) }
         } catch {
@@ -42,7 +42,7 @@ struct RuleLoader {
         }
     }
 
-    /// Tells what is wrong with a file as YAML. Keys of a rule that occur twice are two rules.
+    /// Reports a file's YAML errors. Repeated keys of a rule mean two rules in one document.
     private mutating func report(_ errors: YAMLErrors, in source: SourceText, _ file: String) {
         func repeats(_ error: YAMLError, _ keys: [String]) -> Bool {
             error.code == .duplicateKey && keys.contains(source.text(in: error.range))
@@ -52,8 +52,8 @@ struct RuleLoader {
             let place = Diagnostic.Place(second.range, in: source, file: file)
             problems.report(
                 Diagnostic(
-                    code: "two-rules", "a second rule begins here, in the document of the first", at: place,
-                    help: "part them by a line `---`", mended: ["---", source.line(second.range.start.line)]))
+                    code: "two-rules", "a second rule begins here, in the same document as the first", at: place,
+                    help: "separate them with a line `---`", mended: ["---", source.line(second.range.start.line)]))
             let keys = RuleKeys.rule.map(\.name)
             others.removeAll { repeats($0, keys) && $0.range.start.line >= second.range.start.line }
         }
@@ -64,7 +64,7 @@ struct RuleLoader {
         if let items = root.items, items.contains(where: { $0["rule"] != nil }) {
             problems.report(
                 Diagnostic(
-                    code: "wrong-type", "a list of rules stands under the key `rules`",
+                    code: "wrong-type", "a list of rules belongs under the key `rules`",
                     at: Diagnostic.Place(root, file: file), help: "write `rules:` on a line above it"))
             for item in items { readRule(item, file) }
             return
@@ -73,16 +73,16 @@ struct RuleLoader {
             let name = file.split(separator: "/").last.map(String.init) ?? file
             problems.report(
                 Diagnostic(
-                    code: "misnamed-tests", "these are tests, and their file is not called so",
+                    code: "misnamed-tests", "these are tests, but the file name does not say so",
                     at: Diagnostic.Place(tests.key, file: file),
-                    help: "call it `\(Self.testName(name))`: the files of tests end with `.test.yaml`"))
+                    help: "call it `\(Self.testName(name))`: names of test files end with `.test.yaml`"))
             return
         }
         guard let list = root.mapping?["rules"] else { return readRule(root, file) }
         for pair in root.mapping?.pairs ?? [] where pair.name != "rules" {
             problems.report(
                 Diagnostic(
-                    code: "unknown-key", "no other key may stand beside `rules`", at: Diagnostic.Place(pair.key, file: file),
+                    code: "unknown-key", "no other key is allowed beside `rules`", at: Diagnostic.Place(pair.key, file: file),
                     help: "a document holds one rule, or a list under `rules`"))
         }
         guard let items = list.value.items else {
@@ -103,7 +103,7 @@ struct RuleLoader {
         var reader = RuleReader(file: file, surroundings: surroundings, keepsSources: keepsSources)
         defer { problems.report(reader.problems) }
         guard let name = reader.name(of: node) else {
-            // What else is wrong with it is told all the same.
+            // Read it anyway, to report its other problems.
             _ = reader.read(node, name: node["rule"]?.scalarText ?? "", sharing: &cache)
             return
         }

@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 import YAML
 
-/// What of a rule is expressions: `let`, and the keys of `once` and `throttle`.
+/// The expressions of a rule outside its steps: `let`, and the keys of `once` and `throttle`.
 extension RuleReader {
     mutating func readLet(_ node: YAML.Node?, rule: String, _ compiler: inout ExpressionCompiler) {
         guard let node else { return }
@@ -15,20 +15,20 @@ extension RuleReader {
         ]
         for pair in mapping {
             if taken.contains(pair.name) || !MessageReader.isName(pair.name) {
-                let help = taken.contains(pair.name) ? "expressions have it already" : "letters, digits and `_`"
+                let help = taken.contains(pair.name) ? "expressions already have this name" : "letters, digits and `_`"
                 report("wrong-value", "`\(pair.name)` is not a valid name in `let`", at: pair.key, help: help)
                 continue
             }
             if let (compiled, expression) = compiler.compileFully(pair.value, "`\(pair.name)`") {
                 compiler.names.declare(pair.name, expression, needs: compiled.needs, rule: rule)
             } else {
-                // Known by name, so that its uses are not reported on top.
+                // Declared anyway, so that its uses are not reported too.
                 compiler.names.declare(element: pair.name, .dyn, scope: rule)
             }
         }
     }
 
-    /// An expression that is a key: a fact that is the same whenever it is asked for.
+    /// A key expression, which must give the same value whenever it is evaluated.
     mutating func key(_ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler) -> RuleExpression? {
         guard let (expression, read) = compiler.compileFully(node, what) else { return nil }
         let isConstant =
@@ -41,13 +41,13 @@ extension RuleReader {
             let (name, help) =
                 expression.needs.contains(.now)
                 ? ("the time of routing", "`event.time` is when the event was observed")
-                : ("`tasks`", "make a key of the event's task")
+                : ("`tasks`", "use the event's task as the key")
             report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
         }
         return expression
     }
 
-    /// Tells of a key that is the same for every event.
+    /// Reports a key that is the same for every event.
     private func constantKey(_ node: YAML.Node, _ what: String, isSwitch: Bool, _ events: [EventType]) -> Diagnostic {
         let isOnce = what == "`once`"
         let message =
@@ -56,7 +56,7 @@ extension RuleReader {
             : isOnce ? "`once` is the same for every event: the rule runs once, ever" : "`by` is the same for every event"
         let key = events.allSatisfy(\.hasTask) ? "task.id" : "event.id"
         let help =
-            isOnce ? "write `once: \(key)`" : "write `by: \(key)`, or leave `by` out where all runs share the time"
+            isOnce ? "write `once: \(key)`" : "write `by: \(key)`, or leave `by` out if all runs share the time"
         return Diagnostic(
             isSwitch ? .error : .warning, code: "constant-key", message, at: Diagnostic.Place(node, file: file), help: help)
     }

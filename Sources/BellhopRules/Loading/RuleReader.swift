@@ -15,7 +15,7 @@ struct RuleReader {
         self.keepsSources = keepsSources
     }
 
-    /// The name of the rule, checked first so that a rule with other faults still takes its name.
+    /// The rule's name, read first so that a rule with other errors still reserves its name.
     mutating func name(of node: YAML.Node) -> String? {
         guard let mapping = node.mapping else {
             report("wrong-type", "a rule is a mapping, not \(node.kind)", at: node, help: "begin with `rule: a-name`")
@@ -42,7 +42,7 @@ struct RuleReader {
         (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || [0x2D, 0x2E, 0x5F].contains(byte)
     }
 
-    /// The whole rule; nil where anything is wrong with it.
+    /// The whole rule; nil if it has errors.
     mutating func read(_ node: YAML.Node, name: String, sharing cache: inout SharedNameCache) -> Rule? {
         guard let mapping = node.mapping else { return nil }
         let outdented = self.outdented(in: mapping)
@@ -58,13 +58,13 @@ struct RuleReader {
         if let on = mapping["on"]?.value {
             if !passed.contains("on") { trigger.read(on) }
         } else if !meant.contains("on") {
-            report("missing-key", "rule `\(name)` does not say what it waits for", at: node, help: "add `on: task_created`, say")
+            report("missing-key", "rule `\(name)` has no `on`", at: node, help: "add `on: task_created`, say")
         }
         problems.report(trigger.problems)
         let types = trigger.triggers.map(\.type)
         let from = self.from(mapping["from"]?.value, types)
-        // Where it is not known what the rule is about, its expressions are read with every field let through: what is wrong with the
-        // rest of the rule is told all the same.
+        // If the rule's events or sources are unknown, its expressions are checked with every field allowed, so that the other
+        // errors are still reported.
         let isVague = types.isEmpty || from == nil
         let sources = self.sources(from ?? [])
         if let from { problems.all += EventReach(surroundings, from: from).warnings(trigger.places, file: file) }
@@ -85,7 +85,7 @@ struct RuleReader {
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
         if mapping["do"] == nil, !meant.contains("do") {
-            report("missing-key", "rule `\(name)` does nothing", at: node, help: "add `do:` and a list of actions")
+            report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
         }
         problems.all += steps.compiler.takeProblems()
         if let limit = mapping["limit"], settings.record("limit") != nil,
@@ -96,7 +96,7 @@ struct RuleReader {
             let place = Diagnostic.Place(limit.key, file: file)
             problems.report(
                 Diagnostic(
-                    .warning, code: "unused-limit", "`limit` counts writes to tasks, and this rule writes to none", at: place))
+                    .warning, code: "unused-limit", "`limit` counts writes to tasks, but this rule writes to none", at: place))
         }
         guard !problems.hasErrors, let from else { return nil }
 
@@ -114,7 +114,7 @@ struct RuleReader {
 
     // MARK: Keys
 
-    /// Refuses keys that a rule has not. Gives those that were meant by other words.
+    /// Refuses unknown keys. Returns the known keys that they stand for.
     private mutating func checkKeys(_ mapping: Mapping, besides passed: Set<String>) -> Set<String> {
         let known = RuleKeys.rule.map(\.name)
         var meant: Set<String> = []
@@ -128,7 +128,7 @@ struct RuleReader {
                 help = "write `\(word)`"
                 meant.insert(word)
             } else if surroundings.actions.contains(where: { $0.kind == pair.name }) {
-                help = "actions stand in a list under `do`"
+                help = "actions belong in a list under `do`"
             } else if ["schedule", "every", "timezone", "missed"].contains(pair.name) {
                 help = "it belongs under `on`: `on: {schedule: …}`"
             } else {
@@ -139,7 +139,7 @@ struct RuleReader {
         return meant
     }
 
-    /// Keys with nothing under them, beside which stands what belongs there.
+    /// Empty keys whose contents stand beside them instead of under them.
     private mutating func outdented(in mapping: Mapping) -> [Outdented] {
         let inner = ["on": RuleKeys.schedule + RuleKeys.every, "throttle": RuleKeys.throttle].mapValues { $0.map(\.name) }
         return mapping.compactMap { pair in
@@ -176,7 +176,7 @@ struct RuleReader {
         return isFine ? names : nil
     }
 
-    /// The sources whose tasks the rule is about. Without a configuration there are those that the rule names, or one that nobody named.
+    /// The sources whose tasks the rule is about. Without a configuration: the named ones, or one unnamed source.
     private func sources(_ from: [String]) -> [RuleSurroundings.SourceFacts] {
         guard surroundings.isOpen else {
             return from.isEmpty ? surroundings.taskSources : surroundings.taskSources.filter { from.contains($0.name) }
@@ -190,11 +190,11 @@ struct RuleReader {
         let reading = surroundings.sources.filter { $0.connection == name }.map { "`\($0.name)`" }
         if wantsSource, surroundings.connections.contains(where: { $0.name == name }) {
             let help = reading.isEmpty ? nil : "it is read by " + reading.joined(separator: ", ")
-            return report("unknown-source", "`\(name)` is a connection, and `from` names sources here", at: node, help: help)
+            return report("unknown-source", "`\(name)` is a connection, but `from` names sources here", at: node, help: help)
         }
         if !wantsSource, let source = surroundings.sources.first(where: { $0.name == name }) {
             return report(
-                "unknown-connection", "`\(name)` is a source, and logins are events of connections", at: node,
+                "unknown-connection", "`\(name)` is a source, but logins are events of connections", at: node,
                 help: loginHelp(source.connection, types))
         }
         let what = wantsSource ? "source" : "connection"
@@ -204,7 +204,7 @@ struct RuleReader {
             help: Suggestion.didYouMean(name, among: known) ?? listing)
     }
 
-    /// The connection to write, with the type of login that it has.
+    /// The connection to write, with the type of its login.
     private func loginHelp(_ connection: String, _ types: [EventType]) -> String {
         let reach = EventReach(surroundings, from: [connection])
         guard let type = types.first, let obstacle = reach.obstacle(to: type, among: types) else {
@@ -222,7 +222,7 @@ struct RuleReader {
         }
     }
 
-    /// Tells of ends of changes that are labels, where none are read.
+    /// Warns about `from` and `to` values that are labels if none are read.
     private mutating func check(_ ends: [(field: String, text: String, node: YAML.Node)], _ labels: LabelFacts) {
         for end in ends {
             guard let stranger = labels.withoutLabels.stranger(among: [end.text], in: end.field, typed: true) else { continue }

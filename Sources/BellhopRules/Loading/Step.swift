@@ -2,12 +2,12 @@ import BellhopCore
 
 /// One action of a rule, ready to be rendered for an event.
 struct Step: Sendable {
-    /// To whom its deliveries go: one each.
+    /// Who receives its deliveries: one delivery each.
     enum Receivers: Sendable, Hashable {
         /// The connection of the task's source.
         case taskConnection
         case named([String])
-        /// What this argument says, or else the action's own name.
+        /// The value of this argument, or else the action's own name.
         case argument(String)
     }
 
@@ -22,20 +22,20 @@ struct Step: Sendable {
     var condition: RuleExpression?
     var receivers: Receivers
     var content: Content
-    /// The id of another task than the event's to write to.
+    /// The id of the task to write to, if not the event's.
     var task: ArgumentTemplate?
     var retry: RetryPolicy
     var expires: Duration?
     var stopsOnError: Bool
 
-    /// Whether it may send a request of which nobody knows what it writes to one of these connections. Where a source reads from it, that
-    /// may lead to the next event, and nothing tells that it was our own deed.
+    /// Whether it may send a request with unknown effects to one of these connections. If a source reads from it, the request may
+    /// cause the next event, which cannot be recognized as our own change.
     func mayWriteUnseen(to connections: Set<String>) -> Bool {
         guard action.effect == nil, !action.isMessage, case .named(let names) = receivers else { return false }
         return names.contains { connections.contains($0) }
     }
 
-    /// Whether a value decides which host is asked.
+    /// Whether a value determines the host.
     var hasComputedHost: Bool {
         guard case .values(let values) = content else { return false }
         return values.contains { $0.value.hasComputedHost }

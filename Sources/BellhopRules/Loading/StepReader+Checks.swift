@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 extension ActionManifest {
-    /// The argument that a node stands for by itself; nil where it names its arguments.
+    /// The argument that a node gives by itself; nil if it names its arguments.
     func shorthand(for node: YAML.Node) -> Setting? {
         guard let setting = arguments.first(where: { $0.name == shorthand }) else { return nil }
         guard case .map = setting.type else { return node.scalar == nil ? nil : setting }
@@ -13,7 +13,7 @@ extension ActionManifest {
 }
 
 extension StepReader {
-    /// Looks at the names of the fields that an action sets.
+    /// Checks the names of the fields that an action sets.
     mutating func checkFields(_ node: YAML.Node, of action: ActionManifest) {
         guard action.arguments.contains(where: { $0.name == "fields" && $0.type == .map(.scalar) }) else { return }
         guard let fields = (action.shorthand(for: node) == nil ? node["fields"] : node)?.mapping else { return }
@@ -30,18 +30,18 @@ extension StepReader {
         }
     }
 
-    /// Tells of an address whose host comes from a value, such as a ticket's text.
+    /// Warns about an address whose host comes from a value, such as a ticket's text.
     mutating func warnOfComputedHost(at place: YAML.Node) {
         compiler.report(
             Diagnostics([
                 Diagnostic(
-                    .warning, code: "computed-host", "a value decides which host is asked, so private addresses are refused",
+                    .warning, code: "computed-host", "a value determines the host, so private addresses are refused",
                     at: Diagnostic.Place(place, file: compiler.file),
-                    help: "write the host in the rule; where it must be computed and is your own, say `allow_private: true`")
+                    help: "write the host in the rule; if it must be computed and is your own, set `allow_private: true`")
             ]))
     }
 
-    /// Deliveries and logs name steps: one name, one step.
+    /// Step names must be unique: deliveries and logs use them.
     mutating func checkNames(of steps: [YAML.Node]) {
         var seen: Set<String> = []
         for place in steps.compactMap({ $0.mapping?["name"]?.value }) {
@@ -51,7 +51,7 @@ extension StepReader {
         }
     }
 
-    /// The names in a mapping are read as they are written: a template there would be sent as it stands.
+    /// The keys of a mapping are literal: a template there would be sent unexpanded.
     mutating func refuseTemplatesAsKeys(in node: YAML.Node) {
         for pair in node.mapping?.pairs ?? [] {
             if TemplateText.isTemplate(pair.name) {
@@ -64,7 +64,7 @@ extension StepReader {
         for item in node.items ?? [] { refuseTemplatesAsKeys(in: item) }
     }
 
-    /// Looks at the path of a file to be written: at all of one that stands in the rule as it is, at the folder of one made from values.
+    /// Checks the path of a file to write: all of a literal path, only the folder of a computed one.
     func checkFile(
         _ tree: ArgumentCompiler.Tree, _ place: YAML.Node, of action: ActionManifest,
         _ reader: inout SettingsReader<RawArgument>
@@ -72,12 +72,12 @@ extension StepReader {
         let (path, shown): (String, String)
         var ends: [String] = []
         if case .deferred(let raw) = tree {
-            guard let template = try? TemplateText(raw.text) else { return }  // told where it is compiled
+            guard let template = try? TemplateText(raw.text) else { return }  // reported when compiled
             if let range = FileName.inFolder(template) {
                 reader.report(
                     Diagnostic(
                         code: "computed-folder",
-                        "the folder of a file is written in the rule, and a value is part of the file's name",
+                        "the folder of a file must be literal; values may only be part of the file's name",
                         at: Diagnostic.Place(raw.node, utf8: range, file: compiler.file),
                         help: "such as `logs/${{ task.number }}.log`"))
                 return
@@ -103,12 +103,12 @@ extension StepReader {
                 help: "write a path below the folder of bellhop.yaml, such as `logs/bellhop.log`")
         } else if let reason = ends.lazy.compactMap(surroundings.fileRefusal).first {
             reader.report(
-                code: "wrong-file", "a value can make this no place for a log: \(reason)", at: place,
+                code: "wrong-file", "a value can make this an invalid place for a log: \(reason)", at: place,
                 help: "write the end of the name in the rule, such as `.log`, or another folder")
         }
     }
 
-    /// Tells of a `thread` that some of the receivers leave out.
+    /// Warns about a `thread` that some receivers ignore.
     mutating func checkThread(_ node: YAML.Node, _ receivers: Step.Receivers?) {
         guard case .named(let names)? = receivers, let place = node.mapping?["thread"] else { return }
         let without = surroundings.connections.filter { names.contains($0.name) && RuleKeys.withoutThreads.contains($0.kind) }
@@ -118,11 +118,11 @@ extension StepReader {
             Diagnostics([
                 Diagnostic(
                     .warning, code: "unused-thread", "\(listed) shows no threads: a connection of kind `\(first.kind)` has none",
-                    at: Diagnostic.Place(place.key, file: compiler.file), help: "the message stands by itself there")
+                    at: Diagnostic.Place(place.key, file: compiler.file), help: "the message is sent there without a thread")
             ]))
     }
 
-    /// Whether the tasks of the rule's sources are where the action can be done.
+    /// Whether the action is available for the tasks of the rule's sources.
     mutating func checkSources(of action: ActionManifest, _ pair: Mapping.Pair) {
         guard action.receiver == .taskConnection, !surroundings.isOpen else { return }
         for source in sources {

@@ -6,7 +6,7 @@ import YAML
 struct StepReader {
     let surroundings: RuleSurroundings
     let rule: String
-    /// Those whose tasks the rule is about; empty where that is not known.
+    /// The sources whose tasks the rule is about; empty if unknown.
     let sources: [RuleSurroundings.SourceFacts]
     var compiler: ExpressionCompiler
 
@@ -26,12 +26,12 @@ struct StepReader {
             compiler.report(code: "wrong-type", "`do` is a list of actions, not \(node.kind)", at: node, help: asList(node))
             return []
         }
-        if items.isEmpty { compiler.report(code: "wrong-type", "`do` holds no action", at: node) }
+        if items.isEmpty { compiler.report(code: "wrong-type", "`do` has no actions", at: node) }
         checkNames(of: items)
         return items.enumerated().compactMap { read($1, StepPath(index: $0)) }
     }
 
-    /// How what stands under `do` is written as a list.
+    /// The contents of `do`, written as a list.
     private func asList(_ node: YAML.Node) -> String? {
         guard node.mapping != nil else {
             let isAction = surroundings.actions.contains { $0.kind == node.scalarText }
@@ -104,7 +104,7 @@ struct StepReader {
         if let task, !task.needs.isEmpty, let place = pair.value["task"] {
             compiler.report(
                 code: "not-known-yet", "`task` can use neither `tasks` nor `now`", at: place,
-                help: "which task is written to is known from the event")
+                help: "compute the task from the event")
         }
         if action.effect == .writes, task == nil, !compiler.names.events.contains(where: \.hasTask) {
             compiler.report(
@@ -136,7 +136,7 @@ struct StepReader {
             for key in misplaced {
                 reader.report(
                     code: "unknown-key", "`\(action.kind)` has no setting `\(key.scalarText ?? "")`", at: key,
-                    help: "`\(key.scalarText ?? "")` stands beside `\(action.kind)`, at the same depth")
+                    help: "`\(key.scalarText ?? "")` belongs beside `\(action.kind)`, at the same depth")
             }
             let tree = reader.read(
                 node, as: declared, of: "`\(action.kind)`", besides: Set(misplaced.compactMap(\.scalarText)))
@@ -166,12 +166,12 @@ struct StepReader {
         }.map(\.key)
     }
 
-    /// What can be known to fail before it is tried.
+    /// Reports what is certain to fail at run time.
     private func check(
         _ tree: ArgumentCompiler.Tree, _ node: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
     ) {
         if action.effect == .writes, let name = action.shorthand, tree[name]?.json?.asString?.trimmedBlanks.isEmpty == true {
-            reader.report(code: "empty-text", "this `\(action.kind)` says nothing", at: node[name] ?? node)
+            reader.report(code: "empty-text", "this `\(action.kind)` is empty", at: node[name] ?? node)
         }
         for names in action.exclusive {
             let given = (node.mapping?.pairs ?? []).filter { names.contains($0.name) }
@@ -222,12 +222,12 @@ struct StepReader {
         }
     }
 
-    /// Whether all of these are connections that an action can go to.
+    /// Whether an action can go to all of these connections.
     private mutating func check(_ names: [String], takes action: ActionManifest, _ node: YAML.Node) -> Bool {
         if let template = names.first(where: TemplateText.isTemplate) {
             compiler.report(
-                code: "template-as-name", "`\(template)` is a template, and `to` holds names", at: node,
-                help: "name the connections, and choose among steps by `if`")
+                code: "template-as-name", "`\(template)` is a template, but `to` takes names", at: node,
+                help: "name the connections, and choose between steps with `if`")
             return false
         }
         guard !surroundings.isOpen else { return true }

@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// What people type who know other languages, and how expressions have it.
+/// Hints for syntax from other languages.
 struct SyntaxHints {
     private let code: String
     private let before: String
@@ -18,7 +18,7 @@ struct SyntaxHints {
         after = String(decoding: bytes[range.upperBound...], as: UTF8.self)
     }
 
-    /// How it is written; nil where nothing is known.
+    /// The correct form; nil if unknown.
     var help: String? {
         switch code {
         case "syntax", "bad-number": misplaced
@@ -52,7 +52,7 @@ struct SyntaxHints {
         }
     }
 
-    /// `task.title contains "disk"` as a call of the text's own function.
+    /// `task.title contains "disk"` as a method call.
     private func method(_ name: String) -> String {
         let operand = Self.lastName(before)
         let rest = after.trimmedBlanks
@@ -68,10 +68,10 @@ struct SyntaxHints {
     private var roundList: String? {
         guard let open = before.lastIndex(of: "("), Self.lastWord(String(before[..<open])) == "in" else { return nil }
         let inner = before[before.index(after: open)...] + "," + after.prefix { $0 != ")" }
-        return "a list stands in square brackets: `in [\(inner)]`"
+        return "write a list in square brackets: `in [\(inner)]`"
     }
 
-    /// `5m` and `1h30m`, which stand for nothing outside of quotes; days become hours.
+    /// `5m` and `1h30m`, which need quotes; days become hours.
     private var bareDuration: String? {
         let head = String(String(before.reversed().prefix { $0.isASCII && ($0.isNumber || $0 == ".") }).reversed())
         let tail = word + after.prefix { $0.isASCII && ($0.isNumber || $0.isLetter) }
@@ -84,7 +84,7 @@ struct SyntaxHints {
 
     // MARK: Names
 
-    /// The expression with the word in quotes, where it is compared with something.
+    /// The expression with the word in quotes, if it is compared with something.
     var quoted: String? {
         unknownName?.hasPrefix("put a text in quotes") == true ? "\(before)\"\(word)\"\(after)" : nil
     }
@@ -116,7 +116,7 @@ struct SyntaxHints {
         case "includes", "has", "like", "instr": return "write `\(shown).contains(\"…\")`"
         case "startswith", "hasprefix": return "write `\(shown).startsWith(\"…\")`"
         case "endswith", "hassuffix": return "write `\(shown).endsWith(\"…\")`"
-        case "isempty", "empty", "isnull", "isblank": return "write `\(shown) == \"\"`, or `== null` where it is no text"
+        case "isempty", "empty", "isnull", "isblank": return "write `\(shown) == \"\"`, or `== null` if it is not a text"
         case "not": return "write `!`"
         case "date", "datetime", "parsetime", "todate": return "write `timestamp(\"2026-01-05T09:00:00Z\")`"
         case "today": return "write `now`, which is the time of routing"

@@ -2,14 +2,14 @@ import BellhopCore
 import CEL
 import YAML
 
-/// Looks at the texts under `do` for what is allowed and hardly meant: a ` #` that cuts a text short, and the templates of other programs.
+/// Warns about valid texts under `do` that are probably mistakes: a ` #` that cuts a text short, and templates of other programs.
 struct TextReview {
     let file: String
     private(set) var warnings = Diagnostics()
 
     init(file: String) { self.file = file }
 
-    /// Looks at an argument, or at the arguments of an action.
+    /// Checks an argument, or the arguments of an action.
     mutating func look(at node: YAML.Node, as type: SettingType) {
         switch (type, node.content) {
         case (.record(let settings), .mapping(let mapping)):
@@ -40,7 +40,7 @@ struct TextReview {
             if other.isOfSecrets {
                 warnings.report(
                     Diagnostic(
-                        code: "not-in-rules", "`\(other.text)` stands for what bellhop.yaml only may hold",
+                        code: "not-in-rules", "`\(other.text)` is allowed only in bellhop.yaml",
                         at: Diagnostic.Place(node, utf8: other.range, file: file),
                         help: "give a connection there what it needs, and name the connection in `to`"))
                 continue
@@ -49,11 +49,11 @@ struct TextReview {
                 Diagnostic(
                     .warning, code: "other-template", "`\(other.text)` is not a Bellhop template and is not replaced",
                     at: Diagnostic.Place(node, utf8: other.range, file: file),
-                    help: "write `${{ \(other.expression) }}`; for the characters themselves, `${{ \(other.literal) }}`"))
+                    help: "write `${{ \(other.expression) }}`; for the literal characters, `${{ \(other.literal) }}`"))
         }
     }
 
-    /// Whether a comment was meant as text: `I have it #1`, `order # 5`. One that has a blank behind its `#` reads as a comment.
+    /// Whether a comment was meant as text: `I have it #1`, `order # 5`. Otherwise a blank after `#` marks a comment.
     private func isMeant(_ comment: TrailingComment, as node: YAML.Node) -> Bool {
         if let text = node.scalarText, TemplateText.isTemplate(text), node.cutByComment() != nil { return false }
         let rest = comment.text.utf8.dropFirst()
@@ -74,10 +74,10 @@ public struct OtherTemplate: Sendable, Hashable {
     public let text: String
     public let expression: String
 
-    /// Whether it was meant for a secret or a variable of the environment.
+    /// Whether a secret or an environment variable was meant.
     public var isOfSecrets: Bool { expression.hasPrefix("secret.") || expression.hasPrefix("env.") }
 
-    /// An expression that gives the characters themselves.
+    /// An expression that gives the literal characters.
     var literal: String {
         let mark = !text.utf8.contains(UInt8(ascii: "\"")) ? "\"" : !text.utf8.contains(UInt8(ascii: "'")) ? "'" : "\"\"\""
         return mark + text + mark
@@ -123,7 +123,7 @@ public struct OtherTemplate: Sendable, Hashable {
         return found
     }
 
-    /// Whether this is what rules call something: a name they have, or a field of anything.
+    /// Whether this is a name in expressions: a known one, or a field of anything.
     private static func isExpression(_ text: String) -> Bool {
         let word = String(text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") })
         guard let first = word.first, !first.isNumber else { return false }

@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// A kind of event that a rule is for, and what must be true of it beside the rule's condition.
+/// A type of event that starts a rule, with its conditions besides the rule's own.
 struct Trigger: Sendable, Hashable {
     var type: EventType
-    /// Fields that must have changed; all of them.
+    /// Fields that must all have changed.
     var changes: [ChangeFilter] = []
 
     func accepts(_ event: Event) -> Bool {
@@ -14,7 +14,7 @@ struct Trigger: Sendable, Hashable {
 /// `{task_changed: {state: {from: New, to: [2, Resolved]}}}`: a field that changed, from and to certain values.
 struct ChangeFilter: Sendable, Hashable {
     var field: String
-    /// Texts of the values it may have changed from, raw or label; nil for any.
+    /// Values it may have changed from, raw or label; nil for any.
     var from: [String]?
     var to: [String]?
 
@@ -32,7 +32,7 @@ struct ChangeFilter: Sendable, Hashable {
 }
 
 extension JSON {
-    /// The value as one would write it for `from` and `to`: null and the empty text are both empty.
+    /// The value as written for `from` and `to`: null and the empty text are both empty.
     var plainText: String {
         switch self {
         case .null: ""

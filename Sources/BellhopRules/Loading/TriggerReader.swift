@@ -6,12 +6,12 @@ struct TriggerReader {
     let file: String
     let surroundings: RuleSurroundings
     private(set) var triggers: [Trigger] = []
-    /// The types of events as they are written, with their places.
+    /// The types of events as written, with their places.
     private(set) var places: [EventReach.Place] = []
     private(set) var schedule: RuleSchedule?
-    /// Fields that triggers name, with their places; checked once it is known which sources the rule has.
+    /// Fields that triggers name, with their places; checked once the rule's sources are known.
     private(set) var fields: [(name: String, node: Node)] = []
-    /// Values that changes begin or end with, with their places.
+    /// The `from` and `to` values of changes, with their places.
     private(set) var ends: [(field: String, text: String, node: Node)] = []
     private(set) var problems = Diagnostics()
 
@@ -33,7 +33,7 @@ struct TriggerReader {
         switch node.content {
         case .scalar(let scalar): readType(scalar.text, node)
         case .mapping(let mapping): read(mapping, node)
-        case .sequence: report("wrong-type", "`on` holds types of events, not lists in a list", at: node)
+        case .sequence: report("wrong-type", "`on` is a list of event types, not of lists", at: node)
         }
     }
 
@@ -41,7 +41,7 @@ struct TriggerReader {
         let type = EventType(text)
         if type == .scheduleDue {
             report(
-                "wrong-value", "`schedule_due` is an event of a schedule, which the rule must give", at: node,
+                "wrong-value", "`schedule_due` needs a schedule in the rule", at: node,
                 help: "write `on: {schedule: \"30 8 * * MON-FRI\"}`")
         } else if EventType.builtIn.contains(type) {
             if triggers.contains(where: { $0.type == type && $0.changes.isEmpty }) {
@@ -117,7 +117,7 @@ struct TriggerReader {
     private mutating func read(change pair: Mapping.Pair) -> ChangeFilter {
         fields.append((pair.name, pair.key))
         var reader = SettingsReader<Never>(file: file) { node, text, _ in .text(text) }
-        // `{to: }` is the empty value, so that the ends are read here and not as settings, which would miss a value.
+        // `{to: }` means the empty value; read as a setting, it would be a missing value.
         func values(_ name: String) -> [String]? {
             guard let node = pair.value[name] else { return nil }
             if node.isNull { return [""] }
@@ -180,7 +180,7 @@ struct TriggerReader {
         let settings = self.settings(node, RuleKeys.every, of: "`every`")
         guard let interval = settings.duration("every"), let written = node["every"] else { return }
         guard interval >= .seconds(1) else {
-            return report("wrong-value", "a rule comes due at most once a second", at: written)
+            return report("wrong-value", "a rule can run at most once a second", at: written)
         }
         set(.every(interval), surroundings.timeZone, surroundings.timeZoneName, settings, node)
     }
@@ -188,7 +188,9 @@ struct TriggerReader {
     private mutating func set(
         _ recurrence: RuleSchedule.Recurrence, _ zone: TimeZoneTable, _ zoneName: String, _ settings: Settings, _ node: Node
     ) {
-        if schedule != nil { report("duplicate-event", "a rule has one schedule", at: node, help: "make two rules of it") }
+        if schedule != nil {
+            report("duplicate-event", "a rule can have only one schedule", at: node, help: "split it into two rules")
+        }
         let missed = settings.text("missed").flatMap(RuleSchedule.Missed.init) ?? .once
         schedule = RuleSchedule(recurrence: recurrence, zone: zone, zoneName: zoneName, missed: missed)
         triggers.append(Trigger(type: .scheduleDue))

@@ -2,7 +2,7 @@ public import BellhopCore
 public import YAML
 
 extension Diagnostic.Place {
-    /// The place of a stretch of a text; of one that goes on to another line, the part on its first.
+    /// The place of a range; of a range over several lines, the part on its first.
     public init(_ range: SourceRange, in source: SourceText, file: String) {
         let line = source.line(range.start.line)
         let rest = line.unicodeScalars.count - (range.start.column - 1)
@@ -14,15 +14,14 @@ extension Diagnostic.Place {
     /// The place of a node: of a list or a mapping, its first line.
     public init(_ node: Node, file: String) { self.init(node.range, in: node.source, file: file) }
 
-    /// The place of a stretch of a scalar's own characters, given in UTF-8 bytes, wherever escapes, folds and a block's indentation
-    /// have put it.
+    /// The place of a range in a scalar's text, in UTF-8 bytes, with escapes, folds and block indentation taken into account.
     public init(_ node: Node, utf8 range: Range<Int>, file: String) {
         self.init(node.range(ofUTF8: range), in: node.source, file: file)
     }
 }
 
 extension Diagnostics {
-    /// What is wrong with a text as YAML, with the mended line where there is one.
+    /// A text's YAML errors, with the corrected line if there is one.
     public init(_ errors: YAMLErrors, in source: SourceText, file: String) {
         self.init()
         for error in errors.errors { report(Diagnostic(error, in: source, file: file)) }
@@ -30,7 +29,7 @@ extension Diagnostics {
 }
 
 extension Diagnostics {
-    /// Puts what was reported from an index on into the order of the file.
+    /// Sorts what was reported from an index on into the order of the file.
     mutating func sort(from start: Int) {
         func place(_ diagnostic: Diagnostic) -> (Int, Int) { (diagnostic.place?.line ?? 0, diagnostic.place?.column ?? 0) }
         let sorted = all[start...].enumerated().sorted { one, other in
@@ -42,12 +41,12 @@ extension Diagnostics {
 }
 
 extension Diagnostic {
-    /// A fault of a YAML text.
+    /// A YAML error.
     public init(_ error: YAMLError, in source: SourceText, file: String) {
         var message = error.message
         if let note = error.note { message += " (\(note.message) in line \(note.range.start.line))" }
         let written = source.line(error.range.start.line).trimmedBlanks
-        // Where only the indentation is mended, it is shown.
+        // If only the indentation was corrected, show it.
         let lines = error.mended?.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) ?? []
         let mended =
             lines.count == 1

@@ -1,18 +1,18 @@
 public import BellhopCore
 public import YAML
 
-/// The commonest slip of a beginner: a key with nothing under it, and beside it the keys that belong under it.
+/// The most common mistake of beginners: a key with nothing under it, and beside it the keys that belong under it.
 ///
 ///     - notify:
 ///       to: ops        # beside `notify`, not under it
 ///
-/// Told as one mistake with the lines as they should stand, instead of one for each key.
+/// Reported as one problem with the corrected lines, instead of one problem per key.
 public struct Outdented {
     public let head: Mapping.Pair
-    /// What belongs under it, in order.
+    /// The pairs that belong under it, in order.
     public let pairs: [Mapping.Pair]
 
-    /// - Parameter belongs: whether a key beside an empty one belongs under it; those behind the first that does not are left alone.
+    /// - Parameter belongs: whether a key beside an empty one belongs under it; keys after the first that does not are ignored.
     public init?(_ head: Mapping.Pair, in mapping: Mapping, belongs: (Mapping.Pair) -> Bool) {
         guard head.value.scalar?.isAbsent == true, let index = mapping.firstIndex(where: { $0.name == head.name }) else {
             return nil
@@ -28,18 +28,18 @@ public struct Outdented {
         self.pairs = pairs
     }
 
-    /// Without keys that may stand where they are.
+    /// Without the keys that are allowed where they are.
     func besides(_ names: [String]) -> Outdented {
         Outdented(head: head, pairs: pairs.filter { !names.contains($0.name) })
     }
 
     public var names: Set<String> { Set(pairs.map(\.name)) }
 
-    /// - Parameter hidesValues: true where a line may hold a secret.
+    /// - Parameter hidesValues: true if a line may hold a secret.
     public func diagnostic(file: String, hidesValues: Bool = false) -> Diagnostic {
         let them = pairs.count == 1 ? "the line below belongs" : "the lines below belong"
         return Diagnostic(
-            code: "indentation", "nothing stands under `\(head.name)`, and \(them) there",
+            code: "indentation", "there is nothing under `\(head.name)`, and \(them) there",
             at: Diagnostic.Place(head.key, file: file),
             help: "indent \(pairs.count == 1 ? "this line" : "these lines") under `\(head.name):`",
             mended: pairs.flatMap { lines(of: $0, hidesValues: hidesValues) })

@@ -16,7 +16,7 @@ extension SettingType {
         }
     }
 
-    /// The settings of a record, also of one among other choices.
+    /// The settings of a record, even if it is one of several choices.
     var members: [Setting] {
         switch self {
         case .record(let settings): settings

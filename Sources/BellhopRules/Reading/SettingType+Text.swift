@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Setting {
-    /// What to write in the place of a value that is below the setting's least; nil for any other.
+    /// A replacement for a value below the setting's minimum; nil for any other.
     func least(above value: JSON) -> String? {
         guard let least, case .int(let number) = value, case .int(let bound)? = try? type.value(of: least), number < bound
         else { return nil }
@@ -10,7 +10,7 @@ extension Setting {
 }
 
 extension SettingType {
-    /// What the type wants, as words that complete "this is not …".
+    /// What the type expects, in words that complete "this is not …".
     var wanted: String {
         switch self {
         case .text, .target, .secret, .markdown: "a text"
@@ -39,7 +39,7 @@ extension SettingType {
         return names.count > 2 ? "one of " + names.joined(separator: ", ") : names.joined(separator: " or ")
     }
 
-    /// The value that a scalar's text stands for, as ``Settings`` holds it.
+    /// The value of a scalar's text, as ``Settings`` holds it.
     func value(of text: String) throws(SettingProblem) -> JSON {
         switch self {
         case .text, .target, .scalar, .secret, .markdown, .expression: return .string(text)
@@ -110,7 +110,7 @@ extension SettingType {
         return overflow ? nil : bytes
     }
 
-    /// `60/m`, `20/h`, `5/10s`: so many in each stretch of time.
+    /// `60/m`, `20/h`, `5/10s`: a count per duration.
     static func rate(_ text: String) throws(SettingProblem) -> JSON {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { String($0).trimmedBlanks }
         guard parts.count == 2, let count = Int64(parts[0]), count > 0 else {
@@ -126,7 +126,7 @@ extension SettingType {
     private static func checkAddress(_ text: String) throws(SettingProblem) {
         let lower = text.lowercased()
         guard lower.hasPrefix("https://") || lower.hasPrefix("http://") else {
-            // What stands before an @ or behind a question mark may be a password.
+            // Text before an @ or after a question mark may be a password.
             let isBare =
                 text.contains(".") && !text.contains("@") && !text.contains("?")
                 && !text.utf8.contains { $0 <= 0x20 || $0 == 0x7F }

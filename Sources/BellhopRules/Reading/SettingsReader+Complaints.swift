@@ -2,7 +2,7 @@ public import BellhopCore
 public import YAML
 
 extension SettingsReader {
-    /// Reports what is wrong inside of settings that were read from a node, at its place there.
+    /// Reports a complaint about settings at its place in the node they were read from.
     public mutating func report(_ complaint: SettingComplaint, in node: Node, _ settings: Settings) {
         var place = node
         var key: Node?
@@ -21,7 +21,7 @@ extension SettingsReader {
             }
         }
         let target = complaint.isAboutKey ? key ?? place : place
-        // A range is of the text as it counts, which is as it is written where nothing was put in.
+        // A range refers to the final text, which is the written one only if nothing was substituted.
         let isAsWritten = target.scalar.map { value.asString == $0.text } ?? false
         let range = isAsWritten && !complaint.isAboutKey ? complaint.range : nil
         report(

@@ -1,22 +1,22 @@
 public import BellhopCore
 public import YAML
 
-/// Reads YAML nodes by the settings that a connector or an action declares: every problem at once, each with its place.
+/// Reads YAML nodes by the settings of a connector or an action, and reports every problem at its place.
 ///
-/// Each scalar first goes through a hook, which may give another text for it (with `${{ env.NAME }}` replaced, say), or put its
-/// reading off (a template that has a value only when an event is routed).
+/// Each scalar first goes through a hook, which may replace its text (expanding `${{ env.NAME }}`, say) or defer it (a template
+/// that has a value only when an event is routed).
 public struct SettingsReader<Deferred: Sendable> {
-    /// What becomes of a scalar.
+    /// The hook's decision about a scalar.
     public enum Reading {
-        /// This text counts.
+        /// Use this text.
         case text(String)
-        /// This text counts, and no message may show it. `name` says in one what gave it: `` `${{ secret.NAME }}` ``.
+        /// Use this text, but show it in no message. `name` says where it came from: `` `${{ secret.NAME }}` ``.
         case hidden(String, name: String)
         case deferred(Deferred)
         case refused([Diagnostic])
     }
 
-    /// Gets the scalar, its own characters (a block's trailing newline dropped), and the setting it is for.
+    /// Takes the scalar, its text (without a block's trailing newline), and its setting.
     public typealias Hook = (_ node: Node, _ text: String, _ setting: Setting) -> Reading
 
     public private(set) var diagnostics = Diagnostics()
@@ -25,16 +25,15 @@ public struct SettingsReader<Deferred: Sendable> {
     private let hook: Hook
     private let hidesValues: Bool
 
-    /// - Parameter hidesValues: true for a file that may hold secrets: a message then repeats no line of it, and of a key that runs
-    ///   on into its value the name alone. The value of a setting that is no secret is still told where it is wrong.
+    /// - Parameter hidesValues: true for a file that may hold secrets: messages then quote no line of it, and of a key that runs
+    ///   into its value only the name. Invalid values of settings that are not secret are still reported.
     public init(file: String, hidesValues: Bool = false, hook: @escaping Hook) {
         self.file = file
         self.hook = hook
         self.hidesValues = hidesValues
     }
 
-    /// Reads a mapping. `subject` is what the settings are of, for messages: ``connection `snow` ``. Keys in `others` are somebody
-    /// else's and are passed over.
+    /// Reads a mapping. `subject` names the settings' owner in messages: ``connection `snow` ``. Keys in `others` are skipped.
     public mutating func read(
         _ node: Node, as settings: [Setting], of subject: String, besides others: Set<String> = []
     ) -> SettingsTree<Deferred> {
@@ -46,10 +45,10 @@ public struct SettingsReader<Deferred: Sendable> {
         value(node, setting.type, setting)
     }
 
-    /// Adds a problem found elsewhere, so that all are told together.
+    /// Adds a problem found elsewhere, so that all are reported together.
     public mutating func report(_ diagnostic: Diagnostic) { diagnostics.report(diagnostic) }
 
-    /// A key as messages show it: where values are hidden, of one that runs on into its value (`password:x`) the name alone.
+    /// A key as messages show it: if values are hidden, only the name of a key that runs into its value (`password:x`).
     public func shown(_ key: String) -> String {
         let name = key.prefix { $0.isLetter || $0.isNumber || "_-.".contains($0) }
         return hidesValues && name.endIndex < key.endIndex && !name.isEmpty ? name + "…" : key
@@ -92,7 +91,7 @@ public struct SettingsReader<Deferred: Sendable> {
         return .members(members)
     }
 
-    /// Keys with nothing under them, beside which stands what belongs there.
+    /// Empty keys whose contents stand beside them instead of under them.
     private mutating func outdented(in mapping: Mapping, _ settings: [Setting], besides others: Set<String>) -> [Outdented] {
         let taken = others.union(settings.map(\.name))
         return mapping.compactMap { pair in
@@ -132,7 +131,7 @@ public struct SettingsReader<Deferred: Sendable> {
         }
     }
 
-    /// A text that stands for a whole list or mapping, where the hook takes it.
+    /// A text in place of a whole list or mapping, if the hook accepts it.
     private func putOff(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
         guard let scalar = node.scalar, !scalar.isAbsent else { return nil }
         var whole = setting
@@ -187,11 +186,11 @@ public struct SettingsReader<Deferred: Sendable> {
             return nil
         case .hidden(let text, let name):
             guard let value = try? type.value(of: text) else {
-                report(code: "wrong-value", "what \(name) gives is not \(type.wanted)", at: node)
+                report(code: "wrong-value", "the value of \(name) is not \(type.wanted)", at: node)
                 return nil
             }
             if let least = leaf.least(above: value) {
-                report(code: "too-small", "what \(name) gives is less than `\(setting.name)` may be", at: node, help: least)
+                report(code: "too-small", "the value of \(name) is below the minimum of `\(setting.name)`", at: node, help: least)
                 return nil
             }
             return .value(value)
@@ -207,11 +206,11 @@ public struct SettingsReader<Deferred: Sendable> {
             do throws(SettingProblem) {
                 let value = try type.value(of: text)
                 if let least = leaf.least(above: value) {
-                    throw SettingProblem("`\(text)` is less than `\(setting.name)` may be", code: "too-small", help: least)
+                    throw SettingProblem("`\(text)` is below the minimum of `\(setting.name)`", code: "too-small", help: least)
                 }
                 return .value(value)
             } catch {
-                // A range is of the text as written; after a replacement by the hook it says nothing.
+                // A range refers to the written text; after a replacement by the hook it is meaningless.
                 let range = text == scalar.text ? error.range : nil
                 let place = range.map { Diagnostic.Place(node, utf8: $0, file: file) } ?? Diagnostic.Place(node, file: file)
                 diagnostics.report(Diagnostic(code: error.code, error.message, at: place, help: error.help))
@@ -227,15 +226,15 @@ public struct SettingsReader<Deferred: Sendable> {
         return nil
     }
 
-    /// A key without a value: a `#` may have made a comment of it.
+    /// A key without a value: a `#` may have turned it into a comment.
     private mutating func absent(_ node: Node, _ setting: Setting) -> SettingsTree<Deferred>? {
         guard let comment = node.trailingComment, comment.text.dropFirst().first.map({ $0 != " " }) ?? false, !hidesValues
         else { return mismatch(node, setting.type, setting, "`\(setting.name)` has no value") }
         let word = comment.text.prefix { $0 != " " }
         let help =
             setting.name == "to"
-            ? "`to` names a connection of bellhop.yaml, not a channel" : "in quotes it is a value: `\(setting.name): \"\(word)\"`"
-        report(code: "cut-by-comment", "`\(setting.name)` has no value: YAML takes `\(word)` for a comment", at: node, help: help)
+            ? "`to` names a connection of bellhop.yaml, not a channel" : "put it in quotes: `\(setting.name): \"\(word)\"`"
+        report(code: "cut-by-comment", "`\(setting.name)` has no value: YAML reads `\(word)` as a comment", at: node, help: help)
         return nil
     }
 
@@ -245,7 +244,7 @@ public struct SettingsReader<Deferred: Sendable> {
 }
 
 extension SettingsReader where Deferred == Never {
-    /// A reader that takes every scalar as it is written.
+    /// A reader that takes every scalar as written.
     public init(file: String) { self.init(file: file) { _, text, _ in .text(text) } }
 
     /// Reads a mapping to settings; see ``read(_:as:of:besides:)``.
@@ -257,7 +256,7 @@ extension SettingsReader where Deferred == Never {
 }
 
 extension Setting {
-    /// What to write where it is missing.
+    /// What to write if it is missing.
     fileprivate var help: String {
         if let example { return "write `\(example)`" }
         if case .oneOf(let names) = type, names.count == 1 { return "write `\(name): \(names[0])`" }
@@ -269,7 +268,7 @@ extension Scalar {
     /// Nothing was written at all.
     var isAbsent: Bool { style == .plain && text.isEmpty }
 
-    /// The scalar's characters; of a block, without its trailing newline.
+    /// The scalar's text, without a block's trailing newline.
     var meantText: String {
         switch style {
         case .literal, .folded: text.hasSuffix("\n") ? String(text.dropLast()) : text

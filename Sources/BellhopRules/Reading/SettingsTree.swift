@@ -1,13 +1,13 @@
 public import BellhopCore
 
-/// Settings as they were read: values, and in between what can only be known later, such as templates.
+/// Settings as read: values, and parts known only later, such as templates.
 public indirect enum SettingsTree<Deferred: Sendable>: Sendable {
     case value(JSON)
     case deferred(Deferred)
     case list([SettingsTree])
     case members([(name: String, value: SettingsTree)])
 
-    /// The value, when nothing in it was put off.
+    /// The value, if nothing in it was deferred.
     public var json: JSON? {
         switch self {
         case .value(let value): return value

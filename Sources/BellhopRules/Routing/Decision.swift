@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// The work of deciding a batch: what one run of a rule leaves behind counts for the next.
+/// Decides a batch: the state that one run leaves counts for the next.
 struct Decision {
     private let book: RuleBook
     private let matches: Matches
@@ -9,16 +9,16 @@ struct Decision {
     private let frame: EventFrame
     private let activation: Activation
     private var place = -1
-    /// What the deliveries of this batch have to send, in bytes.
+    /// The bytes that the deliveries of this batch send.
     private var bytes = 0
-    /// What the expressions of this batch cost.
+    /// The work of this batch's expressions.
     private var work: Int64 = 0
     private let workPerRun: Int64
     private var deliveries: [Delivery] = []
     private var memory: RuleMemory
     private var events: [Event] = []
     private var tallies: [Int: RuleTally] = [:]
-    /// Whether it is kept what stopped a run or a step.
+    /// Whether to record what stopped a run or a step.
     private let isTracing: Bool
     private(set) var stops: [Stop] = []
 
@@ -53,7 +53,7 @@ struct Decision {
         activation = Activation(book.slots)
     }
 
-    /// Decides the batch, event by event, until that is enough for one transaction.
+    /// Decides the batch, event by event, until one transaction is full.
     mutating func routing() -> Routing {
         var end = matches.events.count
         var latest = 0
@@ -74,10 +74,10 @@ struct Decision {
             state: memory.written, events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value))
     }
 
-    /// Whether enough was decided for one transaction: what is left of the batch comes with the next.
+    /// Whether one transaction is full; the rest of the batch comes with the next.
     private var isFull: Bool { bytes >= Self.mostBytes || work >= RuleBook.workPerBatch }
 
-    /// So many bytes of deliveries are made in one transaction, and what the last event's rules make beyond.
+    /// The bytes of deliveries in one transaction; the last event's rules may exceed it.
     private static let mostBytes = 4 << 20
 
     private mutating func run(_ run: Matches.Run) {
@@ -100,7 +100,7 @@ struct Decision {
         if rule.writesTasks, frame.event.hop >= Event.lastHop {
             return fail(
                 run,
-                "stopped: \(Event.lastHop) writes of rules, one after another, led to this event; rules set each other off")
+                "stopped: \(Event.lastHop) writes by rules led to this event, each causing the next; rules trigger each other")
         }
         if let reason = memory.pass(run, rule) { return stop(run, reason) }
         tally(run.rule) { $0.runs += 1 }
@@ -120,7 +120,7 @@ struct Decision {
 
     private mutating func perform(_ rule: Rule, _ run: Matches.Run) {
         let owner = frame.reference
-        // What the next steps wait for: the latest step before them that stops the run when it fails.
+        // What the next steps wait for: the latest earlier step that stops the run if it fails.
         var after: [Delivery.ID] = []
         for (number, step) in rule.steps.enumerated() {
             let first = deliveries.count
@@ -135,14 +135,14 @@ struct Decision {
                 isFine = false
                 let message = "step \(step.name ?? step.path.text) (\(step.action.kind)): \(error.message)"
                 count(error: message, of: run.rule)
-                // Other steps are dead then, which shows by itself.
+                // Other steps become dead deliveries, which are visible anyway.
                 if step.action.isMessage || rule.isShadow { stop(run, .error(message)) }
                 fail(step, rule, owner, error)
             }
             for place in deliveries.indices[first...] { deliveries[place].after = after }
             guard step.stopsOnError else { continue }
             if !isFine { return }
-            // In shadow mode nothing is done, so nothing would ever go on.
+            // Shadow mode delivers nothing, so later steps would wait forever.
             if !rule.isShadow { after = deliveries[first...].map(\.id) }
         }
     }
@@ -156,7 +156,7 @@ struct Decision {
         }
     }
 
-    /// Makes the deliveries of a step; false when one is dead from the start.
+    /// Makes the deliveries of a step; false if one is dead from the start.
     private mutating func make(_ step: Step, _ rule: Rule, _ owner: TaskReference?) throws(RenderFailure) -> Bool {
         let renderer = Renderer(frame: frame, activation: activation, zone: rule.zone)
         var target: WriteTarget?
@@ -190,7 +190,7 @@ struct Decision {
         return isFine
     }
 
-    /// What a request counts for that is no write to a task by itself, but goes to where a source reads.
+    /// The budget for a request that is not itself a write to a task, but goes to a connection that a source reads.
     private func unseenTarget(_ step: Step, _ rule: Rule, _ receiver: String, _ arguments: Arguments) -> WriteTarget? {
         guard frame.facts.readConnections.contains(receiver) else { return nil }
         if case .values(let values) = arguments, let method = values["method"]?.asString, ["GET", "HEAD"].contains(method) {
@@ -211,7 +211,7 @@ struct Decision {
         }
     }
 
-    /// What becomes of a step that cannot be rendered: a message is sent plainly and says so, anything else is dead and visible.
+    /// Handles a step that cannot be rendered: a message is sent plainly and says so, anything else is dead and visible.
     private mutating func fail(_ step: Step, _ rule: Rule, _ owner: TaskReference?, _ error: RenderFailure) {
         var arguments = Arguments.values([:])
         var state = Delivery.InitialState.dead(Failure(.unrenderable, .giveUp, error.message))
@@ -263,10 +263,10 @@ struct Decision {
 }
 
 extension Message {
-    /// What is sent when a rule's own message cannot be made: the task, and that something is wrong.
+    /// The message sent if a rule's own cannot be rendered: the task and the error.
     static func fallback(rule: String, task: TaskReference?, error: String) -> Message {
         let note: [Inline] = [
-            .text("The message of rule "), .value(rule), .text(" could not be made: "), .value(error),
+            .text("The message of rule "), .value(rule), .text(" could not be rendered: "), .value(error),
         ]
         guard let task else { return Message(title: [.text("Rule "), .value(rule)], text: [.paragraph(note)], isFallback: true) }
         let link = task.url.isEmpty ? nil : Link(label: task.number.nonEmpty ?? "Open", address: task.url)

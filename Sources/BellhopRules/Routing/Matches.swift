@@ -1,30 +1,30 @@
 public import BellhopCore
 
-/// Which rules run for which events of a batch, as far as that is known without the rules' state and the snapshots.
+/// Which rules run for which events of a batch, before the rules' state and the snapshots are known.
 public struct Matches: Sendable {
-    /// The events of the batch, those that no rule is for included: all, or the first of them where matching cost much.
+    /// The events of the batch, matched or not: all, or only the first if matching was expensive.
     public internal(set) var events: [StoredEvent]
-    /// What must be known of the rules' state to decide.
+    /// The rules' state that deciding needs.
     public internal(set) var stateKeys: [StateKey] = []
-    /// Whose tasks must be known to decide.
+    /// The scopes whose tasks deciding needs.
     public internal(set) var scopesNeeded: [Scope.ID] = []
     var runs: [Run] = []
     var errors: [RuleError] = []
 
-    /// Whether no rule is for any of the events: deciding then only marks them as routed.
+    /// Whether no rule matches any of the events: deciding then only marks them as routed.
     public var isEmpty: Bool { runs.isEmpty && errors.isEmpty }
 
-    /// A rule that runs for an event, unless its state speaks against it.
+    /// A rule that runs for an event, unless its state prevents it.
     struct Run: Sendable {
         /// The event's place in the batch.
         var event: Int
         /// The rule's place in the book.
         var rule: Int
-        /// False where the condition can be judged only when the time and the snapshots are known.
+        /// False if the condition depends on the time or the snapshots.
         var isCertain: Bool
         var once: String?
         var throttle: String?
-        /// Why the rule cannot run, should its condition hold.
+        /// Why the rule cannot run, if its condition holds.
         var failure: String?
     }
 

@@ -1,6 +1,6 @@
 import CEL
 
-/// Why a step could not be made into deliveries.
+/// Why a step could not be rendered.
 struct RenderFailure: Error, Sendable, Hashable {
     var message: String
 

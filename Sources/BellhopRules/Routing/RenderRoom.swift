@@ -1,6 +1,6 @@
-/// How many bytes what is being rendered may still have.
+/// How many more bytes rendering may produce.
 ///
-/// A class, because all parts of a step share what is left; used by one thread.
+/// A class, because all parts of a step share it; used by one thread.
 final class RenderRoom {
     private let limit: Int
     private var left: Int
@@ -10,7 +10,7 @@ final class RenderRoom {
         left = limit
     }
 
-    /// Room for everything, for what is shown and not kept.
+    /// No limit, for text that is shown and not stored.
     static var unlimited: RenderRoom { RenderRoom(.max) }
 
     /// How many bytes were taken.
@@ -18,14 +18,14 @@ final class RenderRoom {
 
     var isLeft: Bool { left >= 0 }
 
-    /// Takes so many bytes; false when there are not so many left.
+    /// Takes this many bytes; false if fewer are left.
     @discardableResult
     func take(_ bytes: Int) -> Bool {
         if left >= 0 { left -= bytes }
         return left >= 0
     }
 
-    /// Takes what a text has.
+    /// Takes the bytes of a text.
     func taking(_ text: String) -> String {
         take(text.utf8.count)
         return text

@@ -1,12 +1,12 @@
 import BellhopCore
 import CEL
 
-/// Makes arguments and messages from a step's templates for one event.
+/// Renders a step's templates for one event.
 struct Renderer {
     let frame: EventFrame
     let activation: Activation
     let zone: TimeZoneTable
-    /// What is left for the step's delivery.
+    /// The bytes left for the step's delivery.
     let room: RenderRoom
 
     init(frame: EventFrame, activation: Activation, zone: TimeZoneTable) {
@@ -16,10 +16,10 @@ struct Renderer {
         room = RenderRoom(frame.facts.largestDelivery)
     }
 
-    /// A list in a message holds at most so many lines, whatever the rule says.
+    /// The most lines of a list in a message, whatever the rule says.
     static let mostItems = 1000
 
-    /// The value of an expression. What is computed from a null is unknown, and is inserted as nothing, like null itself.
+    /// The value of an expression. A value computed from null is unknown, and is inserted as nothing, like null itself.
     private func evaluate(_ expression: RuleExpression) throws(RenderFailure) -> Value {
         do throws(EvaluationError) {
             return try expression.program.evaluate(activation)
@@ -29,7 +29,7 @@ struct Renderer {
         }
     }
 
-    /// The text of an expression's value, taken from what is left.
+    /// The text of an expression's value, charged to the room.
     private func rendered(_ expression: RuleExpression) throws(RenderFailure) -> String {
         let value = try evaluate(expression)
         return try text(of: value)
@@ -39,7 +39,7 @@ struct Renderer {
         let text: String
         switch value {
         case .list, .map, .object, .optional:
-            // It is first made as JSON, which must not become larger than its text may be.
+            // The intermediate JSON has the same limit as the text.
             let making = RenderRoom(frame.facts.largestDelivery)
             text = value.rendered(in: zone, making)
             try making.check()
@@ -105,7 +105,7 @@ struct Renderer {
         }
     }
 
-    /// A whole value as an argument of this type: of any type where the argument takes any, else by its text.
+    /// A whole value as an argument of this type: unchanged if the argument takes any, else by its text.
     private func read(_ value: Value, as type: SettingType) throws(RenderFailure) -> JSON {
         switch type {
         case .json, .map, .record: return try json(value)
@@ -151,7 +151,7 @@ struct Renderer {
         return message
     }
 
-    /// An address that a message links to; empty where a value gives none.
+    /// The address of a message's link; empty if its value is.
     private func address(_ template: TextTemplate) throws(RenderFailure) -> String {
         let address = try AddressText.text(of: template, evaluate: rendered)
         if address.isEmpty || template.pieces.allSatisfy({ if case .text = $0 { true } else { false } }) { return address }
@@ -183,7 +183,7 @@ struct Renderer {
         case .null: elements = Value.List([])
         case let other: throw RenderFailure("`of` is a list, and this is \(other.typeName)")
         }
-        // An element's own values must not outlive it: the activation starts anew for each, and once more for what follows.
+        // An element's values must not outlive it: each element, and what follows, gets a new activation.
         defer {
             frame.element = nil
             activation.begin(frame)

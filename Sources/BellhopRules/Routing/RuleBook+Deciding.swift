@@ -1,14 +1,14 @@
 public import BellhopCore
 
 extension RuleBook {
-    /// The work that the expressions of one rule may do for one event: when it is matched, and again when it is decided.
+    /// The work that one rule's expressions may do for one event: once for matching, once for deciding.
     static let workPerRun: Int64 = 40_000_000
-    /// The work after which what is left of a batch comes with the next one.
+    /// The work after which the rest of a batch is left for the next one.
     static let workPerBatch: Int64 = 400_000_000
 
-    /// Decides what a batch of events leads to: deliveries, what rules remember, the mark that the events are routed. Pure.
+    /// Decides what a batch of events causes: deliveries, the rules' new state, the mark that the events are routed. Pure.
     ///
-    /// Where the deliveries become many bytes, only the first events of the batch are routed; one of them at least.
+    /// If the deliveries are large, only the first events of the batch are routed; at least one.
     public func decide(
         _ matches: Matches, state: [StateKey: JSON], tasks: [Scope.ID: [Snapshot]], at now: Timestamp
     ) -> Routing {

@@ -2,9 +2,9 @@ public import BellhopCore
 import CEL
 
 extension RuleBook {
-    /// Finds the rules that run for each event. Pure; says which state and which snapshots deciding needs.
+    /// Finds the rules that run for each event, and the state and snapshots that deciding needs. Pure.
     ///
-    /// - Parameter since: for each rule the place on the bus after which it sees events.
+    /// - Parameter since: the place on the bus after which each rule sees events.
     public func match(_ events: [StoredEvent], since: [String: Int64]) -> Matches {
         var matcher = Matcher(self, events, since: since)
         matcher.run()
@@ -12,7 +12,7 @@ extension RuleBook {
     }
 }
 
-/// The work of finding the rules for a batch of events.
+/// Finds the rules for a batch of events.
 private struct Matcher {
     private let book: RuleBook
     private let events: [StoredEvent]
@@ -20,9 +20,9 @@ private struct Matcher {
     private let frame: EventFrame
     private let activation: Activation
     private(set) var matches: Matches
-    /// The places after which rules see events, looked up when a rule first needs it.
+    /// The places after which rules see events, looked up on first use.
     private var starts: [Int64?]
-    /// Where the last event had the values that rules are found by.
+    /// Where the previous event had the indexed values.
     private var members: [Int] = []
     private var keys: Set<StateKey> = []
     private var scopes: Set<Scope.ID> = []
@@ -102,7 +102,7 @@ private struct Matcher {
         return start
     }
 
-    /// Whether what a condition insists on of the event alone settles it, before anything is loaded for it.
+    /// Whether the values that a condition requires of the event alone rule it out, before anything is loaded.
     private func isRuledOut(_ condition: RuleExpression) -> Bool {
         condition.equalities.contains { equality in
             let reader = book.facts.readers[equality.slot.id]
@@ -111,7 +111,7 @@ private struct Matcher {
         }
     }
 
-    /// Notes a run, and what must be known to decide it.
+    /// Records a run, and what is needed to decide it.
     private mutating func note(_ rule: Rule, _ number: Int, at place: Int, isCertain: Bool) {
         var run = Matches.Run(event: place, rule: number, isCertain: isCertain)
         if let once = rule.once { run.once = key(once, "`once`", .once, rule, &run) }
@@ -152,13 +152,12 @@ private struct Matcher {
 }
 
 extension Rule {
-    /// The name of a piece of the rule's memory. A rule in shadow mode has a memory of its own, so that nothing it would have done
-    /// keeps the rule from doing it once it is live.
+    /// The key of a piece of the rule's state. A rule in shadow mode has its own state, so that shadow runs never stop live ones.
     func stateKey(_ kind: StateKey.Kind, _ key: String) -> StateKey {
         StateKey(rule: isShadow ? "shadow/" + name : name, kind: kind, key: key)
     }
 
-    /// Where the writes to a task are counted: over all rules, or on its own for a rule with a limit.
+    /// Where the writes to a task are counted: over all rules, or separately for a rule with its own limit.
     func budgetKey(_ target: WriteTarget) -> StateKey {
         StateKey(rule: limit == nil ? "" : name, kind: .budget, key: "\(target.connection)/\(target.key.text)")
     }

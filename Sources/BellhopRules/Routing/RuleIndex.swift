@@ -1,18 +1,18 @@
 import BellhopCore
 import CEL
 
-/// Finds the rules that an event could concern: by its type, then by a value that a rule's condition insists on.
+/// Finds the rules that may match an event: by its type, then by a value that a rule's condition requires.
 ///
-/// Each rule stands under the one path that tells most rules apart, so that an event meets only rules that ask for the value it has.
+/// Each rule is indexed by its most selective path, so that an event meets only rules that ask for its value.
 struct RuleIndex: Sendable {
     /// The rules for one type of event.
     struct ByType: Sendable {
-        /// Rules that no path can leave out.
+        /// Rules that no path can exclude.
         var always: [Int] = []
         var paths: [ByValue] = []
     }
 
-    /// The rules that insist on one of a few values of a path.
+    /// The rules that require one of a few values of a path.
     struct ByValue: Sendable {
         var reader: SlotReader
         var rules: [Value: [Int]]
@@ -34,7 +34,7 @@ struct RuleIndex: Sendable {
         }
     }
 
-    /// Events of a schedule concern the rule whose it is.
+    /// Events of a schedule concern only the rule that has it.
     private static func schedules(_ numbers: [Int], _ rules: [Rule]) -> ByType {
         let names = numbers.map { (Value.string(rules[$0].name), [$0]) }
         return ByType(paths: [ByValue(reader: .source, rules: Dictionary(uniqueKeysWithValues: names))])
@@ -53,7 +53,7 @@ struct RuleIndex: Sendable {
         var result = ByType()
         var places: [String: Int] = [:]
         for (number, choices) in zip(numbers, choices) {
-            // The more values a path has among the rules, and the fewer of them this rule takes, the more events it keeps away.
+            // Most selective: the path has many values among the rules, and this rule takes few of them.
             let best = choices.max { weight($0, distinct) < weight($1, distinct) }
             guard let best else {
                 result.always.append(number)
@@ -86,7 +86,7 @@ struct RuleIndex: Sendable {
 }
 
 extension SlotReader {
-    /// Whether the value is read from the event alone, and quickly.
+    /// Whether the value is read from the event alone, and cheaply.
     var isOfEvent: Bool {
         switch self {
         case .own, .field, .label, .source, .changeEnd: true

@@ -8,14 +8,14 @@ struct WriteTarget: Sendable, Hashable {
     var reference: TaskReference
 }
 
-/// Finds out which task a step writes to.
+/// Finds the task that a step writes to.
 struct WriteTargets {
     let frame: EventFrame
     let activation: Activation
     let zone: TimeZoneTable
 
-    /// What a request counts for that goes to where a source reads, since it may write what the next event tells of: the event's own task,
-    /// or page. Nil for events that no such request can lead to.
+    /// The target of a request to a connection that a source reads, since it may cause the next event: the event's own task or
+    /// page. Nil for events that no such request can cause.
     func unseen(by step: Step) -> WriteTarget? {
         guard step.mayWriteUnseen(to: frame.facts.readConnections) else { return nil }
         let event = frame.event

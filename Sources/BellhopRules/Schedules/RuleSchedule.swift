@@ -1,19 +1,19 @@
 import BellhopCore
 
-/// When a rule comes due by the clock: `on: {schedule: …}` or `on: {every: …}`.
+/// When a rule is due by the clock: `on: {schedule: …}` or `on: {every: …}`.
 struct RuleSchedule: Sendable, Hashable {
     enum Recurrence: Sendable, Hashable {
         case cron(CronSchedule)
         case every(Duration)
     }
 
-    /// What becomes of times that passed while the agent was not there to see them.
+    /// What to do about missed runs.
     enum Missed: String, Sendable, Hashable, CaseIterable {
-        /// They are made up for by one run.
+        /// One run for all of them.
         case once
-        /// Each is made up for.
+        /// One run for each.
         case all
-        /// They are let go.
+        /// No run.
         case skip
     }
 
@@ -22,12 +22,12 @@ struct RuleSchedule: Sendable, Hashable {
     var zoneName: String
     var missed: Missed
 
-    /// A time this little past still counts as now: the agent was busy, not away.
+    /// A time this recent still counts as now: the agent was busy, not stopped.
     static let grace = Duration.seconds(60)
-    /// At most so many missed times are made up for one by one; the oldest beyond that are counted in the first event.
+    /// The most missed times that are made up for one by one; older ones are only counted in the first event.
     static let mostAtOnce = 1000
 
-    /// What a timer is made from: a timer made from another text starts anew.
+    /// The definition of a timer: if it changes, the timer starts anew.
     var text: String {
         switch recurrence {
         case .cron(let cron): "\(cron.text) \(zoneName)"
@@ -43,13 +43,13 @@ struct RuleSchedule: Sendable, Hashable {
         }
     }
 
-    /// A time that came due, and how many before it are not told of on their own.
+    /// A due time, and how many earlier ones have no event of their own.
     struct Occurrence: Hashable {
         var due: Timestamp
         var missed: Int
     }
 
-    /// What a timer that was due at one moment leads to at another: the occurrences to tell of, and the next time.
+    /// The events of a timer that was due at one moment and fires at another, and its next time.
     func fire(due: Timestamp, at now: Timestamp) -> (occurrences: [Occurrence], next: Timestamp?) {
         let passed = passed(from: due, through: now)
         let next = passed.last.flatMap { following($0.due, after: now) } ?? due
@@ -62,7 +62,7 @@ struct RuleSchedule: Sendable, Hashable {
         }
     }
 
-    /// The times from one moment through another, the oldest first, at most ``mostAtOnce``: those before are counted in the first.
+    /// The due times from one moment through another, oldest first; if over ``mostAtOnce``, the first counts the earlier ones.
     private func passed(from due: Timestamp, through now: Timestamp) -> [Occurrence] {
         guard due <= now else { return [] }
         switch recurrence {
@@ -92,7 +92,7 @@ struct RuleSchedule: Sendable, Hashable {
         }
     }
 
-    /// The first time after `now`, in step with the last one that was due.
+    /// The first time after `now`, in step with the last due time.
     private func following(_ last: Timestamp, after now: Timestamp) -> Timestamp? {
         switch recurrence {
         case .cron(let cron): cron.next(after: max(last, now), in: zone)
@@ -102,7 +102,7 @@ struct RuleSchedule: Sendable, Hashable {
 }
 
 extension Event {
-    /// A rule's schedule came due.
+    /// A rule's schedule is due.
     static func scheduleDue(rule: String, _ occurrence: RuleSchedule.Occurrence, at now: Timestamp) -> Event {
         Event(
             id: ID(type: .scheduleDue, facts: rule, String(occurrence.due.microseconds)), type: .scheduleDue, source: rule,

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// JSON Schemas (draft 2020-12) of rule files and of their tests, made from the declarations by which they are checked; for editors.
+/// JSON Schemas (draft 2020-12) of rule files and their tests for editors, made from the declarations used for checking.
 public enum RuleSchema {
     /// The schema of a rule file: one rule, or a list under `rules`.
     public static func rules(actions: [ActionManifest]) -> JSON {
@@ -79,7 +79,7 @@ public enum RuleSchema {
         return step
     }
 
-    /// The arguments of an action, or what may stand for all of them.
+    /// The arguments of an action, or its short form.
     private static func orShort(_ schema: JSON, of action: ActionManifest, isTemplated: Bool) -> JSON {
         guard let setting = action.arguments.first(where: { $0.name == action.shorthand }) else { return schema }
         guard case .map = setting.type else { return ["oneOf": [["type": ["string", "number", "boolean"]], schema]] }

@@ -4,7 +4,7 @@ public import BellhopCore
 public enum SettingSchema {
     /// A mapping of these settings.
     ///
-    /// - Parameter isTemplated: whether a template may stand wherever a text, a number or a boolean does.
+    /// - Parameter isTemplated: whether a template is allowed wherever a text, a number or a boolean is.
     public static func record(_ settings: [Setting], isTemplated: Bool = false) -> JSON {
         let properties = JSON.Object(settings.map { ($0.name, self.schema($0, isTemplated: isTemplated)) })
         var schema: JSON = ["type": "object", "additionalProperties": false, "properties": .object(properties)]
@@ -18,7 +18,7 @@ public enum SettingSchema {
         var schema = type(setting.type, isTemplated: isTemplated && !RuleKeys.literalArguments.contains(setting.name))
         schema["description"] = .string(setting.summary)
         if let fallback = setting.fallback, let value = try? setting.type.value(of: fallback) {
-            // What is held in other units than it is written in is shown as it is written.
+            // Values held in another unit than they are written in are shown as written.
             switch setting.type {
             case .boolean, .integer: schema["default"] = value
             case .text, .scalar, .secret, .name, .duration, .size, .rate, .oneOf, .address, .target, .path, .list, .map, .record,

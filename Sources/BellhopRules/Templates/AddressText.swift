@@ -1,15 +1,15 @@
 import BellhopCore
 
-/// An address, or a path below one, as it grows out of a rule's own text and inserted values.
+/// An address, or a path below one, built from a rule's own text and inserted values.
 ///
-/// A value is encoded for the place where it stands, so that it stays one value there: one step of a path, one value of a query. It
-/// cannot add a step, a parameter or a fragment of its own, and only what the rule writes before it decides which host is asked.
+/// Each value is encoded for its place, so that it stays one path segment or one query value. It cannot add a segment, a
+/// parameter or a fragment, and only the rule's text before it determines the host.
 struct AddressText {
-    /// Which part of the address what comes next belongs to.
+    /// The part of the address that the next text belongs to.
     enum Place {
-        /// Before the scheme has ended: what is inserted decides everything.
+        /// Before the scheme has ended: an inserted value determines everything.
         case start
-        /// The host, its port and what stands before an `@`.
+        /// The host, its port and the user info before an `@`.
         case authority
         case path, query, fragment
     }
@@ -18,10 +18,10 @@ struct AddressText {
     private let isPath: Bool
     private var hasValues = false
 
-    /// - Parameter isPath: whether it is a path below an address, which begins where a path does.
+    /// - Parameter isPath: whether it is a path below an address, and so starts in the path.
     init(isPath: Bool = false) { self.isPath = isPath }
 
-    /// Makes the text of a template.
+    /// Renders a template.
     static func text(
         of template: TextTemplate, isPath: Bool = false, evaluate: (RuleExpression) throws(RenderFailure) -> String
     ) throws(RenderFailure) -> String {
@@ -35,10 +35,10 @@ struct AddressText {
         return try address.finished()
     }
 
-    /// A whole path that is computed: its steps are kept, and nothing else in it has a meaning of its own.
+    /// A fully computed path: its segments are kept, everything else is encoded.
     static func path(_ value: String) -> String { encode(value, keeping: "-._~/") }
 
-    /// Whether a value decides which host is asked.
+    /// Whether a value determines the host.
     static func hasComputedHost(_ template: TextTemplate) -> Bool {
         var address = AddressText()
         for piece in template.pieces {
@@ -69,7 +69,7 @@ struct AddressText {
             let isName = value.utf8.allSatisfy { Self.isAlphanumeric($0) || "-._".utf8.contains($0) }
             guard isName else {
                 throw RenderFailure(
-                    "a value inserted into the host of an address is letters, digits, `-`, `_` and `.`: `\(value)`")
+                    "a value inserted into the host of an address may only contain letters, digits, `-`, `_` and `.`: `\(value)`")
             }
             text += value
         case .path, .query, .fragment: text += Self.encode(value, keeping: "-._~")
@@ -81,7 +81,7 @@ struct AddressText {
         var path = text.prefix { $0 != "?" && $0 != "#" }
         if !isPath, let scheme = path.firstRange(of: "://") { path = path[scheme.upperBound...].drop { $0 != "/" } }
         guard !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
-            throw RenderFailure("a value makes a step `.` or `..` in the path of an address: `\(path)`")
+            throw RenderFailure("a value adds a segment `.` or `..` to the path of an address: `\(path)`")
         }
         return text
     }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// An argument of a step: fixed, or made anew for each event.
+/// An argument of a step: fixed, or rendered for each event.
 indirect enum ArgumentTemplate: Sendable {
     case constant(JSON)
     /// A text with values inserted, read as the argument's type.
@@ -10,7 +10,7 @@ indirect enum ArgumentTemplate: Sendable {
     case list([ArgumentTemplate])
     case members([(name: String, value: ArgumentTemplate)])
 
-    /// Whether a value decides which host an address leads to.
+    /// Whether a value determines the host of an address.
     var hasComputedHost: Bool {
         switch self {
         case .text(let text, .address): AddressText.hasComputedHost(text)
@@ -19,7 +19,7 @@ indirect enum ArgumentTemplate: Sendable {
         }
     }
 
-    /// What its expressions need that is known only when the event is routed.
+    /// What its expressions need that is known only at routing.
     var needs: RuleExpression.Needs {
         switch self {
         case .constant: []
@@ -32,10 +32,10 @@ indirect enum ArgumentTemplate: Sendable {
 }
 
 extension SettingType {
-    /// Whether what is inserted is encoded as in an address.
+    /// Whether inserted values are encoded as in an address.
     var isAddress: Bool { self == .address }
 
-    /// Whether what is inserted is encoded as in a path below an address.
+    /// Whether inserted values are encoded as in a path below an address.
     var isTarget: Bool {
         if case .either(let types) = self { return types.contains(.target) }
         return self == .target

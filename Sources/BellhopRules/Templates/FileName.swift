@@ -1,16 +1,16 @@
 import BellhopCore
 
-/// The path of a file with values inserted: they are parts of its name, in the folder that the rule's own text says.
+/// The path of a file with inserted values, which may only be part of its name: the folder is the rule's own text.
 struct FileName {
-    /// The folder as it is written, with its `/`, and the name.
+    /// The folder as written, with its `/`, and the name.
     let path: String
 
-    /// Throws where a value would lead into another folder, hide the file, or give no name.
+    /// Throws if a value would lead into another folder, hide the file, or leave no name.
     init(
         _ template: TextTemplate, evaluate: (RuleExpression) throws(RenderFailure) -> String
     ) throws(RenderFailure) {
         var path = ""
-        // Whether the name begins with an inserted value, perhaps an empty one.
+        // Whether the name begins with an inserted value, even an empty one.
         var beginsWithValue = false
         for piece in template.pieces {
             switch piece {
@@ -26,7 +26,7 @@ struct FileName {
             }
         }
         let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
-        if name.isEmpty { throw RenderFailure("the value inserted into `\(path)` is empty, so that it names no file") }
+        if name.isEmpty { throw RenderFailure("the value inserted into `\(path)` is empty, so the path names no file") }
         if beginsWithValue, name.first == "." {
             throw RenderFailure("a value must not make the name of a file begin with a dot: `\(name)`")
         }
@@ -36,7 +36,7 @@ struct FileName {
         self.path = path
     }
 
-    /// The expression after which the rule's own text goes on to another folder: the first that would be part of a folder's name.
+    /// The first expression that would be part of a folder's name.
     static func inFolder(_ template: TemplateText) -> Range<Int>? {
         var last: Range<Int>?
         for piece in template.pieces {
@@ -48,8 +48,7 @@ struct FileName {
         return nil
     }
 
-    /// Paths as values may make them, for judging them: with a name in the place of what is computed, and with the end of a rule file's
-    /// where a value is the end.
+    /// Example paths for checks: expressions become a name, and one at the end may also give a rule file's extension.
     static func samples(_ template: TemplateText) -> [String] {
         let path = template.pieces.map { piece in
             switch piece {

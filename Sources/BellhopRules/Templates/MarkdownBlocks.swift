@@ -1,11 +1,11 @@
-/// Divides Markdown into paragraphs and flat lists, line by line. A line break in a paragraph stays one, as chats have it.
+/// Splits Markdown into paragraphs and flat lists, line by line. Line breaks in a paragraph are kept, as in chats.
 struct MarkdownBlocks {
     private typealias Unit = MarkdownTemplate.Unit
 
     private var blocks: [MarkdownTemplate.Block] = []
-    /// The paragraph or item that lines are being added to.
+    /// The lines of the current paragraph or item.
     private var lines: [ArraySlice<Unit>] = []
-    /// The list the lines are an item of; nil for a paragraph.
+    /// The list marker of the current item; nil for a paragraph.
     private var marker: Marker?
     private var isAfterBlankLine = false
 
@@ -19,7 +19,7 @@ struct MarkdownBlocks {
     private struct Marker: Equatable {
         var isOrdered: Bool
         var number: Int
-        /// Units the marker takes, its blank included.
+        /// The number of units in the marker, including its blank.
         var length: Int
     }
 
@@ -40,7 +40,7 @@ struct MarkdownBlocks {
         isAfterBlankLine = false
     }
 
-    /// A paragraph is interrupted by a numbered list only where that begins with 1, so that a year at a line's start stays text.
+    /// A numbered list interrupts a paragraph only if it begins with 1, so that a year at a line's start stays text.
     private func startsItem(_ found: Marker) -> Bool {
         !found.isOrdered || lines.isEmpty || marker?.isOrdered == true || found.number == 1
     }

@@ -1,18 +1,18 @@
-/// Reads bold, italic, code and links out of a paragraph. What opens and is not closed is text.
+/// Reads bold, italic, code and links out of a paragraph. Unclosed markup is text.
 struct MarkdownInlines {
     typealias Unit = MarkdownTemplate.Unit
     typealias Inline = MarkdownTemplate.Inline
 
     private let units: [Unit]
     private let marks: MarkdownMarks
-    /// Markup within markup beyond this depth is text.
+    /// Markup nested deeper than this is text.
     private static let deepest = 16
 
     static func read(_ units: [Unit]) -> [Inline] {
         MarkdownInlines(units: units, marks: MarkdownMarks(units)).read(0..<units.count, depth: 0)
     }
 
-    /// Markup of one kind whose end was looked for in vain: it need not be looked for again further on.
+    /// A kind of markup whose end was not found and need not be searched for again.
     private struct Hopeless: Hashable {
         var unit: Unit
         var width: Int
@@ -80,7 +80,7 @@ struct MarkdownInlines {
         }
     }
 
-    /// How many of the same character stand here in a row.
+    /// The length of the run of this character.
     private func run(_ at: Int, _ range: Range<Int>) -> Int {
         var end = at + 1
         while end < range.upperBound, units[end] == units[at] { end += 1 }
@@ -98,7 +98,7 @@ struct MarkdownInlines {
         return units[at] == .scalar("*") || at + length == units.count || !units[at + length].isWord
     }
 
-    /// Where the run stands that closes markup of this width; within a longer run, its end closes.
+    /// The start of the run that closes markup of this width; in a longer run, its last characters close.
     private func closing(of open: Int, width: Int, _ range: Range<Int>) -> Int? {
         var at = open + width
         while at < range.upperBound {
@@ -130,7 +130,7 @@ struct MarkdownInlines {
         return (.link(label: read(at + 1..<close, depth: depth + 1), address: Self.literal(address)), end + 1)
     }
 
-    /// Units as text and values, without a look for markup.
+    /// Units as text and values, not parsed for markup.
     private static func literal(_ units: some Sequence<Unit>) -> [Inline] {
         var out: [Inline] = []
         var text = String.UnicodeScalarView()

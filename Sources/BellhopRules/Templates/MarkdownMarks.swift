@@ -1,10 +1,10 @@
-/// Where brackets and backticks of a text have their other halves, found in one pass so that no text takes long to read.
+/// Matching brackets and backticks of a text, found in one pass so that no text is slow to parse.
 struct MarkdownMarks {
     private typealias Unit = MarkdownTemplate.Unit
 
-    /// For each bracket that is closed, where.
+    /// The closing position of each closed bracket.
     private(set) var closing: [Int: Int] = [:]
-    /// Where runs of backticks begin, by how long they are.
+    /// The start positions of backtick runs, by length.
     private var backticks: [Int: [Int]] = [:]
     private let units: [MarkdownTemplate.Unit]
 
@@ -42,7 +42,7 @@ struct MarkdownMarks {
         return end - at
     }
 
-    /// The next place behind an escape, a code span, or one unit.
+    /// The position after an escape, a code span, or one unit.
     func skip(_ at: Int, within range: Range<Int>) -> Int {
         if units[at] == .scalar("\\"), at + 1 < range.upperBound { return at + 2 }
         guard units[at] == .scalar("`") else { return at + 1 }
@@ -50,7 +50,7 @@ struct MarkdownMarks {
         return codeSpan(at, within: range).map { $0.upperBound + length } ?? min(at + length, range.upperBound)
     }
 
-    /// What stands between this run of backticks and the next one of the same length.
+    /// The text between this run of backticks and the next of the same length.
     func codeSpan(_ at: Int, within range: Range<Int>) -> Range<Int>? {
         let length = run(at)
         let places = backticks[length] ?? []

@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension MarkdownTemplate {
-    /// The message parts, with each hole filled by the text of its number. What is inserted is a value, never markup.
+    /// The message parts, with each hole filled by its text. Inserted text is a value, never markup.
     func filled(_ values: [String]) -> [Message.Block] {
         blocks.map { block in
             switch block {

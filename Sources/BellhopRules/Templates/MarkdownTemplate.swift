@@ -27,7 +27,7 @@ struct MarkdownTemplate: Sendable, Hashable {
 
     init(_ units: [Unit]) { blocks = MarkdownBlocks.read(units) }
 
-    /// Everything on one line, as an item of a list has it: blocks follow one another after line breaks, list items after a dash.
+    /// Everything on one line, for an item of a list: blocks follow line breaks, list items follow a dash.
     var inlines: [Inline] {
         var lines: [[Inline]] = []
         for block in blocks {
@@ -56,7 +56,7 @@ extension MarkdownTemplate.Unit {
         }
     }
 
-    /// A character that a backslash keeps from being markup.
+    /// A character that a backslash can escape.
     var isPunctuation: Bool {
         guard case .scalar(let scalar) = self else { return false }
         switch scalar.value {

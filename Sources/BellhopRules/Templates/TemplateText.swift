@@ -1,14 +1,14 @@
 import CEL
 
-/// A string with `${{ … }}` in it, taken apart.
+/// A parsed string with `${{ … }}` in it.
 struct TemplateText: Sendable, Hashable {
     enum Piece: Sendable, Hashable {
         case text(String)
-        /// An expression, with the place of its characters in the string, in UTF-8 bytes.
+        /// An expression, with its range in the string, in UTF-8 bytes.
         case expression(String, Range<Int>)
     }
 
-    /// Why a string cannot be taken apart.
+    /// Why a string cannot be parsed.
     struct Problem: Error, Hashable {
         var code: String
         var message: String
@@ -18,7 +18,7 @@ struct TemplateText: Sendable, Hashable {
 
     var pieces: [Piece]
 
-    /// Whether a string has anything to take apart: `$${{` counts, since it stands for another text.
+    /// Whether a string needs parsing: so does the escape `$${{`.
     static func isTemplate(_ text: String) -> Bool {
         var dollar = false
         var braces = 0
@@ -52,7 +52,7 @@ struct TemplateText: Sendable, Hashable {
                 guard let end = ExpressionScanner.end(of: bytes, from: at + 3) else {
                     throw Problem(
                         code: "unclosed-template", message: "`${{` is not closed by `}}`",
-                        help: "for the characters themselves write `$${{`", range: at..<at + 3)
+                        help: "for the literal characters write `$${{`", range: at..<at + 3)
                 }
                 if !plain.isEmpty { pieces.append(.text(String(decoding: plain, as: UTF8.self))) }
                 plain = []
@@ -72,7 +72,7 @@ struct TemplateText: Sendable, Hashable {
         if !plain.isEmpty { pieces.append(.text(String(decoding: plain, as: UTF8.self))) }
     }
 
-    /// The one expression that the string is, if it is nothing else.
+    /// The expression, if the string is nothing else.
     var whole: (text: String, range: Range<Int>)? {
         guard pieces.count == 1, case .expression(let text, let range) = pieces[0] else { return nil }
         return (text, range)

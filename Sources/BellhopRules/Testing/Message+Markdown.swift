@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension Message {
-    /// The message as its rule would write it: the Markdown of its parts, values among it as they are.
+    /// The message as its rule would write it in Markdown, with values inserted unescaped.
     public var markdown: String {
         var parts = title.isEmpty ? [] : [title.markdown]
         if !text.isEmpty { parts.append(text.markdown) }
@@ -13,7 +13,7 @@ extension Message {
 }
 
 extension Message.List {
-    /// One line an item; how many more there are; or what is said of none.
+    /// One line per item and the number of further items; or the text for an empty list.
     var markdown: String {
         if items.isEmpty { return empty.markdown }
         let rest = more > 0 ? ["… and \(more) more"] : []
@@ -34,7 +34,7 @@ extension [Message.Block] {
 }
 
 extension [Message.Inline] {
-    /// The Markdown that means this; inserted values stand as they are.
+    /// The Markdown for this; inserted values are not escaped.
     var markdown: String {
         map { inline in
             switch inline {

@@ -2,10 +2,10 @@ import BellhopCore
 import CEL
 import YAML
 
-/// Why a rule of a test, or a step of it, did nothing for an event, with what is needed to explain it.
+/// Why a rule of a test, or a step of it, did nothing for an event, with the data to explain it.
 struct RuleRefusal {
     enum Reason {
-        /// `on` and `from` are for other events.
+        /// `on` and `from` do not match.
         case trigger
         case condition
         case throttle(last: BellhopCore.Timestamp)
@@ -16,7 +16,7 @@ struct RuleRefusal {
 
     var rule: Rule
     var event: StoredEvent
-    /// The line of the test that gives the event; nil for one that came by itself.
+    /// The line of the test that gives the event; nil for any other event.
     var line: Int?
     var reason: Reason
     var now: BellhopCore.Timestamp
@@ -24,22 +24,22 @@ struct RuleRefusal {
 
     var isOfTrigger: Bool { if case .trigger = reason { true } else { false } }
 
-    /// Whether an action of this kind would have been done without it.
+    /// Whether it prevented an action of this kind.
     func keptBack(_ kind: String) -> Bool {
         if case .step(let number) = reason { return rule.steps[number].action.kind == kind }
         return rule.steps.contains { $0.action.kind == kind }
     }
 
-    /// What said no, and below it what each part of a condition gave.
+    /// What prevented it, and below it the value of each part of a condition.
     func lines(in book: RuleBook) -> [String] {
         let what = "`\(event.event.type.name)`" + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
         switch reason {
         case .trigger: return ["rule `\(rule.name)`: \(triggerWords) \(what)"]
         case .throttle(let last):
             let every = rule.throttle.map { DurationText.format($0.every) } ?? ""
-            let ran = "it ran at \(last.formatted(in: rule.zone)), and \(every) are not over"
-            return ["rule `\(rule.name)`: `throttle` lets \(what) not pass: \(ran)"]
-        case .once(let key): return ["rule `\(rule.name)`: `once` lets \(what) not pass: it ran for the key \"\(key)\" before"]
+            let ran = "it ran at \(last.formatted(in: rule.zone)), less than \(every) ago"
+            return ["rule `\(rule.name)`: `throttle` stopped \(what): \(ran)"]
+        case .once(let key): return ["rule `\(rule.name)`: `once` stopped \(what): it ran for the key \"\(key)\" before"]
         case .condition: return explain(rule.condition, "`when`", what, in: book)
         case .step(let number):
             let step = rule.steps[number]
@@ -48,13 +48,13 @@ struct RuleRefusal {
     }
 
     private var triggerWords: String {
-        if rule.isOff { return "it is turned off (`enabled: false`) and does not see" }
+        if rule.isOff { return "it is turned off (`enabled: false`) and ignores" }
         guard rule.triggers.contains(where: { $0.type == event.event.type }) else { return "`on` does not name" }
         if !rule.sources.isEmpty, !rule.sources.contains(event.event.source), event.event.type != .scheduleDue {
             return "`from` does not name `\(event.event.source)`, the source of"
         }
         return event.event.type == .scheduleDue
-            ? "the schedule is another rule's:" : "the changes that `on` names are not those of"
+            ? "the schedule is another rule's:" : "`on` does not match the changes of"
     }
 
     private func explain(_ condition: RuleExpression?, _ part: String, _ what: String, in book: RuleBook) -> [String] {
@@ -78,7 +78,7 @@ struct RuleRefusal {
 }
 
 extension Evaluation.Part {
-    /// What it gave, on one line.
+    /// Its result on one line.
     fileprivate var brief: String {
         switch outcome {
         case .value(let result): result.brief

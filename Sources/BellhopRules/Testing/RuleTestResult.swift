@@ -5,7 +5,7 @@ public struct RuleTestResult: Sendable, Hashable {
     public var file: String
     public var line: Int
     public var name: String
-    /// Where what happened is not what was expected; none when the test passed.
+    /// Differences from the expectations; empty if the test passed.
     public var problems: [Diagnostic]
 
     public init(file: String, line: Int, name: String, problems: [Diagnostic]) {

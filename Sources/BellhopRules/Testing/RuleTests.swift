@@ -1,10 +1,10 @@
 public import BellhopCore
 
-/// Runs the tests that lie beside rules: with a clock that jumps, without a network, without doing anything.
+/// Runs the tests of rules: with a simulated clock, without a network or side effects.
 public enum RuleTests {
     /// Runs the tests of these files against the rules they name, which must be among `rules`.
     ///
-    /// - Throws: what is wrong with the files, all of it.
+    /// - Throws: every problem of the files.
     public static func run(
         _ files: [RuleFile], rules: [RuleFile], surroundings: RuleSurroundings
     ) throws(Diagnostics) -> [RuleTestResult] {
@@ -14,8 +14,8 @@ public enum RuleTests {
 
     /// Runs the tests of these files against the rules they name.
     ///
-    /// - Parameter rules: reads the rule file of a path; nil when there is none.
-    /// - Throws: what is wrong with the files, all of it.
+    /// - Parameter rules: reads the rule file of a path; nil if there is none.
+    /// - Throws: every problem of the files.
     public static func run(
         _ files: [RuleFile], surroundings: RuleSurroundings, rules: (_ path: String) -> RuleFile?
     ) throws(Diagnostics) -> [RuleTestResult] {
@@ -60,7 +60,7 @@ public enum RuleTests {
             books[key] = book
             return book
         } catch {
-            books[key] = .some(nil)  // its problems are told once
+            books[key] = .some(nil)  // its problems were reported already
             problems.report(error)
             return nil
         }

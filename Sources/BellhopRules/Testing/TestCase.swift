@@ -1,14 +1,14 @@
 import BellhopCore
 import YAML
 
-/// A test of rules as it was read.
+/// A test of rules as read.
 struct TestCase: Sendable {
     var name: String
     var line: Int
     var start: Timestamp
     var given: [Step]
     var expected: [Expectation]
-    /// The place of `expect`, for what happens beyond it.
+    /// The place of `expect`, to report unexpected actions.
     var expectPlace: Diagnostic.Place
 
     /// Something that happens.
@@ -19,7 +19,7 @@ struct TestCase: Sendable {
         case tasks([Scope.ID: [Snapshot]])
     }
 
-    /// An action that is expected, as far as the test names its arguments.
+    /// An expected action, with the arguments that the test names.
     struct Expectation: Sendable {
         var kind: String
         var arguments: JSON.Object

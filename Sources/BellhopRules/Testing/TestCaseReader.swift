@@ -1,13 +1,13 @@
 import BellhopCore
 import YAML
 
-/// Reads one test: what happens, and what is expected.
+/// Reads one test: its events and its expectations.
 struct TestCaseReader {
     let file: String
     let book: RuleBook
     let surroundings: RuleSurroundings
     private(set) var problems = Diagnostics()
-    /// The time of the test where it is read; nil where that is not known.
+    /// The time of the test at this point; nil if unknown.
     private var present: Timestamp?
 
     init(file: String, book: RuleBook, surroundings: RuleSurroundings) {
@@ -43,7 +43,7 @@ struct TestCaseReader {
         return nil
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private mutating func step(_ node: Node) -> TestCase.Step? {
         guard let mapping = node.mapping, let pair = mapping.first(where: { $0.name != "source" }) else {
@@ -52,7 +52,7 @@ struct TestCaseReader {
         }
         for other in mapping where other.name != pair.name && other.name != "source" {
             report(
-                "unknown-key", "`\(pair.name)` and `\(other.name)` happen one after the other", at: other.key,
+                "unknown-key", "`\(pair.name)` and `\(other.name)` are separate steps", at: other.key,
                 help: "begin each with `- `")
         }
         switch pair.name {
@@ -66,7 +66,7 @@ struct TestCaseReader {
             guard let moment = moment(pair.value.scalarText ?? "", pair.value) else { return nil }
             if let present, moment < present {
                 report(
-                    "time-goes-on", "it is \(present.formatted(in: .utc)) in the test already", at: pair.value,
+                    "time-goes-on", "the test is already at \(present.formatted(in: .utc))", at: pair.value,
                     help: "write a later time, or begin the test earlier: `at: …` beside its `name`")
             } else {
                 present = moment
@@ -85,8 +85,8 @@ struct TestCaseReader {
             let names = EventType.builtIn.filter { $0 != .scheduleDue }.map(\.name) + ["wait", "at", "tasks"]
             let help =
                 type == .scheduleDue
-                ? "schedules come due by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
-            report("unknown-event", "there is no event `\(pair.name)` to be given", at: pair.key, help: help)
+                ? "schedules fire by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
+            report("unknown-event", "there is no event `\(pair.name)` for a test", at: pair.key, help: help)
             return nil
         }
         var facts = TestFacts(file: file, surroundings: surroundings)
@@ -118,7 +118,7 @@ struct TestCaseReader {
         return result
     }
 
-    // MARK: What is expected
+    // MARK: Expectations
 
     private mutating func expectation(_ node: Node) -> TestCase.Expectation? {
         let kinds = surroundings.actions.map(\.kind)
@@ -165,6 +165,6 @@ struct TestCaseReader {
 }
 
 extension Rule {
-    /// The source that a test's events come from unless they say otherwise.
+    /// The default source of a test's events.
     func firstSource(_ surroundings: RuleSurroundings) -> String { sources.first ?? surroundings.sources.first?.name ?? "" }
 }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Holds what a test expected against what happened.
+/// Compares what a test expected with what happened.
 struct TestComparison {
     /// An action as it happened: the deliveries of one step in one run.
     struct Happening {
@@ -17,7 +17,7 @@ struct TestComparison {
         var problems: [Diagnostic] = []
         for (index, expected) in test.expected.enumerated() {
             guard index < happened.count else {
-                var problem = failed("`\(expected.kind)` was expected and did not happen", expected.place)
+                var problem = failed("`\(expected.kind)` was expected but did not happen", expected.place)
                 problem.details = reasons(against: expected, run)
                 problems.append(problem)
                 continue
@@ -25,15 +25,15 @@ struct TestComparison {
             if var problem = compare(expected, happened[index]) {
                 if expected.kind != happened[index].kind { problem.details = reasons(against: expected, run) }
                 problems.append(problem)
-                break  // what follows is shifted, and would only say the same again
+                break  // the rest is shifted and would repeat the problem
             }
         }
         if problems.isEmpty, happened.count > test.expected.count {
             let extra = happened[test.expected.count]
-            problems.append(failed("`\(extra.kind)` happened and was not expected", test.expectPlace, help: extra.line))
+            problems.append(failed("`\(extra.kind)` happened but was not expected", test.expectPlace, help: extra.line))
         }
         if run.isCutShort {
-            problems.append(failed("schedules came due \(TestRun.mostFirings) times, and the test was stopped", test.expectPlace))
+            problems.append(failed("the test was stopped after schedules fired \(TestRun.mostFirings) times", test.expectPlace))
         }
         for error in run.errors {
             problems.append(failed("rule `\(error.rule)` failed: \(error.message)", test.expectPlace))
@@ -41,17 +41,17 @@ struct TestComparison {
         return problems
     }
 
-    /// How many events are explained for each rule.
+    /// How many events to explain per rule.
     private static let mostReasons = 3
 
-    /// What kept the rules that could have done it from doing it: the last events of each, those that are for other rules only where
-    /// there is nothing else to say.
+    /// What prevented the rules that could have done it: the last events of each; events that its `on` does not match only if
+    /// there are no others.
     private static func reasons(against expected: TestCase.Expectation, _ run: TestRun) -> [String] {
         let rules = run.book.compiled.filter { rule in
             rule.steps.contains { $0.action.kind == expected.kind } && (expected.rule.map { $0 == rule.name } ?? true)
         }
         guard !rules.isEmpty else {
-            let name = expected.rule.map { "rule `\($0)` is not tested here, or" } ?? "no rule that is tested here"
+            let name = expected.rule.map { "rule `\($0)` is not tested here, or" } ?? "no tested rule"
             return ["\(name) has \(expected.rule == nil ? "" : "no ")`\(expected.kind)` under `do`"]
         }
         return rules.flatMap { rule -> [String] in
@@ -60,7 +60,7 @@ struct TestComparison {
             let shown = telling.isEmpty ? all : telling
             if shown.isEmpty { return run.refusals.isEmpty ? ["rule `\(rule.name)`: no event was given"] : [] }
             let before = shown.count - mostReasons
-            return (before > 0 ? ["rule `\(rule.name)`: \(before) more did not pass before these"] : [])
+            return (before > 0 ? ["rule `\(rule.name)`: \(before) earlier events were also stopped"] : [])
                 + shown.suffix(mostReasons).flatMap { $0.lines(in: run.book) }
         }
     }
@@ -88,7 +88,7 @@ struct TestComparison {
 
     private static func compare(_ expected: TestCase.Expectation, _ happened: Happening) -> Diagnostic? {
         guard expected.kind == happened.kind else {
-            return failed("`\(expected.kind)` was expected, and this happened", expected.place, help: happened.line)
+            return failed("`\(expected.kind)` was expected, but this happened", expected.place, help: happened.line)
         }
         if let rule = expected.rule, rule != happened.rule {
             return failed("rule `\(happened.rule)` did it, not `\(rule)`", expected.place)
@@ -113,7 +113,7 @@ struct TestComparison {
         return nil
     }
 
-    /// Where two values first differ: which member or element, what was wanted there (nil: nothing), and what is there.
+    /// The first difference of two values: the member or element, its expected value (nil: none), and its actual one.
     private static func difference(_ wanted: JSON, _ found: JSON, at path: String) -> (path: String, wanted: JSON?, found: JSON?)
     {
         switch (wanted, found) {
@@ -138,7 +138,7 @@ struct TestComparison {
 }
 
 extension TestComparison.Happening {
-    /// The forms in which an argument may be expected; the first is the one that is shown.
+    /// The forms in which an argument may be expected; the first one is shown.
     func values(of name: String) -> [JSON] {
         switch name {
         case "to":
@@ -174,7 +174,7 @@ extension TestComparison.Happening {
         }
     }
 
-    /// The action on one line, as one could expect it.
+    /// The action on one line, as a test would expect it.
     var line: String {
         var shown: [String] = []
         if let failure { shown.append("dead: \(failure.reason.rawValue)") }
@@ -191,7 +191,7 @@ extension TestComparison.Happening {
 }
 
 extension [Message.Block] {
-    /// The words alone, one block after the other.
+    /// The text without markup, one block after the other.
     var plainText: String {
         map { block in
             switch block {

@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 extension TestFacts {
-    /// The `code` of a login or of a session's end: the one given, or that of what most often is the reason.
+    /// The `code` of a login or of a session's end: the given one, or that of the most frequent reason.
     mutating func code(_ type: EventType, _ node: Node, _ data: JSON.Object) -> JSON {
         let names = Failure.Reason.allCases.map(\.rawValue)
         if let place = node["code"], let text = place.scalarText, !text.isEmpty {

@@ -1,7 +1,7 @@
 import BellhopCore
 import YAML
 
-/// Makes events' data and tasks of what a test says about them.
+/// Builds the data and tasks of events from a test.
 struct TestFacts {
     let file: String
     let surroundings: RuleSurroundings
@@ -23,7 +23,7 @@ struct TestFacts {
         return reader.read(node, as: Setting("data", .json, ""))?.json
     }
 
-    /// A task as a test writes it: its own names, and its fields beside them.
+    /// A task as a test writes it: its own names and its fields together.
     mutating func snapshot(_ node: Node, source: String, on base: Snapshot? = nil) -> Snapshot? {
         guard let mapping = node.mapping else {
             report(
@@ -31,7 +31,7 @@ struct TestFacts {
             return nil
         }
         let schema = facts(of: source).schema
-        // A task whose class could be read; one without would be one of which nothing but the listing is known.
+        // A class marks the task as fully read; one without counts as known only from the listing.
         var task = base ?? Snapshot(key: "task", className: "task")
         var given: Set<String> = []
         for pair in mapping {
@@ -88,7 +88,7 @@ struct TestFacts {
         return .null
     }
 
-    /// The subject and data of an event about a task, with what follows from the rest filled in.
+    /// The subject and data of an event about a task, with derived values filled in.
     mutating func task(_ type: EventType, _ node: Node, _ data: JSON.Object, source: String) -> (String, JSON.Object)? {
         guard let place = node["task"] else {
             report("missing-key", "`\(type.name)` is about a task", at: node, help: "add `task: {id: …}`")
@@ -114,10 +114,10 @@ struct TestFacts {
         return ("test/\(task.key.text)", data)
     }
 
-    /// The comment that was added: by default one that somebody else wrote for the customer to see.
+    /// The added comment: by default one by somebody else, visible to the customer.
     private mutating func comment(_ node: Node) -> JSON? {
         guard let place = node["comment"] else {
-            report("missing-key", "`task_commented` says what was written", at: node, help: "add `comment: {text: …}`")
+            report("missing-key", "`task_commented` needs a comment", at: node, help: "add `comment: {text: …}`")
             return nil
         }
         var reader = SettingsReader<Never>(file: file)
@@ -138,7 +138,7 @@ struct TestFacts {
         ]
     }
 
-    /// A page that changed is a page with what it said before and says after.
+    /// Checks that a changed page has its text before and after.
     mutating func checkPage(_ node: Node, _ data: JSON.Object) {
         for name in ["page", "before", "after", "diff"] where data[name] == nil {
             report(
@@ -149,11 +149,11 @@ struct TestFacts {
         }
     }
 
-    /// The task before it changed: as it is, but for what `before` or `changes` say.
+    /// The task before the change: the same except for `before` or `changes`.
     private mutating func before(_ task: Snapshot, _ node: Node, source: String) -> Snapshot? {
         if let place = node["before"] { return snapshot(place, source: source, on: task) }
         guard let changes = node["changes"]?.mapping else {
-            report("missing-key", "`task_changed` says what it was before", at: node, help: "add `before: {state: 1}`, say")
+            report("missing-key", "`task_changed` needs the earlier state", at: node, help: "add `before: {state: 1}`, say")
             return nil
         }
         var before = task

@@ -15,18 +15,18 @@ struct TestFileReader {
             let documents = try parse(source).filter { !$0.isEmpty }
             if documents.count > 1 {
                 report(
-                    "wrong-type", "a file of tests is one document", at: documents[1].root, help: "put all tests under `tests:`")
+                    "wrong-type", "a test file is a single document", at: documents[1].root, help: "put all tests under `tests:`")
             }
             if let root = documents.first?.root { return root }
             let place = Diagnostic.Place(file: file.path, line: 1, column: 1)
-            problems.report(Diagnostic(code: "missing-key", "this file holds no tests", at: place))
+            problems.report(Diagnostic(code: "missing-key", "this file contains no tests", at: place))
         } catch {
             problems.report(Diagnostics(error, in: source, file: file.path))
         }
         return nil
     }
 
-    /// The paths of the rule files that are tested, as they would be given beside this file.
+    /// The paths of the tested rule files, resolved against this file's folder.
     mutating func rulePaths(_ root: Node) -> [(path: String, node: Node)] {
         let folder = file.path.lastIndex(of: "/").map { String(file.path[...$0]) } ?? ""
         guard let node = root["rules"] else {
@@ -41,10 +41,10 @@ struct TestFileReader {
         }
     }
 
-    /// The tests of the file, read by what the rules are.
+    /// The tests of the file, checked against the rules.
     mutating func tests(_ root: Node, of book: RuleBook, in surroundings: RuleSurroundings) -> [TestCase] {
         var reader = SettingsReader<Never>(file: file.path)
-        _ = reader.settings(root, as: TestKeys.file, of: "a file of tests")
+        _ = reader.settings(root, as: TestKeys.file, of: "a test file")
         problems.report(reader.diagnostics)
         guard let node = root["tests"] else { return [] }
         guard let items = node.items else {
@@ -62,7 +62,7 @@ struct TestFileReader {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file.path), help: help))
     }
 
-    /// The path without `.` and, where it can be said, without `..`.
+    /// The path without `.` and, if possible, without `..`.
     static func normalised(_ path: String) -> String {
         var parts: [Substring] = []
         for part in path.split(separator: "/", omittingEmptySubsequences: false) {

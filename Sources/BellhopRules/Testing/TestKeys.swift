@@ -42,13 +42,13 @@ enum TestKeys {
             "The name of what went wrong; empty where the login went well."),
     ]
 
-    /// Beside an expected action.
+    /// Settings beside an expected action.
     static let expectation: [Setting] = [
         Setting("rule", .name, "The rule that does it."),
         Setting("dead", .either([.boolean, .text]), "That it is dead at once, and why: `budget`, `unrenderable`."),
     ]
 
-    /// What can be expected of a message.
+    /// What a test can expect of a message.
     static let message: [Setting] = [
         Setting("to", .list(.name), "The receivers."), Setting("title", .text, "The title."),
         Setting("text", .text, "The text, as Markdown or without markup."),
@@ -59,7 +59,7 @@ enum TestKeys {
         Setting("link", .text, "The link's address."), Setting("thread", .text, "The thread."),
     ]
 
-    /// What can be expected of an action.
+    /// What a test can expect of an action.
     static func arguments(of action: ActionManifest) -> [Setting] {
         if action.isMessage { return message }
         var settings = RuleKeys.arguments(of: action).map { Setting($0.name, expected($0.type), $0.summary) }

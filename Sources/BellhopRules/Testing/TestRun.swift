@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A test as it runs: a clock that jumps, the rules' memory, the sources' snapshots. Nothing is done; what would be done is kept.
+/// A running test: a simulated clock, the rules' state, the sources' snapshots. Nothing is sent; deliveries are recorded.
 struct TestRun {
     let book: RuleBook
     private var now: Timestamp
@@ -9,9 +9,9 @@ struct TestRun {
     private var timers: [RuleTimer] = []
     private var sequence: Int64 = 0
     private(set) var deliveries: [Delivery] = []
-    /// What rules failed with, each once.
+    /// Errors of rules, each once.
     private(set) var errors: [RuleError] = []
-    /// Why rules and their steps did nothing for the events of the test, in order.
+    /// Why rules and their steps did nothing for the test's events, in order.
     private(set) var refusals: [RuleRefusal] = []
 
     struct RuleError: Hashable {
@@ -19,7 +19,7 @@ struct TestRun {
         var message: String
     }
 
-    /// A test in which a rule comes due more often than this is stopped.
+    /// A test in which schedules are due more often than this is stopped.
     static let mostFirings = 10_000
     private var firings = 0
     var isCutShort: Bool { firings >= Self.mostFirings }
@@ -46,7 +46,7 @@ struct TestRun {
         }
     }
 
-    /// Fires the schedules that come due on the way, each at its own time.
+    /// Fires the schedules that become due on the way, each at its own time.
     private mutating func goOn(to moment: Timestamp) {
         while let next = timers.min(by: { $0.due < $1.due }), next.due <= moment, firings < Self.mostFirings {
             firings += 1
@@ -59,11 +59,11 @@ struct TestRun {
         now = max(now, moment)
     }
 
-    /// - Parameter line: where the test gives the event; nil for one that came by itself.
+    /// - Parameter line: where the test gives the event; nil for any other event.
     private mutating func route(_ first: [Event], from line: Int? = nil) {
         var events = first
         var line = line
-        // What routing itself causes is routed too; the hop count ends it.
+        // Events caused by routing are routed too; the hop count ends the loop.
         while !events.isEmpty {
             var stored = events.map { event in
                 sequence += 1
@@ -83,7 +83,7 @@ struct TestRun {
         }
     }
 
-    /// Keeps what stopped each rule at each of the first so many events.
+    /// Records what stopped each rule at each of the first `count` events.
     private mutating func note(_ matches: Matches, _ stops: [Decision.Stop], ofFirst count: Int, from line: Int?) {
         func refuse(_ event: Int, _ rule: Int, _ reason: RuleRefusal.Reason) {
             refusals.append(
@@ -110,7 +110,7 @@ struct TestRun {
         }
     }
 
-    /// The source shows what the event tells.
+    /// Updates the source's snapshot from the event.
     private mutating func remember(_ event: Event) {
         guard event.type.hasTask, let task = event.task else { return }
         for scope in book.scopes(of: event.source) {
@@ -129,7 +129,7 @@ struct TestRun {
 }
 
 extension RuleBook {
-    /// The scopes that rules read of a source.
+    /// The scopes of a source that rules read.
     func scopes(of source: String) -> Set<Scope.ID> {
         var scopes: Set<Scope.ID> = []
         for case .tasks(let group) in facts.readers {

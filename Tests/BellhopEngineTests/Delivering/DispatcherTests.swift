@@ -163,7 +163,7 @@ import Testing
         let action = ScriptedAction()
         #expect(try await run(bench, [], action) == [])
         let record = try #require(try await bench.deliveries(.held).first)
-        #expect(record.failure?.message.hasPrefix("It was begun 6 times") == true)
+        #expect(record.failure?.message.hasPrefix("It was started 6 times") == true)
         try await bench.store.decide(.retry, on: [record.delivery.id], at: bench.now)
         #expect(try await run(bench, [], action, for: .seconds(1)).count == 1)
     }

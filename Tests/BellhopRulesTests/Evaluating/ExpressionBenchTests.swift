@@ -75,7 +75,7 @@ import Testing
                 """)
         #expect(
             answer("task.due_date > timestamp('2026-01-01T00:00:00Z') && task.cost > 1.0").contains(
-                "a `when` counts this as unknown, and the rule does not run"))
+                "in a `when` this is unknown, and the rule does not run"))
     }
 
     @Test func `mistakes are reported as those of rules are`() {

@@ -67,7 +67,7 @@ import Testing
         let name = String(key.prefix { $0 != ":" })
         let said = Fixture.diagnostics("rule: r\non: task_created\ndo:\n  - comment: {text: x, \(key)}\n")
         #expect(said.contains("`comment` has no setting `\(name)` [unknown-key]"), "\(said)")
-        #expect(said.contains("`\(name)` stands beside `comment`, at the same depth"), "\(said)")
+        #expect(said.contains("`\(name)` belongs beside `comment`, at the same depth"), "\(said)")
         #expect(said.split(separator: "\n").count == 3, "\(said)")
     }
 }

@@ -151,7 +151,7 @@ import YAML
         #expect(settings.text("name") == "number")
         #expect(
             said == """
-                bellhop.yaml:2:8: error: what `A` gives is not a whole number from 1 to 9 [wrong-value]
+                bellhop.yaml:2:8: error: the value of `A` is not a whole number from 1 to 9 [wrong-value]
                   2 | count: $A
                     |        ^~
                 bellhop.yaml:3:7: error: `c` is not `a` or `b` [wrong-value]

@@ -73,7 +73,7 @@ import Testing
             try url("../x?y=1&z=é +#@:")
                 == "https://x.example/a/..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A/b"
                 + "?q=..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A&r=1#..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A")
-        #expect(try url("..").hasPrefix("dead: a value makes a step `.` or `..` in the path of an address"))
+        #expect(try url("..").hasPrefix("dead: a value adds a segment `.` or `..` to the path of an address"))
         #expect(try url(".").hasPrefix("dead: "))
     }
 

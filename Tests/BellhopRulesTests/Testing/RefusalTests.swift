@@ -21,7 +21,7 @@ import Testing
         let found = try problems("throttle: {every: 1h}\n" + Self.doing, given, expect: expect)
         #expect(
             found.flatMap(\.details) == [
-                "rule `r`: `throttle` lets `task_created` (line 6) not pass: it ran at 2026-01-05T09:00:00Z, and 1h are not over"
+                "rule `r`: `throttle` stopped `task_created` (line 6): it ran at 2026-01-05T09:00:00Z, less than 1h ago"
             ])
     }
 
@@ -30,7 +30,7 @@ import Testing
         let found = try problems("once: task.id\n" + Self.doing, given, expect: "      - comment: {}\n      - comment: {}")
         #expect(
             found.flatMap(\.details) == [
-                "rule `r`: `once` lets `task_created` (line 5) not pass: it ran for the key \"a1\" before"
+                "rule `r`: `once` stopped `task_created` (line 5): it ran for the key \"a1\" before"
             ])
     }
 
