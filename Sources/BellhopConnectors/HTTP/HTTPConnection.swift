@@ -77,7 +77,9 @@ public final class HTTPConnection: HTTPExchange {
 
     /// How many deliveries it accepts, given the requests per attempt.
     public func limits(lanes: Int? = nil, upcoming: Int = 0, requests: Int = 1) -> ReceiverLimits {
-        ReceiverLimits(lanes: lanes, upcoming: upcoming, rate: limiter?.attempts(of: requests))
+        ReceiverLimits(
+            lanes: lanes, upcoming: upcoming, rate: limiter?.attempts(of: requests),
+            patience: configuration.rate?.wait(for: requests) ?? .zero)
     }
 
     /// Closes what is open. Requests under way fail.

@@ -10,6 +10,12 @@ public struct Rate: Sendable, Hashable {
         self.period = period
     }
 
+    /// The longest that so many requests wait in all, beside as many of others and a login of two requests; at most a day.
+    func wait(for requests: Int) -> Duration {
+        let periods = (2 * (requests + 2) + count - 1) / count
+        return min(period * periods, .days(1))
+    }
+
     /// Reads the value of a setting of type `rate`: `{count, microseconds}`; nil for anything else.
     public init?(_ settings: Settings) {
         guard let count = settings.integer("count"), let micros = settings.integer("microseconds"), count > 0, micros > 0 else {

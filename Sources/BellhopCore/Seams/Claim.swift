@@ -16,10 +16,13 @@ public struct Room: Sendable, Hashable {
     public var attempts: Int
     /// For how many of the next deliveries a claim includes their tasks.
     public var upcoming: Int
+    /// How much longer than others an attempt may take, and its lease holds, because its requests wait for a rate.
+    public var patience: Duration
 
-    public init(attempts: Int, upcoming: Int = 0) {
+    public init(attempts: Int, upcoming: Int = 0, patience: Duration = .zero) {
         self.attempts = attempts
         self.upcoming = upcoming
+        self.patience = patience
     }
 }
 

@@ -6,11 +6,14 @@ public struct ReceiverLimits: Sendable {
     public var upcoming: Int
     /// Nil for no limit.
     public var rate: (any AttemptRate)?
+    /// How long the requests of an attempt may wait for the rate, beyond the time that an attempt has.
+    public var patience: Duration
 
-    public init(lanes: Int? = nil, upcoming: Int = 0, rate: (any AttemptRate)? = nil) {
+    public init(lanes: Int? = nil, upcoming: Int = 0, rate: (any AttemptRate)? = nil, patience: Duration = .zero) {
         self.lanes = lanes
         self.upcoming = upcoming
         self.rate = rate
+        self.patience = patience
     }
 }
 

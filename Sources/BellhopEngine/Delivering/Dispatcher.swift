@@ -145,10 +145,18 @@ public struct Dispatcher: Sendable {
         var took: Duration
     }
 
-    /// Performs all attempts of one claim at once; returns when the last is recorded. They share one time limit, because they
-    /// begin together.
+    /// Performs what was claimed together; returns when the last is written down.
     private func attempt(_ claims: [Claim]) async {
-        let (clock, limit) = (surroundings.clock, limits.attempt)
+        await withDiscardingTaskGroup { group in
+            // Those whose leases end together began together, and share one time limit.
+            for (_, claims) in Dictionary(grouping: claims, by: \.lease.until) { group.addTask { await perform(claims) } }
+        }
+    }
+
+    private func perform(_ claims: [Claim]) async {
+        let clock = surroundings.clock
+        // A lease holds longer than its attempt by a margin, in which the end is written down.
+        let limit = claims.first.map { $0.lease.until - $0.attempt.now - (limits.lease - limits.attempt) } ?? limits.attempt
         await withDiscardingTaskGroup { keeping in
             await withTaskGroup(of: Ended?.self) { performing in
                 for claim in claims {

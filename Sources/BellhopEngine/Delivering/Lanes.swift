@@ -73,7 +73,8 @@ final class Lanes: Sendable {
                     // Polls take and give back requests without ringing.
                     if lane.reserved == 0 { lane.next = min(rate.next ?? .distantFuture, now + Self.stride) }
                 }
-                room[receiver] = Room(attempts: lane.room, upcoming: lane.limits.upcoming)
+                room[receiver] = Room(
+                    attempts: lane.room, upcoming: lane.limits.upcoming, patience: lane.limits.patience)
                 state.lanes[receiver] = lane
             }
             return room

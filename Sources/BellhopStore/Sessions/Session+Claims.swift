@@ -19,6 +19,7 @@ extension Session {
         var id: Int64
         /// The next deliveries in line, whose tasks the attempt should know.
         var upcoming: ArraySlice<Int64>
+        var patience: Duration
     }
 
     /// T3.
@@ -35,7 +36,7 @@ extension Session {
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: due.id, at: now)
             } else {
-                var claim = try start(row, until: until, at: now, after: downtime)
+                var claim = try start(row, until: until + due.patience, at: now, after: downtime)
                 claim.attempt.upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(claim)
             }
@@ -62,7 +63,7 @@ extension Session {
             let ids = found.map(\.id)
             for (place, row) in found.prefix(room.attempts).enumerated() {
                 let upcoming = room.upcoming == 0 ? [] : ids[(place + 1)...].prefix(room.upcoming)
-                all.append(Due(runAt: row.runAt, id: row.id, upcoming: upcoming))
+                all.append(Due(runAt: row.runAt, id: row.id, upcoming: upcoming, patience: room.patience))
             }
             if found.count > room.attempts { waiting.insert(receiver) }
         }

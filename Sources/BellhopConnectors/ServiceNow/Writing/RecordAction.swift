@@ -22,7 +22,7 @@ protocol RecordAction: Action {
 extension RecordAction {
     init(connection: ServiceNowConnection) {
         let rate = connection.http.configuration.rate
-        self.init(connection: connection, times: WriteTimes().at(rate, requests: ServiceNowConnection.requestsOfWrite))
+        self.init(connection: connection, times: WriteTimes().waiting(rate?.wait(for: ServiceNowConnection.requestsOfWrite)))
     }
 
     var session: ServiceNowSession { connection.writing }

@@ -24,17 +24,12 @@ public struct WriteTimes: Sendable, Hashable {
         self.looks = looks
     }
 
-    /// The same at a request rate: a write may have to wait for earlier requests, but not longer than an attempt may take.
-    func at(_ rate: Rate?, requests: Int) -> WriteTimes {
-        guard let rate else { return self }
+    /// The same where requests wait for a rate, for so long at most.
+    func waiting(_ wait: Duration?) -> WriteTimes {
         var times = self
-        let periods = (requests + rate.count - 1) / rate.count
-        times.start = min(start + rate.period * periods, max(start, Self.longestStart))
+        times.start += wait ?? .zero
         return times
     }
-
-    /// Attempts end by then.
-    private static let longestStart = Duration.seconds(240)
 
     /// After this time, nothing an attempt sent is still running.
     var quiet: Duration { start + server }
