@@ -6,8 +6,8 @@ import Glibc
 /// The notes of a store for commands that log in beside an agent, or before its first run: they read all notes, and write only
 /// which logins were refused.
 ///
-/// The running agent alone may write the store, so it keeps the refusals; without one, the command writes the store and creates it
-/// if needed. So a wrong password is tried only once, by whichever program.
+/// The running agent alone may write the store, so it keeps the refusals; without one, the command writes the store and creates
+/// it if needed. So a wrong password is tried only once, by whichever program.
 public struct CommandNotes: Notebook {
     private let store: String
     private let socket: ControlSocket.Place

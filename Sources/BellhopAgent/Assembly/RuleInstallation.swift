@@ -25,7 +25,7 @@ final class RuleInstallation: Sendable {
     /// The errors of the last load; nil if its rules are in force.
     var refusal: Diagnostics? { latestRefusal.withLock { $0 } }
 
-    /// Loads the current rule files and puts them in force; if they have errors, the old rules stay and the signals report the errors.
+    /// Loads the current rule files and puts them in force; on errors, the old rules stay and a signal reports the errors.
     func reload() async {
         do throws(AssemblyError) {
             _ = try await install()

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The line of bellhop.yaml that names its project. The keychain keeps logins and secrets per project, so that two projects can both
-/// have a connection `snow`.
+/// The line of bellhop.yaml that names its project. The keychain keeps logins and secrets per project, so that
+/// two projects can both have a connection `snow`.
 ///
 /// It is in this file and not in the store, because logins are stored before the first run makes a store, and stay valid when a
 /// store is deleted.

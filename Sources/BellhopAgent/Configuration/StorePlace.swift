@@ -11,7 +11,7 @@ public struct StorePlace: Sendable {
 }
 
 extension ConfigurationLoader {
-    /// Reads only `store:`, `timezone:`, `project:` and the kinds of connections, so that other mistakes in the file do not matter.
+    /// Reads only `store:`, `timezone:`, `project:` and the kinds of connections: other mistakes do not matter.
     public func storePlace(_ file: String) throws(ConfigurationError) -> StorePlace {
         let bytes = try bytes(of: file)
         func value(_ key: String) -> String? { Self.value(of: key, in: bytes) }

@@ -8,10 +8,10 @@ public struct ControlClient: Sendable {
 
     public init(_ place: ControlSocket.Place) { self.place = place }
 
-    /// Asks, hands out the rows as they come, and returns the end of the answer; nil when no agent listens. Asks nobody but an agent of
-    /// this user's or root's.
+    /// Asks, hands out the rows as they come, and returns the end of the answer; nil when no agent listens. Asks only an agent of
+    /// this user or root.
     ///
-    /// Whoever takes the rows slowly makes the agent wait: nothing piles up.
+    /// A slow consumer of rows makes the agent wait: nothing piles up.
     public func ask(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) throws(InquiryError) -> JSON? {
         if let folder = place.privateFolder {
             do throws(PrivateFolder.Trouble) {
@@ -59,7 +59,7 @@ public struct ControlClient: Sendable {
         }
     }
 
-    /// How many seconds of silence end a conversation.
+    /// How many seconds of silence end the exchange.
     private static let patience = 30
 
     private func cutOff(after rows: Int) -> InquiryError {
@@ -95,7 +95,7 @@ private struct SocketLines {
     enum Next {
         /// Without its end.
         case line([UInt8])
-        /// The other side hung up; what came of an unfinished line is left aside.
+        /// The other side hung up; an unfinished line is ignored.
         case end
         case timeOut
     }
