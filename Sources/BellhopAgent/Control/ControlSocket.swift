@@ -13,8 +13,8 @@ public enum ControlSocket {
         public var privateFolder: String?
     }
 
-    /// The path of a store's socket: beside the store. If that path is too long for a socket address (108 bytes, unix(7)), it is in
-    /// a folder that only this user may enter.
+    /// The path of a store's socket: beside the store. If that path is too long for a socket address (108 bytes, unix(7)), in a
+    /// folder that only this user may enter.
     public static func place(store: String, environment: [String: String]) -> Place {
         let beside = store + ".sock"
         if beside.utf8.count < 100 { return Place(path: beside) }

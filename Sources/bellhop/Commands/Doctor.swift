@@ -35,7 +35,7 @@ struct Doctor: AsyncParsableCommand {
                 configuration, clock: SystemClock(), events: NoOpSink(),
                 notebook: CommandNotes(store: configuration.store, environment: config.environment), output: { _ in },
                 login: { connection in
-                    // For one that has none yet: it is said, and nothing is asked there.
+                    // For a connection without a stored login: this is reported, and no request is sent.
                     let none = withoutLogin.contains(connection) ? Keychain.Login(username: "nobody", password: "none") : nil
                     return try keychain.login(connection) ?? none
                 },
@@ -94,7 +94,7 @@ extension Finding.Verdict {
 }
 
 extension Examination.Outcome {
-    /// Nil when all is fine.
+    /// Nil if all is fine.
     var exit: Trouble.Code? {
         switch self {
         case .badConfiguration: .badConfiguration

@@ -27,13 +27,13 @@ struct Eval: AsyncParsableCommand {
     @Argument(help: "The expression, such as 'task.priority <= 2'.")
     var expression: String?
 
-    /// The arguments with an expression that begins with a minus where it is not taken for an option: at the end, behind `--`.
+    /// The arguments, with an expression that begins with a minus moved behind `--`, so that it is not read as an option.
     static func withExpressionLast(_ arguments: [String]) -> [String] {
         guard arguments.first == "eval", !arguments.contains("--") else { return arguments }
         let place = arguments.indices.dropFirst().first { index in
             let text = arguments[index].utf8.dropFirst()
             guard arguments[index].hasPrefix("-"), let next = text.first else { return false }
-            // `-c`, `-h` and `--json` are options, and so is whatever looks like one; `--x` would be.
+            // `-c`, `-h` and `--json` are options, and so is anything of that form, even `--x`.
             let isName = next == UInt8(ascii: "-") || ((next | 0x20) &- UInt8(ascii: "a") < 26 && text.count == 1)
             return !isName && !["-c", "--config", "--event", "--task"].contains(arguments[index - 1])
         }
@@ -71,7 +71,7 @@ struct Eval: AsyncParsableCommand {
 
     // MARK: One expression
 
-    /// Says what the expression gives; what went wrong, if anything did.
+    /// Prints the expression's result; returns what went wrong, if anything.
     private func answer(_ text: String, _ session: EvalSession) async -> Trouble.Code? {
         do throws(Trouble) {
             let evaluation = try await session.evaluate(text)
@@ -111,7 +111,7 @@ struct Eval: AsyncParsableCommand {
 
     // MARK: Many
 
-    /// A line of a conversation: an expression, or a command after a colon. What went wrong, if anything did.
+    /// Handles a line of a session: an expression, or a command after a colon. Returns what went wrong, if anything.
     private func handle(_ line: String, _ session: inout EvalSession) async -> Trouble.Code? {
         let words = line.split(separator: " ").map(String.init)
         guard let first = words.first else { return nil }
@@ -150,7 +150,7 @@ struct Eval: AsyncParsableCommand {
         }
     }
 
-    /// Does something with the history; a trouble is told once, and from then on there is none.
+    /// Does something with the history; after the first failure, which is reported, the history is off.
     @discardableResult
     private static func remembering<Value>(
         _ history: inout HistoryFile?, _ work: (HistoryFile) throws(HistoryFile.Trouble) -> Value

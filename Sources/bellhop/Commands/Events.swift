@@ -54,7 +54,7 @@ struct Events: AsyncParsableCommand {
             var count = 0
             let page = try await link.answer(.events(query)) { event in
                 count += 1
-                // An event that was asked for is shown whole, like a delivery.
+                // Show a requested event whole, like a delivery.
                 if id != nil, !follow, !output.json {
                     Console.data(event.withLocalTimes(in: link.zone).text(.pretty).visibleLines)
                 } else {
@@ -76,7 +76,7 @@ struct Events: AsyncParsableCommand {
         }
     }
 
-    /// Says why there may be nothing to show: a name that nobody has.
+    /// Explains an empty result: for example, no source has the given name.
     private func explain(_ link: StoreLink) async throws(Trouble) {
         if let id, !follow { throw Trouble(.problem, "There is no event \(id.visible).") }
         if !source.isEmpty {
@@ -105,7 +105,7 @@ struct Events: AsyncParsableCommand {
         Console.data("\(head)\(source.singleLine): \(Self.summary(event, in: zone))".wrapped(to: Screen.dataWidth, indent: 4))
     }
 
-    /// What an event says, in a few words.
+    /// An event in a few words.
     static func summary(_ event: JSON, in zone: TimeZoneTable) -> String {
         let data = event["data"]
         let since = data?["since"].words(in: zone) ?? "-"

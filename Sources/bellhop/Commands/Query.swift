@@ -39,7 +39,7 @@ struct Query: AsyncParsableCommand {
         show(sample, shown, in: configuration.timeZone)
     }
 
-    /// The configuration with this source and its connection alone: the others may lack their secrets.
+    /// The configuration with only this source and its connection: others may lack their secrets.
     private func only(_ name: String) async throws(Trouble) -> Configuration {
         let shape = try await config.load(focus: .shape)
         guard let entry = shape.source(name) else {
@@ -81,7 +81,7 @@ struct Query: AsyncParsableCommand {
 
     // MARK: - Showing
 
-    /// What people see first of a task.
+    /// The fields of a task that people see first.
     private static let usual = ["number", "title", "short_description", "state", "priority", "assigned_to", "sys_updated_on"]
 
     private func columns(of sample: SourceSample) throws(Trouble) -> [String] {

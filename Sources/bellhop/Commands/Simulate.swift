@@ -48,7 +48,7 @@ struct Simulate: AsyncParsableCommand {
 
     func run() async throws {
         let clock = speed == 1 ? SystemClock() : SystemClock(startingAt: SystemClock().now, speed: speed)
-        // Another start is another instance: a task made by hand is new, and not one that had gone.
+        // Each start is a new instance: a task made by hand is new, and not one that returned.
         let seed = seed ?? .random(in: .min ... .max)
         var settings = InstanceSettings()
         settings.latency = latency

@@ -3,7 +3,7 @@ import CAllocations
 import CEL
 import Glibc
 
-/// The expression language: what a rule costs to read, what a condition costs an event, what a digest costs.
+/// Measures the expression language: parsing a rule, evaluating a condition per event, building a digest.
 enum ExpressionBenchmarks {
     static let all = [
         Benchmark(name: "cel.compile", summary: "an expression read, checked and planned", run: compile),
@@ -19,7 +19,7 @@ enum ExpressionBenchmarks {
         let count = bench.size(4000)
         let environment = ExpressionMaterial.environment
         let text = ExpressionMaterial.condition
-        // JSON of as many bytes and about as many words.
+        // JSON with the same number of bytes and about as many words.
         let json = Array(
             #"{"type":"task_created","priority":[2,"<="],"title":{"contains":"disk"},"also":[true,1,null,"x","y",10]}"#.utf8)
         var (parsed, checked, planned, plain): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
@@ -45,7 +45,7 @@ enum ExpressionBenchmarks {
         ]
     }
 
-    /// The processor's time for one of many.
+    /// The processor time for one of many.
     private static func each(_ count: Int, _ work: () throws -> Void) rethrows -> Double {
         try Stopwatch.processorSeconds { for _ in 0..<count { try work() } } / Double(count)
     }
@@ -111,7 +111,7 @@ enum ExpressionBenchmarks {
         ]
     }
 
-    /// Whether an array whose size nobody knows before is seen to take memory.
+    /// Whether the allocation counter sees an array whose size the compiler cannot know.
     private static func isCounting() throws -> Bool {
         let before = bench_allocations()
         let array = [Int](repeating: 1, count: Int(getpid()) % 7 + 3)

@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopStore
 import Logging
 
-/// A poll of a million tasks that brings nothing new: scanned, compared, done.
+/// Measures a poll of a million tasks without changes: scan and compare.
 enum PollBenchmarks {
     static let all = [
         Benchmark(name: "poll", summary: "unchanged polls of 1,000,000 tasks, and the memory they take", run: run)
@@ -27,7 +27,7 @@ enum PollBenchmarks {
         let opening = (Machine.memory("VmHWM") ?? 0) - before
         try Machine.resetPeak()
 
-        // The processor's time, of all threads together, so that others on the machine change little; and how long one waits.
+        // The processor time of all threads, which other processes affect little; and the elapsed time.
         var (loop, hash, changed, same): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
         var (fast, waits): ([Double], [Double]) = ([], [])
         for round in 0..<bench.repetitions {
@@ -78,7 +78,7 @@ enum PollBenchmarks {
         guard case .unchanged = outcome else { throw BenchError("the poll was to bring nothing new, and was: \(outcome)") }
     }
 
-    /// Puts the tasks of an answer into a store, as a first poll would.
+    /// Stores the tasks of an answer, as a first poll would.
     private static func remember(_ source: BodySource, in path: String) async throws {
         let store = try SQLiteStore.open(path: path)
         let now = SystemClock().now
@@ -105,7 +105,7 @@ enum PollBenchmarks {
         try await store.close()
     }
 
-    /// Keeps a result from being left out.
+    /// Keeps the optimiser from removing a result.
     @inline(never)
     private static func keep(_ value: Int) {}
 }

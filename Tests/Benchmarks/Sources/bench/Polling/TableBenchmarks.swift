@@ -7,7 +7,7 @@ import BellhopStore
 import Logging
 import NIOCore
 
-/// Polls of a table over HTTP: the first sync, and a poll of many rows that brings nothing new.
+/// Measures polls of a table over HTTP: the first sync, and a poll of many rows without changes.
 enum TableBenchmarks {
     static let all = [
         Benchmark(name: "table.sync", summary: "the first sync of a table of 100,000 rows, over HTTP", run: sync),
@@ -41,7 +41,7 @@ enum TableBenchmarks {
         ]
     }
 
-    /// Seconds for a first poll, from logging in to what is on disk.
+    /// Seconds for a first poll, from login to data on disk.
     private static func keepAll(of answer: TableAnswer, at address: String, in path: String) async throws -> Double {
         let store = try SQLiteStore.open(path: path)
         let connection = try connection(to: address, notebook: store)

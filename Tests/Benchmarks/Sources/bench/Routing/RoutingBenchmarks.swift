@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopRules
 import BellhopStore
 
-/// Events through rules to what they owe.
+/// Measures events through rules to deliveries.
 enum RoutingBenchmarks {
     static let all = [
         Benchmark(name: "route.durable", summary: "events from the store through 100 rules to delivery rows (T2)", run: durable),
@@ -88,7 +88,7 @@ enum RoutingBenchmarks {
         let hundred = try Passage(rules: 100, events: count)
         let (ten, thousand) = (try Passage(rules: 10, events: count), try Passage(rules: 1000, events: count))
         var (ours, bare, few, many): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        // Side by side in each round, so that what disturbs one disturbs the others.
+        // Interleave them in each round, so that disturbances affect all of them.
         for _ in 0..<(bench.repetitions + 2) {
             ours.append(try hundred.run())
             bare.append(hundred.runBare())
@@ -112,11 +112,11 @@ enum RoutingBenchmarks {
         ]
     }
 
-    /// Events on their way through so many rules.
+    /// Events routed through many rules.
     private struct Passage {
         let book: RuleBook
-        /// How many events there are: a batch as the router reads it. They pass again and again, so that they are as near as events
-        /// are that were just read.
+        /// The number of events: a batch as the router reads it. They are routed repeatedly, so that they are in the cache like
+        /// events that were just read.
         static let size = batch
         let batches: [[StoredEvent]]
         let passes: Int
@@ -149,7 +149,7 @@ enum RoutingBenchmarks {
             return time
         }
 
-        /// Seconds for what nothing does without: find the task's group, and who asks for it.
+        /// Seconds for the unavoidable work: find the task's group and the rules that ask for it.
         func runBare() -> Double {
             var found = 0
             let time = Stopwatch.processorSeconds {
