@@ -59,7 +59,7 @@ extension ConfigOptions {
             link = try storeLink(of: other.file)
         } catch {
             return Console.sentence(
-                "An agent of \(other.file.visible) uses it once it is restarted: where its store is cannot be known from here.")
+                "An agent of \(other.file.visible) uses it once it is restarted: its store cannot be found from here.")
         }
         KeychainNotice.send(change, project: nil, to: link, of: other.file)
     }

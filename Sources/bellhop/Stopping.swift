@@ -58,7 +58,7 @@ final class Haste {
                 return count
             }
             guard total > 1 else { return }
-            Console.note("Asked twice, it ends at once; unfinished work is checked at the next start.")
+            Console.note("Asked twice, so Bellhop stops at once; unfinished work is checked at the next start.")
             _exit(128 + signal)
         }
     }

@@ -50,7 +50,7 @@ import Testing
         let path = folder.path + "/keychain.json"
         #expect(mkfifo(path, 0o600) == 0)
         let pipe = #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
-        #expect(pipe?.message == "\(path) is a pipe or a device and no file: move it away, or name a file.")
+        #expect(pipe?.message == "\(path) is a pipe or a device and not a file: move it away, or name a file.")
         #expect(pipe?.isWriting == false)
         let other = #expect(throws: SecretError.self) { try Keychain(path: folder.path).secret("a") }
         #expect(other?.message.contains("is a folder and no file") == true)

@@ -77,7 +77,7 @@ import Testing
     func `a hanging command is ended and reported`(_ script: String) async throws {
         #expect(
             try await problem(script, patience: .seconds(1))
-                == "The command `FOLDER/vault` of `secrets:` was ended: it had not printed the secret `chat` after 1 seconds. Does it wait for a passphrase?"
+                == "The command `FOLDER/vault` of `secrets:` was stopped: it had not printed the secret `chat` after 1 seconds. Does it wait for a passphrase?"
         )
     }
 

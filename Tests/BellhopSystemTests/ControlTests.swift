@@ -103,7 +103,7 @@ import Testing
             rename(stage.folder.path + "/rules", stage.folder.path + "/away")
             agent.send(SIGHUP)
             try await eventually("the loss of all is refused") {
-                agent.errorsSoFar.contains("there are no rules any more where there were 1")
+                agent.errorsSoFar.contains("there are no rules now; before, there were 1")
             }
             stage.instance.addTask(title: "Two", assignedTo: Stage.user)
             try await eventually("the last rule still runs") { agent.outputSoFar.contains("O\n") }

@@ -146,7 +146,7 @@ import Testing
             let other = try await stage.bellhop(
                 "login", "snow", "--config", "other/bellhop.yaml", input: "jane.roe\n\(Secrets.password)\n")
             #expect(other.code == 0, "\(other.errors)")
-            #expect(!other.errors.contains("takes the place"))
+            #expect(!other.errors.contains("replaces the login"))
             let out = try await stage.bellhop("logout", "snow", "--config", "other/bellhop.yaml")
             #expect(out.code == 0, "\(out.errors)")
             let check = try await stage.bellhop("check")

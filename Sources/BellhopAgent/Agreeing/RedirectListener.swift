@@ -84,9 +84,9 @@ public enum RedirectListener {
                 switch judge(head.uri) {
                 case .code(let code):
                     answer(
-                        context, .ok, "Thank you. Bellhop goes on in its terminal; this page can be closed.", then: .code(code))
+                        context, .ok, "Thank you. Return to the terminal; you can close this page.", then: .code(code))
                 case .foreign:
-                    answer(context, .badRequest, "This belongs to another login than the one that Bellhop waits for.", then: nil)
+                    answer(context, .badRequest, "This belongs to a different login than the one in progress.", then: nil)
                 case .refused(let why): answer(context, .ok, "The login ended without an agreement.", then: .refused(why))
                 }
             }

@@ -72,7 +72,7 @@ final class RuleInstallation: Sendable {
         if loaded.book.rules.isEmpty, !before.rules.isEmpty {
             found.report(
                 Diagnostic(
-                    code: "no-rules", "there are no rules any more where there were \(before.rules.count)",
+                    code: "no-rules", "there are no rules now; before, there were \(before.rules.count)",
                     help: "to run without rules, stop the agent and start it again"))
             return found
         }

@@ -93,7 +93,7 @@ struct ConfigurationReading {
             guard let pair = root.mapping?[key] else { continue }
             reader.report(
                 code: "not-built-yet", "`\(key)` is for \(what), which is not built yet", at: pair.key,
-                help: "take it out; `webhook` can ask a service to do what a command would")
+                help: "remove it; `webhook` can ask a service to do what a command would")
         }
     }
 
@@ -129,7 +129,7 @@ struct ConfigurationReading {
             reader.report(code: "not-built-yet", "a store on PostgreSQL is not built yet", at: node, help: "name a SQLite file")
         }
         if store.isEmpty, let node = root["store"] {
-            reader.report(code: "wrong-value", "`store` names no file", at: node, help: "write `store: bellhop.db`, say")
+            reader.report(code: "wrong-value", "`store` does not name a file", at: node, help: "write `store: bellhop.db`, say")
         }
         return path(store)
     }
@@ -264,7 +264,7 @@ struct ConfigurationReading {
                 return .cron(try CronSchedule(text), zone)
             } catch {
                 if let name = Self.givers(in: place.scalarText ?? "") {
-                    reader.report(code: "bad-schedule", "what \(name) gives is no schedule", at: place)
+                    reader.report(code: "bad-schedule", "what \(name) gives is not a schedule", at: place)
                 } else {
                     let place = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
                     reader.report(Diagnostic(code: "bad-schedule", error.message, at: place, help: error.help))

@@ -22,7 +22,7 @@ extension ConfigurationLoader {
             case .reference(let reference, _) where reference.space == .env && environment[reference.name] != nil:
                 store += environment[reference.name] ?? ""
             case .reference, .other, .open:
-                throw .unreadable("Where the store is cannot be known from `store:` in \(file): `bellhop check` says more.")
+                throw .unreadable("The store cannot be determined from `store:` in \(file): `bellhop check` says more.")
             }
         }
         if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {

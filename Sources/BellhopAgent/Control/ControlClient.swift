@@ -22,13 +22,13 @@ public struct ControlClient: Sendable {
         }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
-            throw InquiryError(.badRequest, "No socket could be made: \(String(cString: strerror(errno))).")
+            throw InquiryError(.badRequest, "Cannot create a socket: \(String(cString: strerror(errno))).")
         }
         defer { close(socket) }
         guard connect(socket) else { return nil }
         guard let peer = PeerUser(of: socket), peer.mayAnswer(at: path) else {
             throw InquiryError(
-                .badRequest, "Another user's program listens at \(path), so it is not asked: remove it, or ask as its user.")
+                .badRequest, "Another user's program listens at \(path), so Bellhop ignores it: remove it, or run as its user.")
         }
         var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))

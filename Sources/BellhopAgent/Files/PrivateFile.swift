@@ -34,7 +34,7 @@ enum PrivateFile {
         guard fstat(file, &facts) == 0 else { throw trouble("cannot look at \(path)") }
         if isPrivate, facts.st_mode & S_IFMT != S_IFREG {
             let what = facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "a pipe or a device"
-            throw Trouble(message: "\(path) is \(what) and no file: move it away, or name a file.")
+            throw Trouble(message: "\(path) is \(what) and not a file: move it away, or name a file.")
         }
         guard !isPrivate || facts.st_mode & 0o077 == 0 else {
             throw Trouble(message: "\(path) can be read by others than its owner, so it is not used: run `chmod 600 \(path)`.")

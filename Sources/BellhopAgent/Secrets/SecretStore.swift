@@ -67,7 +67,7 @@ public enum SecretStore: Sendable, Hashable {
         }
         guard let ended else {
             throw SecretError(
-                "The command `\(program)` of `secrets:` was ended: it had not printed the secret `\(name)` after "
+                "The command `\(program)` of `secrets:` was stopped: it had not printed the secret `\(name)` after "
                     + "\(patience.components.seconds) seconds. Does it wait for a passphrase?")
         }
         switch ended.terminationStatus {

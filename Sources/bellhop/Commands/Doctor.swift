@@ -6,7 +6,7 @@ import BellhopRules
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look whether everything that is needed is there: names, certificates, logins, rights.",
+        abstract: "Check that everything needed is there: names, certificates, logins, rights.",
         discussion: """
             Each line is `ok`, a `note`, `unknown` (it shows only when it is done) or `missing`, with what mends it. Every connection is asked, and logged in to once;
             no message is sent, and nothing is written but that a login was refused, so that it is not tried again and again.

@@ -135,7 +135,7 @@ struct Eval: AsyncParsableCommand {
         var history = HistoryFile.standardPath("eval-history", environment: config.environment).map { HistoryFile(path: $0) }
         var prompt = LinePrompt(
             "eval> ", history: Self.remembering(&history) { file throws(HistoryFile.Trouble) in try file.lines() } ?? [])
-        Console.note(session.about + " Tab completes, `:help` tells more, Ctrl-D ends.")
+        Console.note(session.about + " Tab completes, `:help` shows more, Ctrl-D ends.")
         while let line = prompt.line(complete: { [session] in session.completion(before: $0) }) {
             let words = line.split(separator: " ").joined(separator: " ")
             if [":quit", ":exit", ":q", "quit", "exit"].contains(words) { return }
@@ -160,7 +160,7 @@ struct Eval: AsyncParsableCommand {
             return try work(file)
         } catch {
             history = nil
-            Console.note("Without a history: \(error.message.visible)")
+            Console.note("No history: \(error.message.visible)")
             return nil
         }
     }

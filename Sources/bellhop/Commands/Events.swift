@@ -66,8 +66,8 @@ struct Events: AsyncParsableCommand {
             if let count = page["unreadable"]?.asInt, count > 0 {
                 Console.note(
                     count == 1
-                        ? "1 event was passed over: what the store has of it cannot be read."
-                        : "\(count) events were passed over: what the store has of them cannot be read.")
+                        ? "1 event was skipped: the store's record of it cannot be read."
+                        : "\(count) events were skipped: the store's records of them cannot be read.")
             }
             guard follow else { return }
             if let last = page["end"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }
@@ -114,7 +114,7 @@ struct Events: AsyncParsableCommand {
             let error = data?["error"]?.asString ?? ""
             return "works again; it failed since \(since)\(error.isEmpty ? "" : " (\(error))")".singleLine
         case EventType.sourceFailing.name:
-            return "fails since \(since): \(data?["error"]?.asString ?? "")".singleLine
+            return "failing since \(since): \(data?["error"]?.asString ?? "")".singleLine
         case EventType.sessionExpired.name:
             let reason = data?["reason"]?.asString ?? ""
             return

@@ -50,7 +50,7 @@ extension LogIn {
             Console.sentence(Self.words(trial, "the tokens") + " They are stored in \(keychain.path).")
         }
         if tokens.refresh == nil {
-            Console.sentence("The server gave no refresh token: when this token ends, somebody has to log in again.")
+            Console.sentence("The server gave no refresh token: when this token expires, somebody must log in again.")
         }
         try config.tellAgent(.login(connection), options)
     }

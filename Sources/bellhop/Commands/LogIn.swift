@@ -82,7 +82,7 @@ struct LogIn: AsyncParsableCommand {
         Console.sentence("Logged in as \((trial.user ?? user).singleLine); stored in \(keychain.path).")
         if let before, before.username != user || before.place != place {
             let whose = before.place.map { "\(before.username) at \($0)" } ?? before.username
-            Console.sentence("It takes the place of the login of \(whose.singleLine).")
+            Console.sentence("It replaces the login of \(whose.singleLine).")
         }
         try config.tellAgent(.login(connection), options)
         choices.report()
@@ -133,9 +133,9 @@ struct LogIn: AsyncParsableCommand {
         let user = trial.user.map { " as \($0.singleLine)" } ?? ""
         if let doubt = trial.doubt {
             let end = doubt.hasSuffix(".") ? "" : "."
-            return "Nothing refuses \(what)\(user), and nothing proves it. \(doubt.visible)\(end)"
+            return "Nothing rejects \(what)\(user), but nothing confirms it. \(doubt.visible)\(end)"
         }
-        return trial.user == nil ? "It is taken: \(what)." : "Logged in\(user) with \(what)."
+        return trial.user == nil ? "Accepted: \(what)." : "Logged in\(user) with \(what)."
     }
 
     /// Tries a login that is not stored yet, or that of the configuration, after a person made all choices.

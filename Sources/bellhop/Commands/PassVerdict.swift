@@ -35,7 +35,7 @@ struct PassVerdict {
         } else if !held.isEmpty {
             trouble = Trouble(
                 .tryLater,
-                "What \(held.map { "`\($0)`" }.joined(separator: " and ")) showed is held back until the next poll shows the same: run it again."
+                "What \(held.map { "`\($0)`" }.joined(separator: " and ")) showed is held back until the next poll shows the same: run this again."
             )
         } else if left > 0 {
             trouble = Trouble(

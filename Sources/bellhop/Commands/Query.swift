@@ -7,7 +7,7 @@ struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "What a source asks for, how much there is, and a page of it.",
         discussion:
-            "Asks the remote system once, with the source's connection. Nothing is remembered but that the login was refused, and no rule runs."
+            "Asks the remote system once, with the source's connection. It stores nothing except a refused login, and runs no rules."
     )
 
     @OptionGroup var config: ConfigOptions
@@ -16,7 +16,7 @@ struct Query: AsyncParsableCommand {
     @Option(name: [.long, .customShort("n")], help: "How many rows at most.")
     var limit: Int?
 
-    @Option(help: "The fields to show, parted by commas.")
+    @Option(help: "The fields to show, separated by commas.")
     var fields: String?
 
     @Argument(help: "The source's name in bellhop.yaml.")

@@ -21,7 +21,7 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Only failing sources and what needs a person, with full reasons.")
     var failing = false
 
-    @Flag(help: "Say what needs a person, and exit with 1 where something does.")
+    @Flag(help: "Say what needs a person, and exit with 1 if something does.")
     var check = false
 
     func validate() throws {

@@ -11,7 +11,7 @@ enum KeychainNotice {
         do throws(InquiryError) {
             answer = try ControlClient(link.socket).ask(.keychainChanged(change, project: project))
         } catch {
-            return Console.sentence("\(agent) could not be told, so it must be restarted to use this: \(error.message)")
+            return Console.sentence("\(agent) could not be reached, so it must be restarted to use this: \(error.message)")
         }
         guard let outcomes = answer?.asArray else { return }
         if outcomes.isEmpty {

@@ -122,7 +122,7 @@ final class LineWriter: Sendable {
     private var stalled: Failure {
         Failure(
             .fileSystem, .retry(after: nil),
-            "\(name) takes no more lines: whoever reads it has stopped. The line is written once it is read again.")
+            "\(name) takes no more lines: its reader has stopped. The line is written once it is read again.")
     }
 }
 

@@ -61,7 +61,7 @@ struct StatusPage {
                 + "\(agent["in_flight"]?.asInt ?? 0) in flight."
         ]
         if version != BellhopVersion.text {
-            lines.append("This command is of version \(BellhopVersion.text): restart the agent to bring it to the same.")
+            lines.append("This command is version \(BellhopVersion.text): restart the agent to update it.")
         }
         if let trouble = agent["store_trouble"], trouble != .null {
             let times = trouble["times"]?.asInt ?? 1
@@ -82,7 +82,7 @@ struct StatusPage {
         let damaged = status["damaged"]?.asInt ?? 0
         return broken([
             "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules."
-                + (damaged > 0 ? " \(damaged) cannot be read and were passed over." : ""),
+                + (damaged > 0 ? " \(damaged) cannot be read and were skipped." : ""),
             "Deliveries: \(counts.isEmpty ? "none" : counts.joined(separator: ", ")).",
         ])
     }
@@ -198,7 +198,7 @@ struct StatusPage {
         var names: [String: [String]] = [:]
         var order: [String] = []
         for source in sources {
-            let held = "the last result is so unlike the one before that the next one must show the same"
+            let held = "the last result is so different from the one before that the next poll must show the same"
             let reason = source["error"]?.asString ?? held
             if names[reason] == nil { order.append(reason) }
             names[reason, default: []].append(source["source"].words(in: zone))

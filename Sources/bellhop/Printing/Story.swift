@@ -90,7 +90,7 @@ final class Story: Sendable {
         case .configurationChanged(let file): say("notice", .yellow, "\(file) changed; restart to use it")
         case .pollHeld(let source, _): say("held", .yellow, "\(source): \(signal.message)")
         case .rescued(let count):
-            say("retrying", .yellow, "\(count) left behind by an earlier run \(count == 1 ? "is" : "are") taken up again")
+            say("retrying", .yellow, "\(count) left by an earlier run \(count == 1 ? "is" : "are") resumed")
         case .leaseLost(let delivery):
             say("retrying", .yellow, "\(Self.words(delivery)): \(signal.message)", id: delivery.shortID)
         case .pollSuperseded(let source): say("notice", .yellow, "\(source): \(signal.message)")

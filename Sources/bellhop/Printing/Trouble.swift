@@ -69,7 +69,7 @@ struct Trouble: Error {
                 .unreachable
             default: .problem
             }
-        self.init(code, failure.advised + (failure.passesByItself ? " Nothing is lost by it, and the next try may work." : ""))
+        self.init(code, failure.advised + (failure.passesByItself ? " Nothing is lost, and the next try may work." : ""))
     }
 
     /// Prints it on standard error.
