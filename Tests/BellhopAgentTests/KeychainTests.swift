@@ -109,7 +109,7 @@ import Testing
         #expect(try keychain.secretNames().shared.count == 20)
     }
 
-    @Test func `its place is what the environment says, in order`() {
+    @Test func `its place comes from the environment, in order`() {
         #expect(Keychain.standardPath(environment: ["BELLHOP_KEYCHAIN": "/k", "HOME": "/h"]) == "/k")
         #expect(Keychain.standardPath(environment: ["STATE_DIRECTORY": "/var/lib/bellhop"]) == "/var/lib/bellhop/keychain.json")
         #expect(Keychain.standardPath(environment: ["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/bellhop/keychain.json")

@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `whoever waits for a slow reader of a descriptor that does not block sleeps meanwhile`() async throws {
+    @Test func `a writer to a slow reader of a nonblocking descriptor sleeps meanwhile`() async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         let (reader, writer) = (ends[0], ends[1])

@@ -190,7 +190,7 @@ import Testing
         #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .newer)
     }
 
-    @Test func `what a store of the first version knows of writes and of tasks that were made is known after it`() async throws {
+    @Test func `writes and created tasks in a store of the first version survive the upgrade`() async throws {
         let store = try SQLiteStore.open(path: path, migrator: Migrator(migrations: [Schema.migrations[0]]), faults: nil)
         try await store.write { session in
             for (number, action) in ["comment", "create", "webhook"].enumerated() {

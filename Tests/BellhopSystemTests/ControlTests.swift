@@ -20,7 +20,7 @@ import Testing
         #expect(ended.code == 0, "\(ended.errors)")
     }
 
-    @Test func `a running agent tells how it is doing`() async throws {
+    @Test func `a running agent reports its status`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in
                 let status = try await stage.bellhop("status")
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `the status of a running agent tells when each source was last polled well`() async throws {
+    @Test func `the status of a running agent shows each source's last successful poll`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { _ in
                 func polled() async throws -> String {

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a secret that is removed rests its connection, and what waits goes once it is set again`() async throws {
+    @Test func `a removed secret rests its connection, and deliveries go once it is set again`() async throws {
         try await withAgent(hook: "one") { stage, agent in
             let removed = try await stage.bellhop("secret", "remove", "hook_url")
             #expect(removed.errors.contains("The running agent now rests connection `hook`."), "\(removed.errors)")
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `where no agent runs, a command that stores something says nothing of one`() async throws {
+    @Test func `without an agent, a command that stores something does not mention one`() async throws {
         try await Stage.set(rules: "", configuration: Self.configuration) { stage in
             let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")
             #expect(set.code == 0)

@@ -100,7 +100,7 @@ struct BoundsTests {
         #expect(nested[0].hashValue == nested[1].hashValue)
     }
 
-    @Test func `numbers that are none are all distinct, and in no set`() throws {
+    @Test func `NaNs are all distinct, and in no set`() throws {
         #expect(try evaluated("lists.range(3000).map(i, 0.0 / 0.0).distinct().size()") == 3000)
         let sets = "cel.bind(l, lists.range(3000).map(i, 0.0 / 0.0), sets.contains(l, l) || sets.intersects(l, l))"
         #expect(try evaluated(sets) == false)

@@ -173,7 +173,7 @@ import Testing
         #expect(practice.simulation.requests.count() == 2)
     }
 
-    @Test func `the program is set before what needs it, again after another and after a new login`() async throws {
+    @Test func `the program is set before each need, again after another and after a new login`() async throws {
         try await practice.open(["program": "housing"]) { connection in
             try await list(connection)
             try await list(connection)

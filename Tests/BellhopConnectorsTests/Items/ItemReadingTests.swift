@@ -24,7 +24,7 @@ import Testing
             {"meta": {"id": "x/1"}, "status": null, "n": "many"}]}}
         """
 
-    @Test func `a field that no item has is told where all are read, with the one that was meant`() throws {
+    @Test func `an unknown field is reported when all items are read, with the field that was meant`() throws {
         let reading = try reading(
             Settings([
                 "id": "id",
@@ -128,7 +128,7 @@ import Testing
         #expect(error?.setting == setting)
     }
 
-    @Test func `what is read, and not which fields, is what a source's memory belongs to`() throws {
+    @Test func `a source's memory belongs to the items read, not to the fields`() throws {
         var other = settings
         other.values["fields"] = ["status"]
         #expect(try reading(settings).canonical == reading(other).canonical)

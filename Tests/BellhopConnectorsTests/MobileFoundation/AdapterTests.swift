@@ -51,7 +51,7 @@ import Testing
         #expect((method == "GET" ? request.query : request.text) == "params=%5B%22it%27s%22%2C2%2Cnull%5D")
     }
 
-    @Test func `a person's retry of a call is not held again by what was doubtful before it`() async throws {
+    @Test func `a person's retry of a call is not held again for an earlier doubt`() async throws {
         let now = practice.clock.now
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": true}"#) })
         let arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
@@ -195,7 +195,7 @@ import Testing
         #expect(practice.simulation.requests.all.last?.path == "/mfp/api/services/resorts/cities")
     }
 
-    @Test func `a source reads items, and its memory belongs to what is asked`() async throws {
+    @Test func `a source reads items, and its memory belongs to the query`() async throws {
         practice.runtime.addAdapter(
             "feed",
             .init(scopes: ["orders"], isJavaScript: true) { call in

@@ -51,7 +51,7 @@ import Testing
         #expect(Set(assertions).count == 2)
     }
 
-    @Test func `a key that is none, of another kind, with a password or not there is told of without what it holds`() throws {
+    @Test func `an invalid, wrong, encrypted or missing key is reported without its contents`() throws {
         let (secret, _) = try Self.pair("ES256")
         let problems = [
             ("ES384", secret), ("RS256", secret), ("ES256", "canary"), ("ES256", "-----BEGIN ENCRYPTED PRIVATE KEY-----"),

@@ -200,7 +200,7 @@ import Testing
     ]
 
     @Test(arguments: numbered)
-    func `where the API has no page beyond its last, that is the end, once the last one says the same again`(
+    func `if the API has no page beyond its last, the end is the last page, read twice the same`(
         _ settings: JSON.Object
     ) async throws {
         let titles = add(6)
@@ -297,7 +297,7 @@ import Testing
         #expect(practice.simulation.requests.total == 1)
     }
 
-    @Test func `an empty error beside the items is none`() async throws {
+    @Test func `an empty error beside the items is not an error`() async throws {
         practice.simulation.faults.add(.status(200, body: #"{"error": null, "errors": [], "items": [{"id": 1, "title": "a"}]}"#))
         #expect(try await practice.titles(["path": "page", "items": "items"]) == ["a"])
     }
@@ -350,7 +350,7 @@ import Testing
         }
     }
 
-    @Test func `what is asked for is part of what is remembered, its secrets are not`() throws {
+    @Test func `the request is part of the memory's key, its secrets are not`() throws {
         let connection = try practice.connection("http://127.0.0.1:1")
         func scope(_ settings: JSON.Object) throws -> Scope {
             var settings = settings

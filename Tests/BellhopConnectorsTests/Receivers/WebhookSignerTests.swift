@@ -36,5 +36,5 @@ struct WebhookSignerTests {
     }
 
     @Test(arguments: ["A", "AB=", "AB===", "A=BC", "AB=C", "AAB", "====", "AA A", "AAé="])
-    func `what is not Base64 is none`(_ text: String) { #expect(Base64.decode(text) == nil) }
+    func `invalid Base64 is rejected`(_ text: String) { #expect(Base64.decode(text) == nil) }
 }

@@ -85,14 +85,14 @@ import Testing
         }
     }
 
-    @Test func `a 401 is told by its fields`() throws {
+    @Test func `a 401 is classified by its fields`() throws {
         #expect(
             try read(.json(401, ["X-Is-Logged-In": "true", "X-UserToken-Response": "t0"], envelope("x"))) == .csrf(token: "t0"))
         #expect(try read(.json(401, ["X-MFA_TOKEN": "invalid"], envelope("x"))) == .mfaRequired)
         #expect(try read(.json(401, ["X-Is-Logged-In": "false"], envelope("User Not Authenticated"))) == .unauthenticated)
     }
 
-    @Test func `the other statuses are told by the platform's words`() throws {
+    @Test func `the other statuses are classified by the platform's words`() throws {
         #expect(
             try read(.json(403, [:], envelope("Insufficient rights to query records")))
                 == .forbidden("Insufficient rights to query records"))

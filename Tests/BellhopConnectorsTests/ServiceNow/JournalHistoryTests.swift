@@ -40,7 +40,7 @@ import Testing
         #expect(entries.map(\.text) == ["One\n\n\(line)\n\nTwo"])
     }
 
-    @Test func `a heading in the middle of a text is none without an empty line above it`() throws {
+    @Test func `a heading inside a text counts only after an empty line`() throws {
         let quoted =
             "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n2026-01-05 09:30:00 - X (Additional comments)\n\n"
         #expect(try read(quoted).count == 1)
@@ -67,7 +67,7 @@ import Testing
         #expect(try read(old, since: "2026-01-05 09:00:00") == [])
     }
 
-    @Test func `where the history does not end as it did, it is read by its times`() throws {
+    @Test func `if the history does not end as it did, it is read by its times`() throws {
         let new = "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n"
         #expect(try read(new + old, above: "another" + old, since: "2026-01-05 09:00:00").map(\.text) == ["One"])
     }

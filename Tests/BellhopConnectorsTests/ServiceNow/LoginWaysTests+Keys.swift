@@ -83,7 +83,7 @@ extension LoginWaysTests {
         #expect(failure?.message.contains("for abel.tuter, and it was john.doe") == true)
     }
 
-    @Test func `whoever may not read their own record has logged in all the same, as somebody`() async throws {
+    @Test func `a user who may not read their own record is still logged in, without a name`() async throws {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.changeUser("john.doe") { $0.users = .forbidden }
         let user = try await open(["api_key": "key-1"]) { try await $0.verifyUser() }

@@ -24,7 +24,7 @@ import Testing
         #expect(login.parameter("sysparm_query") == "user_name=john.doe")
     }
 
-    @Test func `a login tells who one is`() async throws {
+    @Test func `a login returns the user`() async throws {
         let user = try await practice.open { try await $0.verifyUser() }
         #expect(user.name == "John Doe")
         let event = try #require(practice.events.events.first)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `whoever may not read their own record has logged in all the same`(_ reading: SimulatedUser.Reading) async throws {
+    func `a user who may not read their own record is still logged in`(_ reading: SimulatedUser.Reading) async throws {
         practice.instance.changeUser("john.doe") { $0.users = reading }
         let user = try await practice.open { try await $0.verifyUser() }
         #expect(user == ServiceNowUser(username: "john.doe"))

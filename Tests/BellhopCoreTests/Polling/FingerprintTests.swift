@@ -97,7 +97,7 @@ struct FingerprintTests {
         }
     }
 
-    @Test func `facts are told apart by their kind, their borders and their number`() {
+    @Test func `facts are distinguished by their kind, their borders and their number`() {
         func of(_ add: (inout FingerprintBuilder) -> Void) -> Fingerprint {
             var builder = FingerprintBuilder()
             add(&builder)

@@ -99,7 +99,7 @@ struct ListingTests {
         #expect(throws: ListingError(.duplicateKey("a"), at: first.body.count + 11)) { try Listing(pages: [first, first]) }
     }
 
-    @Test func `entries are searched for in the listing's order, and what is missing is told in the order asked`() throws {
+    @Test func `entries are searched in the listing's order, and missing ones reported in the order asked`() throws {
         let listing = try Listing(Self.answer, shape: .serviceNow)
         let (found, missing) = listing.search(for: ["x", "c", "b", "absent", "c"])
         #expect(found == [listing.entries[1], listing.entries[2]])
@@ -108,7 +108,7 @@ struct ListingTests {
         #expect(Listing().search(for: ["a"]).missing == ["a"])
     }
 
-    @Test func `records that were made are listed by what they say`() throws {
+    @Test func `records that were made are listed by their contents`() throws {
         let one = try Listing(records: [("a", ["x": 1, "y": 2]), ("b", [:])])
         let other = try Listing(records: [("a", ["y": 2, "x": 1]), ("b", [:])])
         #expect(one.entries.map(\.fingerprint) == other.entries.map(\.fingerprint))

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ["to: api, path: a, method: GET", "to: api, path: a, method: HEAD", "to: other, path: a"])
-    func `what changes nothing, or goes where no source reads, is not counted`(_ request: String) throws {
+    func `a write without effect, or that no source reads, is not counted`(_ request: String) throws {
         let book = try book("rule: r\non: task_changed\ndo:\n  - rest: {\(request)}\n")
         let routing = book.route(events(30))
         #expect(routing.deliveries.count == 30 && dead(routing) == [] && routing.state == [])
