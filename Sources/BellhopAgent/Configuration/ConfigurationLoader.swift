@@ -82,14 +82,14 @@ public struct ConfigurationLoader: Sendable {
             throw .diagnostics(ShownLines(source).shown(Diagnostics(error, in: source, file: file)))
         }
         guard let document = documents.first, !document.isEmpty else {
-            throw .unreadable("\(file) is empty: run `bellhop init` in another folder to see what belongs there.")
+            throw .unreadable("\(file) is empty: run `bellhop init` in another folder to see an example.")
         }
         if documents.count > 1 {
             let place = Diagnostic.Place(documents[1].root, file: file)
             throw .diagnostics(
                 ShownLines(source).shown(
                     Diagnostics([
-                        Diagnostic(code: "several-documents", "bellhop.yaml is one document; a second one starts here", at: place)
+                        Diagnostic(code: "several-documents", "bellhop.yaml must be one document; a second starts here", at: place)
                     ])))
         }
         return document.root

@@ -45,7 +45,7 @@ public enum Needs {
         let unbound = agent["unbound"]?.asObject ?? [:]
         for connection in unbound.keys.sorted() {
             sentences.append(
-                "The connection \(connection) does not use what changed in the keychain: " + ended(unbound[connection]?.asString))
+                "The connection \(connection) does not use the changed keychain: " + ended(unbound[connection]?.asString))
         }
         if let trouble = agent["store_trouble"], let time = trouble["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
             now - time < recent

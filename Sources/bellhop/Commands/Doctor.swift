@@ -57,7 +57,7 @@ struct Doctor: AsyncParsableCommand {
             let errors = error.errorCount
             local.append(
                 Finding(
-                    "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), and what they need is not known",
+                    "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), so their needs are unknown",
                     remedy: "`bellhop check` says which", reason: .badArguments))
         }
         let examination = await Examination(

@@ -122,7 +122,7 @@ struct Eval: AsyncParsableCommand {
             case (":task", 2): try await session.look(atTask: words[1])
             case (":help", 1): Console.note(Self.help)
             default:
-                throw Trouble(.usage, "There is no command `\(line.singleLine)`; `:help` lists those that there are.")
+                throw Trouble(.usage, "There is no command `\(line.singleLine)`; `:help` lists the commands.")
             }
             return nil
         } catch {

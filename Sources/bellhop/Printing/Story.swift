@@ -73,7 +73,7 @@ final class Story: Sendable {
         case .rebound(let connection, let problem):
             say(
                 problem == nil ? "notice" : "failing", problem == nil ? .green : .red,
-                "\(connection): \(problem ?? "what changed in the keychain is in use")")
+                "\(connection): \(problem ?? "the changed keychain is in use")")
         case .notice(let source, let text): say("notice", .yellow, "\(source): \(text)")
         case .storeFailed(let doing, let error): say("retrying", .red, "\(doing): \(error.message)")
         case .ruleFailed(let rule, let error, _): say("failed", .red, "\(rule): \(error)")

@@ -55,7 +55,7 @@ enum LatencyRun {
                 beside: .init(name: "three times a page to disk", quantity: .time(3 * sync)), aim: .figure(atMost: 0.005),
                 remark: "From the last byte of a poll of 1,000 tasks to the first byte of the webhook for the new one: "
                     + "\(Quantity.time(times.median)) at the median, \(Quantity.time(times.quantile(0.99))) at the 99th percentile of "
-                    + "\(times.count); what is measured is the median without three fdatasync of one page.")
+                    + "\(times.count); the figure is the median without three fdatasync of one page.")
         ]
     }
 

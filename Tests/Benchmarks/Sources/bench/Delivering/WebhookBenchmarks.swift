@@ -37,7 +37,7 @@ enum WebhookBenchmarks {
                     name: "a bare client loop, as many in flight", quantity: .rate(Double(count) / bare.median, of: "webhooks")),
                 aim: .ratio(atLeast: 0.2),
                 remark:
-                    "\(count) deliveries, \(inFlight) in flight: claimed (T3), posted by the agent's client, and their outcome kept (T4), "
+                    "\(count) deliveries, \(inFlight) in flight: claimed (T3), posted by the agent's client, and their outcome stored (T4), "
                     + "each on disk before the next step. Receiver and clients share the machine.")
         ]
     }

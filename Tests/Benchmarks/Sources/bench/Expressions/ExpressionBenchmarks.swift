@@ -8,7 +8,7 @@ enum ExpressionBenchmarks {
     static let all = [
         Benchmark(name: "cel.compile", summary: "an expression read, checked and planned", run: compile),
         Benchmark(
-            name: "cel.condition", summary: "a condition beside the same function in Swift, and what it allocates", run: condition
+            name: "cel.condition", summary: "a condition beside the same function in Swift, and its allocations", run: condition
         ),
         Benchmark(name: "cel.digest", summary: "filter, map and join over 10,000 tasks", run: digest),
     ]
@@ -38,10 +38,10 @@ enum ExpressionBenchmarks {
                 remark: "`\(text)`, \(text.utf8.count) bytes."),
             Measurement(
                 "cel.check", .time(check), beside: .init(name: "reading it", quantity: .time(parse)), aim: .figure(atMost: 50e-6),
-                remark: "What checking adds to reading."),
+                remark: "The cost that checking adds to parsing."),
             Measurement(
                 "cel.plan", .time(plan), beside: .init(name: "reading and checking it", quantity: .time(parse + check)),
-                aim: .figure(atMost: 50e-6), remark: "What planning adds to both."),
+                aim: .figure(atMost: 50e-6), remark: "The cost that planning adds to both."),
         ]
     }
 
@@ -93,12 +93,12 @@ enum ExpressionBenchmarks {
             Measurement(
                 "cel.condition", rate(ours), beside: .init(name: "the same function in Swift", quantity: rate(plain)),
                 aim: .ratio(atLeast: 0.5),
-                remark: "`\(ExpressionMaterial.condition)`; the values of each event are asked for anew."),
+                remark: "`\(ExpressionMaterial.condition)`; the values are read again for each event."),
             Measurement(
                 "cel.condition.bytes", rate(ours),
                 beside: .init(name: "that function over UTF-8, with memchr and memcmp", quantity: rate(searched)),
                 remark:
-                    "Told only: a function for one condition that reads its fields in place, with nothing to ask for and no strings to compare."
+                    "Reported only: a function for one condition that reads its fields in place, without look-ups and string comparisons."
             ),
             Measurement(
                 "cel.allocations", .count(Double(made), of: "allocations"),

@@ -53,7 +53,7 @@ enum PollBenchmarks {
                 "poll.unchanged", .throughput(Double(size) / changed.median), beside: yardstick, aim: .ratio(atLeast: 0.5),
                 remark:
                     "\(count) tasks in \(size / 1_000_000) MB, of which one byte differs from the last answer; whole polls of the "
-                    + "agent's poller over a body that is in memory, without HTTP: \(Quantity.time(changed.median)) of processor and \(Quantity.time(waits.median)) in all "
+                    + "agent's poller over a body in memory, without HTTP: \(Quantity.time(changed.median)) of processor and \(Quantity.time(waits.median)) in all "
                     + "each, \(Quantity.time(first)) with reading the store first."
             ),
             Measurement(
@@ -61,15 +61,15 @@ enum PollBenchmarks {
                 beside: .init(name: "the same without branches", quantity: .throughput(Double(size) / fast.median))),
             Measurement(
                 "poll.same-bytes", .throughput(Double(size) / same.median), beside: yardstick, aim: .ratio(atLeast: 0.5),
-                remark: "The answer's fingerprint is the last one's: \(Quantity.time(same.median)); the fingerprint alone takes "
+                remark: "The answer has the last one's fingerprint: \(Quantity.time(same.median)); the fingerprint alone takes "
                     + "\(Quantity.time(hash.median))."),
             Measurement(
                 "poll.memory", .memory(Double(max(opening, peak)) / Double(count), per: "task"),
                 beside: .init(name: "the body itself", quantity: .memory(Double(size) / Double(count), per: "task")),
                 aim: .figure(atMost: 200),
                 remark:
-                    "The greatest beside the body, which lies in memory already and was not collected over HTTP: \(Quantity.memory(Double(opening) / Double(count), per: "task")) in the first poll, which "
-                    + "reads the store, \(Quantity.memory(Double(peak) / Double(count), per: "task")) in those that follow."),
+                    "The peak besides the body, which is already in memory and was not received over HTTP: \(Quantity.memory(Double(opening) / Double(count), per: "task")) in the first poll, which "
+                    + "reads the store, \(Quantity.memory(Double(peak) / Double(count), per: "task")) in later polls."),
         ]
     }
 

@@ -44,7 +44,7 @@ enum IdleMemory {
                 beside: .init(name: "`bellhop simulate`, just started", quantity: .memory(Double(bare), per: nil)),
                 aim: .figure(atMost: 20_000_000),
                 remark:
-                    "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the greatest of five looks after eight polls; "
+                    "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the maximum of five samples after eight polls; "
                     + "\(Quantity.memory(Double(resident), per: nil)) resident with the program's own pages.")
         ]
     }

@@ -37,8 +37,8 @@ enum RoutingBenchmarks {
                 ),
                 aim: .figure(atLeast: 30_000),
                 remark:
-                    "\(count) events, of which one in ten makes a delivery; \(batch) events a transaction, and as many of the plain inserts; "
-                    + "\(Quantity.figures(processor.median / Double(count) * 1e6)) µs of processor an event."
+                    "\(count) events, of which one in ten makes a delivery; \(batch) events per transaction, as many as the plain inserts; "
+                    + "\(Quantity.figures(processor.median / Double(count) * 1e6)) µs of processor time per event."
             )
         ]
     }
@@ -99,15 +99,15 @@ enum RoutingBenchmarks {
             Measurement(
                 "route.memory", .rate(Double(count) / ours.median, of: "events"),
                 beside: .init(
-                    name: "three dictionary look-ups an event", quantity: .rate(Double(count) / bare.median, of: "events")),
+                    name: "three dictionary look-ups per event", quantity: .rate(Double(count) / bare.median, of: "events")),
                 aim: .figure(atLeast: 1_000_000),
                 remark:
-                    "\(Quantity.figures(ours.median / Double(count) * 1e9)) ns of processor an event: matching, and the deliveries of one in ten."
+                    "\(Quantity.figures(ours.median / Double(count) * 1e9)) ns of processor time per event: matching, and the deliveries of one in ten."
             ),
             Measurement(
                 "route.1000-rules", .time(many.median / Double(count)),
                 beside: .init(name: "10 rules", quantity: .time(few.median / Double(count))), aim: .ratio(atMost: 2),
-                remark: "The processor's time for one event: \(Quantity.figures(many.median / Double(count) * 1e9)) ns beside "
+                remark: "The processor time per event: \(Quantity.figures(many.median / Double(count) * 1e9)) ns beside "
                     + "\(Quantity.figures(few.median / Double(count) * 1e9)) ns."),
         ]
     }

@@ -106,7 +106,7 @@ enum StoreTrials {
         return [
             Measurement(
                 "store.backlog", .time(times.median), beside: .init(name: "a page to disk", quantity: .time(sync)),
-                remark: "A claim of ten (T3, on disk) and the question what comes next.")
+                remark: "A claim of ten (T3, on disk) and finding the next due time.")
         ]
     }
 }
