@@ -53,7 +53,7 @@ import Testing
         #expect(pipe?.message == "\(path) is a pipe or a device and not a file: move it away, or name a file.")
         #expect(pipe?.isWriting == false)
         let other = #expect(throws: SecretError.self) { try Keychain(path: folder.path).secret("a") }
-        #expect(other?.message.contains("is a folder and no file") == true)
+        #expect(other?.message.contains("is a folder and not a file") == true)
     }
 
     @Test func `a keychain that cannot be written is reported as unwritable, whatever the reason`() throws {

@@ -89,7 +89,7 @@ public struct ConfigurationLoader: Sendable {
             throw .diagnostics(
                 ShownLines(source).shown(
                     Diagnostics([
-                        Diagnostic(code: "several-documents", "bellhop.yaml must be one document; a second starts here", at: place)
+                        Diagnostic(code: "several-documents", "bellhop.yaml takes one document; a second starts here", at: place)
                     ])))
         }
         return document.root
