@@ -83,7 +83,7 @@ struct BoundsTests {
         "lists.range(10000).all(i, isIP('2001:db8::' + string(i % 1000)) && isCIDR('2001:db8::/' + string(i % 100)))",
         "cel.bind(m, lists.range(100).transformMapEntry(i, v, {'key ' + string(v): v}), lists.range(60000).all(i, m['key 7'] == 7))",
     ])
-    func `what takes long has its cost`(_ expression: String) throws {
+    func `expensive work is charged for`(_ expression: String) throws {
         var limits = Limits()
         limits.cost = 600_000
         let error = try failure(expression, limits: limits)

@@ -123,7 +123,7 @@ import Testing
             (["id": "id", "url": "https://shop.example.com/{id"], "url"),
             (["id": "id", "url": "https://shop.example.com{id}/x"], "url"),
         ] as [(JSON.Object, String)])
-    func `a way that leads nowhere is told by the setting it is in`(_ values: JSON.Object, _ setting: String) {
+    func `an invalid path is reported with its setting`(_ values: JSON.Object, _ setting: String) {
         let error = #expect(throws: ConnectorError.self) { _ = try reading(Settings(values)) }
         #expect(error?.setting == setting)
     }

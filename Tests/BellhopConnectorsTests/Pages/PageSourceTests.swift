@@ -157,7 +157,7 @@ import Testing
         ("https://x.example.com/a?SAMLRequest=abc", true), ("https://x.example.com/board", false),
         ("https://x.example.com/a?next=login", false), ("https://authors.example.com/blog", false),
     ])
-    func `an address where one logs in is told by its words`(_ address: String, _ isLogin: Bool) throws {
+    func `a login address is recognised by its words`(_ address: String, _ isLogin: Bool) throws {
         #expect(LoginPage.isLogin(try HTTPAddress(address)) == isLogin)
     }
 

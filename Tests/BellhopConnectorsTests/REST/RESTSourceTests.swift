@@ -125,7 +125,7 @@ import Testing
             (#"{"items": [{"id": 1}], "total": 1, "more": true}"#, "there is more, but not where"),
             (#"{"items": [{"id": 1}], "total": "3", "more": false}"#, "end after 1 of 3"),
         ])
-    func `what an answer says of itself must be so`(_ body: String, _ words: String) async {
+    func `an answer's claims about itself must be true`(_ body: String, _ words: String) async {
         practice.simulation.faults.add(.status(200, body: body))
         let failure = await practice.failure([
             "path": "cursor", "items": "items", "paging": ["by": "cursor", "next": "next", "total": "total", "more": "more"],
@@ -287,7 +287,7 @@ import Testing
             (.status(204, body: ""), .badAnswer, "204"), (.status(304, body: ""), .badAnswer, "unasked"),
             (.status(404, body: "gone"), .goneOrHidden, "404"), (.status(401, body: ""), .unauthenticated, "401"),
         ] as [(Fault, Failure.Reason, String)])
-    func `an answer that is none fails and says why`(_ fault: Fault, _ reason: Failure.Reason, _ words: String) async {
+    func `an invalid answer fails and says why`(_ fault: Fault, _ reason: Failure.Reason, _ words: String) async {
         _ = add(4)
         practice.simulation.faults.add(fault)
         let failure = await practice.failure(["path": "list"], connection: ["auth": ["bearer": "s3cret-token"]])

@@ -23,7 +23,7 @@ import Testing
             ("https://idp.example.com/saml", .loginRequired(host: "idp.example.com")),
             ("https://evil.example/login.do", .loginRequired(host: "evil.example")), ("/nowhere", .unexpectedPage(status: 302)),
         ])
-    func `a redirect is told by where it leads`(_ location: String, _ meaning: Classification) throws {
+    func `a redirect is classified by its target`(_ location: String, _ meaning: Classification) throws {
         #expect(try read(HTTPResponse(status: 302, headers: ["Location": location])) == meaning)
     }
 
@@ -37,7 +37,7 @@ import Testing
             (200, "<html>Maintenance", .unexpectedPage(status: 200)), (401, "<html>No", .unauthenticated),
             (429, "<html>Slow down", .throttled(after: nil)),
         ])
-    func `a page is told by what it says`(_ status: Int, _ body: String, _ meaning: Classification) throws {
+    func `a page is classified by its text`(_ status: Int, _ body: String, _ meaning: Classification) throws {
         #expect(try read(.html(status, body)) == meaning)
     }
 

@@ -127,7 +127,7 @@ import Testing
         (same: 5, next: 3, page: 5), (same: 10, next: 5, page: 5), (same: 5, next: 0, page: 5), (same: 4, next: 3, page: 5),
         (same: 6, next: 4, page: 5), (same: 2, next: 2, page: 1), (same: 11, next: 9, page: 10),
     ])
-    func `where a page ends, in a run of rows of one second or right behind it, no row is lost`(
+    func `if a page ends in or right after a run of rows of one second, no row is lost`(
         _ course: (same: Int, next: Int, page: Int)
     ) async throws {
         for number in 0..<(course.same + course.next) { instance.addTask(title: "task \(number)") }

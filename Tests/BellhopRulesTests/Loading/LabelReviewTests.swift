@@ -43,7 +43,7 @@ import Testing
         #"task.labels.state != null && task.labels.state == "New""#, #"has(before.labels.state)"#,
         #"changed("state", "New", "Resolved")"#, #"tasks.exists(t, t.labels.category == "Hardware")"#,
     ])
-    func `a condition on a label that no source reads is told with the setting that reads it`(_ condition: String) throws {
+    func `a condition on a label that no source reads is reported with the setting that reads it`(_ condition: String) throws {
         let help = "in bellhop.yaml give source `incidents` `display: both`"
         #expect(try Self.said(when: condition) == ["no-labels: \(help)"])
         #expect(try Self.said(when: condition, Self.source("incidents", hasLabels: true)) == [])
