@@ -138,7 +138,7 @@ import Testing
         #expect(try text("PRAGMA journal_mode", Session(Database(path: path, .reading))) == "delete")
     }
 
-    @Test func `a file that is no database is refused`() throws {
+    @Test func `a file that is not a database is refused`() throws {
         try "certainly not a database, but long enough to be looked at".write(toFile: path, atomically: true, encoding: .utf8)
         for open in Self.openings {
             let error = try #require(refusal { _ = try open(path) })

@@ -78,7 +78,7 @@ import Testing
         (#"{"isSuccessful": "no"}"#, .serverError, true), (#"{"isSuccessful": []}"#, .serverError, true),
         ("\u{FEFF}" + #"{"isSuccessful": false}"#, .serverError, true),
     ])
-    func `200 with an isSuccessful that is no yes is the back end's failure`(
+    func `200 with an isSuccessful that is not true is the back end's failure`(
         _ body: String, _ reason: Failure.Reason, _ again: Bool
     ) async throws {
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: body) })
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `the word in a text is no failure`() async throws {
+    @Test func `the word in a text is not a failure`() async throws {
         practice.runtime.addAdapter(
             "feed",
             .init { _ in .init(body: #"[{"id": 1, "note": "\"isSuccessful\": false"}, {"id": 2, "isSuccessful": false}]"#) })

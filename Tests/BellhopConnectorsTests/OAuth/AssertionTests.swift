@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512"])
-    func `an assertion is signed, and another one each time`(_ algorithm: String) async throws {
+    func `an assertion is signed, and new each time`(_ algorithm: String) async throws {
         let (secret, open) = try Self.pair(algorithm)
         let key = try SigningKey(pem: secret, algorithm: #require(SigningKey.Algorithm(rawValue: algorithm)), from: "key.pem")
         practice.instance.addClient("bellhop") { $0.publicKey = open }

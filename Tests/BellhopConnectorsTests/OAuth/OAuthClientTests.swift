@@ -232,7 +232,7 @@ import Testing
     @Test(arguments: [
         Fault.badGateway, .internalError, .hibernating, .loginPage, .resetBefore, .tooManyRequests(.seconds(7)), .redirectToLogin,
     ])
-    func `an outage of the token endpoint is no refusal, and what is still good is used meanwhile`(_ fault: Fault) async throws {
+    func `an outage of the token endpoint is not a refusal, and a valid token is used meanwhile`(_ fault: Fault) async throws {
         let settings = practice.oauth("password")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)

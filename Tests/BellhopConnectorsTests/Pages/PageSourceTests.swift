@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `an error as JSON and a hibernating instance are no words of a page of a site`() async throws {
+    @Test func `a JSON error or a hibernating instance fails the poll of a page of a site`() async throws {
         let practice = WebPractice()
         practice.api.add("Fan broken")
         try await practice.open { connection in

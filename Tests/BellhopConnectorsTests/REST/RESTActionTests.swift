@@ -166,7 +166,7 @@ import Testing
         #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
     }
 
-    @Test func `a page in the place of an answer is no success`() async throws {
+    @Test func `a page instead of an answer is not success`() async throws {
         let post: JSON.Object = ["path": "issues", "json": ["title": "a"]]
         practice.simulation.faults.add(.loginPage)
         let held = await failure(post)
@@ -192,7 +192,7 @@ import Testing
         #expect(api.writes == 1)
     }
 
-    @Test func `of an answer that is no JSON the text is kept`() async throws {
+    @Test func `the text of an answer that is not JSON is kept`() async throws {
         practice.simulation.faults.add(.status(200, body: "OK, made\n 17"))
         let receipt = try await perform(["path": "issues", "json": ["title": "a"], "receipt": "id"])
         #expect(receipt.summary.hasSuffix("): OK, made 17"))

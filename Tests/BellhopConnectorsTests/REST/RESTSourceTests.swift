@@ -216,7 +216,7 @@ import Testing
         #expect(await practice.failure(plain)?.reason == .goneOrHidden)
     }
 
-    @Test func `a page that is not there is no end where the one before says that there is more`() async throws {
+    @Test func `a missing page is not the end if the one before promises more`() async throws {
         practice.simulation.faults.add(.status(200, body: #"{"items": [{"id": 1, "title": "a"}], "more": true}"#))
         practice.simulation.faults.add(.status(404, body: "{}"))
         practice.simulation.faults.add(.status(200, body: #"{"items": [{"id": 1, "title": "a"}], "more": true}"#))

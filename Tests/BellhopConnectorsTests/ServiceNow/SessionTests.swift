@@ -72,7 +72,7 @@ import Testing
         #expect(practice.events.events.map { $0.data["code"] } == ["unauthenticated", "unreachable", "hibernating"])
     }
 
-    @Test func `a session that ends at once again is no loop`() async throws {
+    @Test func `a session that ends at once again does not loop`() async throws {
         practice.simulation.faults.add(.loginPage, "GET", path: "/api/x_snc_my_work", times: nil)
         let failure = await failure { try await practice.open { try await list($0) } }
         #expect(failure?.reason == .sessionExpired)

@@ -238,7 +238,7 @@ import Testing
         #expect(pages.allSatisfy { $0.parameter("sysparm_query_category") == "report" })
     }
 
-    @Test func `a batch that is left unserviced is no answer, and is sent again by the next poll`() async throws {
+    @Test func `an unserviced batch is not an answer, and is sent again by the next poll`() async throws {
         instance.settings.longestAddress = 2048
         let numbers = (0..<300).map { "INC\(10_000_000 + $0)" } + [instance.addTask(title: "A").number]
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ","))])

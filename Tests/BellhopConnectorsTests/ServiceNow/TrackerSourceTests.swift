@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func `an identity that is no sys_id fails the whole poll`() async throws {
+    @Test func `an identity that is not a sys_id fails the whole poll`() async throws {
         instance.addTask(NewTask(title: "Odd", assignedTo: "john.doe", sysID: "../../admin"))
         let failure = await failure { _ = try await poll() }
         #expect(failure?.reason == .badAnswer)

@@ -188,7 +188,7 @@ import Testing
         #expect(patches == 1)
     }
 
-    @Test func `a change of another field after a lost attempt is no obstacle`() async throws {
+    @Test func `a change of another field after a lost attempt does not matter`() async throws {
         practice.simulation.faults.add(.resetBefore, "PATCH")
         let delivery = update(["state": 2])
         #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)

@@ -53,7 +53,7 @@ struct FingerprintTests {
     }
 
     /// Half of the bits each on their own: a collision among these many would be expected once in some 40,000 such tests.
-    @Test func `contents that hardly differ have nothing in common, not even half`() {
+    @Test func `nearly equal contents have different fingerprints, even in each half`() {
         var highs: Set<UInt64> = []
         var lows: Set<UInt64> = []
         var count = 0

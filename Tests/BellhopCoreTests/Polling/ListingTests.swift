@@ -65,7 +65,7 @@ struct ListingTests {
         (#"{"result":[{"sys_id":"a","x":01}]}"#, ListingError(.json(.number), at: 29)),
     ]
 
-    @Test(arguments: refused) func `an answer that is no whole list is refused`(_ text: String, _ error: ListingError) {
+    @Test(arguments: refused) func `an answer that is not a whole list is refused`(_ text: String, _ error: ListingError) {
         #expect(throws: error) { try Listing(Array(text.utf8), shape: .serviceNow) }
     }
 

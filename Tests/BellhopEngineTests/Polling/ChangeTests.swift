@@ -66,7 +66,7 @@ import Testing
         ("a field that is declared now", labelled("a", fields: ["priority": 3, "state": 2])),
         ("a field that is declared no more", labelled("a", fields: [:])),
         ("labels", labelled("a", labels: ["priority": "3 - mittel"])),
-    ]) func `a difference that is no change of the task is no event`(_ what: String, _ after: Snapshot) async throws {
+    ]) func `a difference that does not change the task makes no event`(_ what: String, _ after: Snapshot) async throws {
         let bench = try Bench()
         let before = labelled("a", fields: ["priority": 3, "sys_updated_on": "now"])
         let source = bench.source([before])
@@ -172,7 +172,7 @@ import Testing
         #expect(try await bench.happened() == ["task_created a"])
     }
 
-    @Test func `details that may not be read are no change, nor is reading them again, and what is kept of them stays`()
+    @Test func `details that become unreadable or readable again are not changes, and stored ones stay`()
         async throws
     {
         let bench = try Bench()

@@ -53,7 +53,7 @@ import Testing
         #expect(self.dead(book.route(events(1), state: state, at: Fixture.start + .seconds(3600))) == [])
     }
 
-    @Test func `a limit raises the budget for such requests, and is no idle word`() throws {
+    @Test func `a limit raises the budget for such requests, and is enforced`() throws {
         let book = try book("limit: 20/h\n" + Self.rule)
         #expect(book.warnings.isEmpty)
         #expect(dead(book.route(events(30))).count == 10)
