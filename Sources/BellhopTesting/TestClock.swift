@@ -6,7 +6,7 @@ import Synchronization
 /// Sleepers are woken in the order of their deadlines; equal deadlines in the order of falling asleep. The clock shows a
 /// sleeper's deadline when it wakes it.
 ///
-/// Between two wakings the clock *settles*: it waits until the woken task runs, then yields its thread a number of times, starting
+/// Between two wakings the clock *settles*: it waits until the woken task runs, then yields its thread several times, starting
 /// over whenever a task reads the time, falls asleep or is cancelled, so that woken tasks reach their next sleep. That is a
 /// heuristic: tasks that work long, or wait for a file or a socket, outlast it, and on a busy machine any task may. For an exact
 /// test, say how many sleepers there must be before the clock goes on (``run(until:awaiting:)``, ``waitForSleepers(_:)``), or

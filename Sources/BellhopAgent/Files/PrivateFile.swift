@@ -42,7 +42,7 @@ enum PrivateFile {
         return try bytes(of: file, path: path, limit: limit)
     }
 
-    /// Replaces the file atomically, even if it crashes. One writer at a time (``exclusively(_:_:)``).
+    /// Replaces the file atomically, even across a crash. One writer at a time (``exclusively(_:_:)``).
     ///
     /// The draft is always a new file. An existing one is unlinked and never written to: it may have another link,
     /// another program may hold it open, or its mode may let others read it.
