@@ -1,23 +1,23 @@
 public import BellhopCore
 import Glibc
 
-/// The machine's wall clock, optionally running faster than time does.
+/// The machine's wall clock, optionally accelerated.
 public struct SystemClock: AgentClock {
-    /// How far a sleep goes before it looks at the clock again, so that a clock that was set is noticed.
+    /// The longest sleep before it reads the clock again, to notice when the clock was set.
     private static let stride = Duration.seconds(30)
 
     private let origin: Timestamp
     private let start: Timestamp
     private let speed: Double
 
-    /// The wall clock as it is.
+    /// The plain wall clock.
     public init() {
         origin = .epoch
         start = .epoch
         speed = 1
     }
 
-    /// A clock for trying things out: it stands at `start` now, and runs `speed` times as fast as time.
+    /// A clock for trials: it shows `start` now, and runs `speed` times as fast as real time.
     public init(startingAt start: Timestamp, speed: Double) {
         origin = Self.wall
         self.start = start

@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension Store {
-    /// Takes deliveries that are due for any receiver but these.
+    /// Claims deliveries that are due for any receiver except these.
     public func claim(
         limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> [Claim] {

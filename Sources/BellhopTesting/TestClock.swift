@@ -1,27 +1,27 @@
 public import BellhopCore
 import Synchronization
 
-/// A clock that stands still until a test moves it, so that a test of hours takes no time and always goes the same way.
+/// A clock that only the test moves, so that a test of hours takes no time and is deterministic.
 ///
-/// Sleepers are woken in the order of their deadlines, and in the order in which they fell asleep where those are equal. The clock
-/// stands at a sleeper's own deadline when it wakes it.
+/// Sleepers are woken in the order of their deadlines; equal deadlines in the order of falling asleep. The clock shows a
+/// sleeper's deadline when it wakes it.
 ///
-/// Between two wakings the clock *settles*: it waits until whom it woke runs, then yields its thread a number of times, starting over
-/// whenever somebody asks for the time, falls asleep or is cancelled, so that woken tasks come to their next sleep. That is a good
-/// guess, not a proof: tasks that work long, or wait for a file or a socket, outlast it, as any may on a busy machine. A test is exact
-/// that says how many sleepers there must be again before the clock goes on (``run(until:awaiting:)``, ``waitForSleepers(_:)``), or
-/// awaits what the tasks bring about before it looks.
+/// Between two wakings the clock *settles*: it waits until the woken task runs, then yields its thread several times, starting
+/// over whenever a task reads the time, falls asleep or is cancelled, so that woken tasks reach their next sleep. That is a
+/// heuristic: tasks that work long, or wait for a file or a socket, outlast it, and on a busy machine any task may. For an exact
+/// test, say how many sleepers there must be before the clock goes on (``run(until:awaiting:)``, ``waitForSleepers(_:)``), or
+/// await the tasks' results before checking them.
 ///
-/// A class over a mutex, because the test and the tested tasks share the one time.
+/// A class over a mutex, because the test and the tested tasks share the clock.
 public final class TestClock: AgentClock {
     private struct State {
         var now: Timestamp
         var sleepers: [Int: Sleeper] = [:]
         var counts: [Int: Count] = [:]
         var lastID = 0
-        /// Who has been woken and has not come to run yet.
+        /// The sleepers that were woken but do not run yet.
         var waking: Set<Int> = []
-        /// Grows with everything that anybody does to the clock; settling looks at it.
+        /// Counts all uses of the clock, for settling.
         var activity = 0
     }
 
@@ -38,8 +38,8 @@ public final class TestClock: AgentClock {
     private let state: Mutex<State>
     private let settlingYields: Int
 
-    /// A clock that stands at a moment, by default 2026-01-05T09:00:00Z, a Monday.
-    /// - Parameter settlingYields: how many times in a row nothing may have happened before the clock takes it that nothing will.
+    /// A clock that shows a moment, by default 2026-01-05T09:00:00Z, a Monday.
+    /// - Parameter settlingYields: how many yields in a row without any use of the clock count as settled.
     public init(at now: Timestamp = Timestamp(seconds: 1_767_603_600), settlingYields: Int = 100) {
         state = Mutex(State(now: now))
         self.settlingYields = settlingYields
@@ -62,17 +62,17 @@ public final class TestClock: AgentClock {
         }
     }
 
-    /// How many tasks sleep now.
+    /// How many tasks are asleep.
     public var sleeperCount: Int {
         state.withLock { $0.sleepers.count }
     }
 
-    /// The deadline of the sleeper that is to wake first; nil when nobody sleeps.
+    /// The earliest deadline; nil if no task sleeps.
     public var nextDeadline: Timestamp? {
         state.withLock { $0.sleepers.values.map(\.deadline).min() }
     }
 
-    /// Returns once at least so many tasks sleep.
+    /// Returns once at least `count` tasks sleep.
     /// - Throws: `CancellationError` when the test is cancelled first, as by its time limit.
     public func waitForSleepers(_ count: Int) async throws {
         let id = newID()
@@ -91,21 +91,21 @@ public final class TestClock: AgentClock {
         }
     }
 
-    /// Moves the clock forward by a duration, waking everybody on the way in order.
+    /// Moves the clock forward by a duration, waking sleepers in order.
     public func advance(by duration: Duration) async {
         await settle()
         await advance(to: state.withLock { $0.now } + duration)
     }
 
-    /// Moves the clock forward to a moment, waking everybody on the way in order, among them who falls asleep on the way.
+    /// Moves the clock forward to a moment, waking sleepers in order, including those that fall asleep on the way.
     public func advance(to target: Timestamp) async {
         await settle()
         while wakeNext(until: target) { await settle() }
     }
 
-    /// Jumps from deadline to deadline until a moment, each time after at least so many tasks sleep.
+    /// Jumps from deadline to deadline until a moment, each time waiting until enough tasks sleep.
     ///
-    /// For loops that do real work between their sleeps: the clock waits for them, however long they take. Ends at the moment itself.
+    /// For loops that do real work between their sleeps: the clock waits for them, however long they take.
     /// - Throws: `CancellationError` when the test is cancelled while fewer sleep.
     public func run(until end: Timestamp, awaiting sleepers: Int = 0) async throws {
         repeat {
@@ -114,7 +114,7 @@ public final class TestClock: AgentClock {
         } while wakeNext(until: end)
     }
 
-    /// Sets the clock, forward or back, as someone sets a clock on the wall: all who are due then wake at once, and find that time.
+    /// Sets the clock, forward or back, like a wall clock: all sleepers that are then due wake at once, and see that time.
     public func jump(to moment: Timestamp) async {
         await settle()
         let due = state.withLock { state in
@@ -130,7 +130,7 @@ public final class TestClock: AgentClock {
         await settle()
     }
 
-    /// Lets other tasks run until they have left the clock alone for a while, or will not leave it alone at all.
+    /// Lets other tasks run until they have not used the clock for a while, or gives up.
     public func settle() async {
         var seen = -1
         var quiet = 0
@@ -155,7 +155,7 @@ public final class TestClock: AgentClock {
         }
     }
 
-    /// Notes that a sleeper runs again.
+    /// Records that a sleeper runs again.
     private func awake(_ id: Int) {
         state.withLock {
             $0.activity += 1
@@ -166,7 +166,7 @@ public final class TestClock: AgentClock {
     private func fallAsleep(_ id: Int, until deadline: Timestamp, _ continuation: CheckedContinuation<Void, any Error>) {
         let (outcome, satisfied) = state.withLock { state -> (Result<Void, any Error>?, [Count]) in
             state.activity += 1
-            // Cancellation before this point found no sleeper to wake, and is seen here.
+            // A cancellation before this point found no sleeper to wake; check for it here.
             if Task.isCancelled { return (.failure(CancellationError()), []) }
             if deadline <= state.now { return (.success(()), []) }
             state.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)
@@ -178,7 +178,7 @@ public final class TestClock: AgentClock {
         for count in satisfied { count.continuation.resume() }
     }
 
-    /// Ends the sleep or the wait of that number with an error, if it has begun.
+    /// Ends the sleep or wait with that number with an error, if it has begun.
     private func cancel(_ id: Int) {
         let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             state.activity += 1
@@ -191,7 +191,7 @@ public final class TestClock: AgentClock {
         continuation?.resume(throwing: CancellationError())
     }
 
-    /// Moves to the next deadline and wakes its sleeper; false, and the clock at the target, when none is due by then.
+    /// Moves to the next deadline and wakes its sleeper; if none is due by the target, moves there and returns false.
     private func wakeNext(until target: Timestamp) -> Bool {
         let sleeper = state.withLock { state -> Sleeper? in
             guard let next = state.sleepers.min(by: { Self.order($0) < Self.order($1) }), next.value.deadline <= target else {

@@ -28,10 +28,10 @@ struct Bellhop: AsyncParsableCommand {
             Eval.self, Query.self, Doctor.self, SecretCommand.self, SchemaCommand.self, Simulate.self,
         ])
 
-    /// Commands of the contract that are not built yet: refused by name.
+    /// Commands that are specified but not built yet: refused by name.
     static let later = ["explain", "replay", "backtest", "silence", "forget"]
 
-    /// What to say of a first word that is no command; nil where it is one, or an option.
+    /// The error for a first word that is not a command; nil if it is a command or an option.
     private static func unknownCommand(_ name: String) -> Trouble? {
         let names = configuration.subcommands.map { $0._commandName } + ["help"]
         guard !name.hasPrefix("-"), !names.contains(name) else { return nil }
@@ -60,7 +60,7 @@ struct Bellhop: AsyncParsableCommand {
         }
     }
 
-    /// Prints a help, a version or a mistake in the arguments as everything is printed: it may repeat what was typed.
+    /// Prints help, version or argument errors through ``Console``, because they may repeat what was typed.
     private static func leave(with error: any Error) -> Never {
         let (code, text) = (exitCode(for: error), fullMessage(for: error))
         if !text.isEmpty {

@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 
 /// Kills this process at a checkpoint, in debug builds and on request only: `BELLHOP_CRASH=after-t2:3` ends it, as `kill -9` does,
-/// the third time it comes there. For the tests that prove that nothing is lost or doubled.
+/// the third time it gets there. For the tests that prove that nothing is lost or doubled.
 final class CrashPoint: Sendable {
-    // A class over an atomic, because checkpoints are passed by several tasks.
+    // A class over an atomic, because several tasks pass checkpoints.
     private let point: Checkpoint?
     private let left: Atomic<Int>
 

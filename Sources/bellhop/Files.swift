@@ -6,7 +6,7 @@ enum Files {
         return stat(path, &facts) == 0
     }
 
-    /// Writes a new file; false when there is one already.
+    /// Writes a new file; false if it exists already.
     static func create(_ path: String, _ text: String, mode: mode_t = 0o644) throws(Trouble) -> Bool {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard file >= 0 else {

@@ -9,13 +9,13 @@ struct KeychainOptions: ParsableArguments {
 }
 
 extension ConfigOptions {
-    /// The keychain as the project of bellhop.yaml sees it; without one, or where it has no id yet, only what is shared.
+    /// The keychain as the project of bellhop.yaml sees it; without a file or an id, only the shared entries.
     func projectKeychain() throws(Trouble) -> Keychain {
         guard Files.exist(config) else { return keychain }
         return keychain.of(try place().project)
     }
 
-    /// The keychain to store something in. A bellhop.yaml without an id gets one.
+    /// The keychain for storing something. A bellhop.yaml without an id gets one.
     func keychain(toStore options: KeychainOptions) throws(Trouble) -> Keychain {
         if options.shared { return keychain }
         guard Files.exist(config) else {
@@ -36,7 +36,7 @@ extension ConfigOptions {
         return keychain.of(try place().project)
     }
 
-    /// Tells the agent of this project what changed in the keychain, and those of all projects where it is shared.
+    /// Tells the agent of this project what changed in the keychain; for shared entries, the agents of all projects.
     func tellAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(Trouble) {
         var own: String?
         if Files.exist(config) {
@@ -52,14 +52,14 @@ extension ConfigOptions {
         )
     }
 
-    /// Tells the agent of another project, where one runs, of what is shared.
+    /// Tells the running agent of another project, if any, about a change in the shared entries.
     private func tellAgent(ofProject other: Keychain.Project, _ change: KeychainChange) {
         let link: StoreLink
         do throws(Trouble) {
             link = try storeLink(of: other.file)
         } catch {
             return Console.sentence(
-                "An agent of \(other.file.visible) uses it once it is restarted: where its store is cannot be known from here.")
+                "An agent of \(other.file.visible) uses it once it is restarted: its store cannot be found from here.")
         }
         KeychainNotice.send(change, project: nil, to: link, of: other.file)
     }

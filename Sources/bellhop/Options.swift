@@ -5,7 +5,7 @@ import BellhopStore
 import Foundation
 import Logging
 
-/// Which configuration a command is for.
+/// The configuration that a command uses.
 struct ConfigOptions: ParsableArguments {
     @Option(name: [.long, .customShort("c")], help: "The configuration file.")
     var config = "bellhop.yaml"
@@ -22,7 +22,7 @@ struct ConfigOptions: ParsableArguments {
         }
     }
 
-    /// Where the store of the configuration is: looking at it needs no secrets, and nothing else in the file to be in order.
+    /// The place of the store: reading it needs no secrets, and the rest of the file may have mistakes.
     func storeLink() throws(Trouble) -> StoreLink { try storeLink(of: config) }
 
     /// The same for another bellhop.yaml.
@@ -37,10 +37,10 @@ struct ConfigOptions: ParsableArguments {
         }
     }
 
-    /// Asks the running agent, or the store where none runs.
+    /// Asks the running agent, or the store if no agent runs.
     func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON { try await storeLink().answer(inquiry) }
 
-    /// The rows of an answer that is small enough to be held whole.
+    /// The rows of an answer, for answers small enough to hold whole.
     func rows(_ inquiry: Inquiry) async throws(Trouble) -> [JSON] {
         var rows: [JSON] = []
         _ = try await storeLink().answer(inquiry) { rows.append($0) }
@@ -48,19 +48,19 @@ struct ConfigOptions: ParsableArguments {
     }
 }
 
-/// The way to what an agent knows: the agent itself, or its store.
+/// Access to what an agent knows: through the agent itself, or its store.
 struct StoreLink {
     let store: String
     let socket: ControlSocket.Place
-    /// The zone of the times that people read.
+    /// The time zone for output.
     let zone: TimeZoneTable
     /// The kinds of the connections, by their names.
     let kinds: [String: String]
 
-    /// False where no agent has ever run: the first thing it does is to make its store.
+    /// False if no agent has ever run: an agent's first act is to create the store.
     var hasRun: Bool { Files.exist(store) }
 
-    /// Hands out the rows of the answer as they are read, and returns its end.
+    /// Passes on the answer's rows as they are read, and returns its end.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(Trouble) -> JSON {
         do throws(InquiryError) {
             if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
@@ -78,7 +78,7 @@ struct StoreLink {
 
     private func open(_ inquiry: Inquiry) throws(InquiryError) -> SQLiteStore {
         do throws(StoreError) {
-            // A store that is not there is told of, and not made.
+            // Report a missing store instead of creating it.
             guard inquiry.changes, Files.exist(store) else { return try SQLiteStore.openForReading(path: store) }
             return try SQLiteStore.open(path: store)
         } catch {
@@ -88,7 +88,7 @@ struct StoreLink {
 }
 
 extension Inquiry {
-    /// True when it writes to the store.
+    /// Whether it writes to the store.
     var changes: Bool {
         switch self {
         case .decide, .keepRefusal: true
@@ -103,7 +103,7 @@ struct OutputOptions: ParsableArguments {
     var json = false
 }
 
-/// How much an agent says of itself.
+/// How much an agent logs.
 struct LogOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
     enum Level: String, ExpressibleByArgument, CaseIterable {
@@ -126,7 +126,7 @@ struct LogOptions: ParsableArguments {
     @Option(help: "The least important lines to print: debug, info, warning or error.")
     var logLevel = Level.info
 
-    /// What happens in words, where a person looks on; nil where the log is for programs.
+    /// Tells people in words what happens; nil if the log is for programs.
     func story(clock: any AgentClock, zone: TimeZoneTable) -> Story? {
         guard logFormat == nil, isatty(STDERR_FILENO) == 1 else { return nil }
         return Story(
@@ -134,8 +134,8 @@ struct LogOptions: ParsableArguments {
             width: Screen.noteWidth, print: { Console.note($0) })
     }
 
-    /// - Parameter story: tells the signals, so that the log need not.
-    /// - Parameter zone: whose clocks a person reads; lines that no terminal shows have UTC.
+    /// - Parameter story: reports the signals, so that the log need not.
+    /// - Parameter zone: the time zone for terminals; other output uses UTC.
     func logger(clock: any AgentClock, zone: TimeZoneTable, story: Story? = nil) -> Logger {
         Logger(label: "bellhop") { _ in
             TerminalLog(

@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 import UnixSignals
 
-/// Runs something until it ends or a signal asks to.
+/// Runs something until it ends or a signal stops it.
 enum Stopping {
-    /// Lets work that ends by itself go on for a while after a signal, so that what is in flight is finished.
+    /// After a signal, lets finite work go on for a while to finish what is in flight.
     static func finishing(within grace: Duration = .seconds(20), _ work: @escaping @Sendable () async throws -> Void) async throws
     {
         try await onSignal(work, grace: grace)
@@ -30,9 +30,9 @@ enum Stopping {
     }
 }
 
-/// Ends the program at once when it is asked to stop a second time, while it finishes what is in flight.
+/// Ends the program at once on a second signal, while it finishes what is in flight.
 ///
-/// A class, because the signals it watches are the process's own; let go of it, and a second signal does nothing more.
+/// A class, because it watches the process's signals; once it is released, a second signal does nothing.
 final class Haste {
     private let watches: [any DispatchSourceSignal]
 
@@ -48,7 +48,7 @@ final class Haste {
 
     deinit { for watch in watches { watch.cancel() } }
 
-    /// How often the process was asked to stop; the signals' handlers share it.
+    /// How often the process was asked to stop; shared by the signal handlers.
     private final class Asked: Sendable {
         private let count = Mutex(0)
 
@@ -58,7 +58,7 @@ final class Haste {
                 return count
             }
             guard total > 1 else { return }
-            Console.note("Asked twice, it ends at once; unfinished work is checked at the next start.")
+            Console.note("Asked twice, so Bellhop stops at once; unfinished work is checked at the next start.")
             _exit(128 + signal)
         }
     }

@@ -2,18 +2,18 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 
-/// What commands that look at rules have around them: a configuration with its connectors, or nothing.
+/// The context of commands that check rules: a configuration with its connectors, or nothing.
 struct Workplace {
     var rulePaths: [String]
     var hasDefaultRules: Bool
     var surroundings: RuleSurroundings
 
-    /// What is missing, and is needed only to run.
+    /// What is missing but needed only for running.
     var warnings = Diagnostics()
 
     /// - Parameters:
-    ///   - mayLackConfiguration: true when rules can be looked at without bellhop.yaml.
-    ///   - focus: how much of bellhop.yaml must be in order.
+    ///   - mayLackConfiguration: true if the command can work without bellhop.yaml.
+    ///   - focus: how much of bellhop.yaml must be valid.
     static func open(
         _ config: ConfigOptions, mayLackConfiguration: Bool, focus: ConfigurationLoader.Focus = .everything
     ) async throws(Trouble) -> Workplace {
@@ -23,7 +23,7 @@ struct Workplace {
         let configuration = try await config.load(focus: focus)
         var needed = configuration
         if focus == .shape {
-            // A receiver is only a name here: what it would need to be used may be missing.
+            // A receiver is only a name here: what its use needs may be missing.
             needed.connections.removeAll { connection in !configuration.sources.contains { $0.connection == connection.name } }
         }
         let notes = StoredNotes(path: configuration.store)
@@ -47,8 +47,8 @@ struct Workplace {
             surroundings: surroundings, warnings: try doubts(of: configuration))
     }
 
-    /// What a configuration lacks that only running needs: logins that are not stored, and what was chosen while logging in and is not
-    /// written.
+    /// What a configuration lacks only for running: logins that are not stored, and login choices that are not written in
+    /// bellhop.yaml.
     static func doubts(of configuration: Configuration) throws(Trouble) -> Diagnostics {
         let logins = try missingLogins(configuration).map { name in
             Diagnostic(
@@ -92,7 +92,7 @@ struct Workplace {
     }
 }
 
-/// Takes events and notes and keeps none: for commands that ask nobody.
+/// Discards events and notes: for commands that send no requests.
 struct NoOpSink: EventSink, Notebook {
     func emit(_ events: [Event]) async {}
     func note(_ key: String) async throws -> JSON? { nil }

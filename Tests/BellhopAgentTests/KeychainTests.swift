@@ -50,10 +50,10 @@ import Testing
         let path = folder.path + "/keychain.json"
         #expect(mkfifo(path, 0o600) == 0)
         let pipe = #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
-        #expect(pipe?.message == "\(path) is a pipe or a device and no file: move it away, or name a file.")
+        #expect(pipe?.message == "\(path) is a pipe or a device and not a file: move it away, or name a file.")
         #expect(pipe?.isWriting == false)
         let other = #expect(throws: SecretError.self) { try Keychain(path: folder.path).secret("a") }
-        #expect(other?.message.contains("is a folder and no file") == true)
+        #expect(other?.message.contains("is a folder and not a file") == true)
     }
 
     @Test func `a keychain that cannot be written is reported as unwritable, whatever the reason`() throws {
@@ -109,7 +109,7 @@ import Testing
         #expect(try keychain.secretNames().shared.count == 20)
     }
 
-    @Test func `its place is what the environment says, in order`() {
+    @Test func `its place comes from the environment, in order`() {
         #expect(Keychain.standardPath(environment: ["BELLHOP_KEYCHAIN": "/k", "HOME": "/h"]) == "/k")
         #expect(Keychain.standardPath(environment: ["STATE_DIRECTORY": "/var/lib/bellhop"]) == "/var/lib/bellhop/keychain.json")
         #expect(Keychain.standardPath(environment: ["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/bellhop/keychain.json")

@@ -68,7 +68,7 @@ import Testing
         #expect(try await problem("kill -9 $$").contains("it ended with signal 9"))
     }
 
-    @Test func `where a command fails, the next store is asked`() async throws {
+    @Test func `if a command fails, the next store is asked`() async throws {
         try folder.write("secrets/chat", "abc\n")
         #expect(try await problem("exit 1", besides: ", folder: secrets") == "url https://example.com/abc")
     }
@@ -77,7 +77,7 @@ import Testing
     func `a hanging command is ended and reported`(_ script: String) async throws {
         #expect(
             try await problem(script, patience: .seconds(1))
-                == "The command `FOLDER/vault` of `secrets:` was ended: it had not printed the secret `chat` after 1 seconds. Does it wait for a passphrase?"
+                == "The command `FOLDER/vault` of `secrets:` was stopped: it had not printed the secret `chat` after 1 seconds. Does it wait for a passphrase?"
         )
     }
 

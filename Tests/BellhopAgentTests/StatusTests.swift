@@ -52,7 +52,7 @@ import Testing
         #expect(failing["state"] == "failing" && failing["since"] == .string(clock.now.rfc3339))
     }
 
-    @Test func `receivers that rest are told with their reason and what waits for them, until the rest is over`() async throws {
+    @Test func `resting receivers are shown with their reason and waiting deliveries, until the rest is over`() async throws {
         let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))
         let deliveries = ["0", "1", "2"].map { step in

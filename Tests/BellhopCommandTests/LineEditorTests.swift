@@ -31,7 +31,7 @@ import Testing
         #expect(typed(bytes) == wanted)
     }
 
-    @Test func `the history is walked, and what was being typed comes back`() {
+    @Test func `the history is walked, and the line being typed comes back`() {
         #expect(typed("\u{1B}[A", history: ["one", "two"]) == "two|")
         #expect(typed("\u{1B}[A\u{1B}[A\u{1B}[A", history: ["one", "two"]) == "one|")
         #expect(typed("draft\u{10}\u{10}\u{0E}\u{0E}\u{0E}", history: ["one", "two"]) == "draft|")

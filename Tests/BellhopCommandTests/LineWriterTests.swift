@@ -39,7 +39,7 @@ import Testing
             let long = String(repeating: "x", count: 100_000)
             let first = await #expect(throws: Failure.self) { try await writer.write(long) }
             #expect(first?.remedy == .retry(after: nil))
-            #expect(first?.message.contains("whoever reads it has stopped") == true)
+            #expect(first?.message.contains("its reader has stopped") == true)
             let start = ContinuousClock.now
             for _ in 1...50 { await #expect(throws: Failure.self) { try await writer.write("refused") } }
             #expect(ContinuousClock.now - start < .seconds(5))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `whoever waits for a slow reader of a descriptor that does not block sleeps meanwhile`() async throws {
+    @Test func `a writer to a slow reader of a nonblocking descriptor sleeps meanwhile`() async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         let (reader, writer) = (ends[0], ends[1])

@@ -44,7 +44,7 @@ import Testing
         return (ended, simulation, FileManager.default.fileExists(atPath: folder.path + "/keychain.json"))
     }
 
-    @Test func `at a terminal a wrong choice is asked for again, and what is chosen is what is printed`() async throws {
+    @Test func `at a terminal a wrong choice is asked for again, and the choice is printed`() async throws {
         let (ended, simulation, isStored) = try await logIn { program, terminal in
             try await eventually("the enterprises are listed") { program.errorsSoFar.contains("Which enterprise (1 to 2)? ") }
             terminal.type("7\n")

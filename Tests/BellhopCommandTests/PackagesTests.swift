@@ -22,7 +22,7 @@ import Testing
 
     private static let need = "Bellhop is built with these Debian packages: libyaml-dev libre2-dev."
 
-    @Test func `on another system than Debian, one sentence names what is needed`() async throws {
+    @Test func `on another system than Debian, one sentence names the needed packages`() async throws {
         let ended = try await packages(["id": "echo 0"])
         #expect(ended.code == 69)
         #expect(
@@ -30,7 +30,7 @@ import Testing
                 == "\(Self.need) This machine has no apt-get: please install their equivalents, then run make again.\n")
     }
 
-    @Test func `without root, one sentence says what to run`() async throws {
+    @Test func `without root, one sentence names the command to run`() async throws {
         let ended = try await packages(["id": "echo 1000", "sudo": "exit 1", "apt-get": "echo NO; exit 1"])
         #expect(ended.code == 77)
         #expect(
@@ -39,7 +39,7 @@ import Testing
         )
     }
 
-    @Test func `without the network, one sentence follows what apt-get says`() async throws {
+    @Test func `without the network, one sentence follows apt-get's message`() async throws {
         let ended = try await packages(["id": "echo 0", "apt-get": "echo 'E: Unable to fetch some archives' >&2; exit 100"])
         #expect(ended.code == 69)
         #expect(
@@ -51,7 +51,7 @@ import Testing
                 """)
     }
 
-    @Test func `where they can be installed, they are, by sudo if need be`() async throws {
+    @Test func `packages are installed if possible, by sudo if need be`() async throws {
         let asRoot = try await packages(["id": "echo 0", "apt-get": "[ $1 = install ]"])
         #expect(asRoot.code == 0)
         let log = "echo \"$@\" > log; shift 2"

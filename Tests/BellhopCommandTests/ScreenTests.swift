@@ -57,7 +57,7 @@ import Testing
         #expect(lines[1].hasSuffix("01-05 07:30  01-05 07:40  No connection to acme.service-now.com:443: connection refused."))
     }
 
-    @Test func `what is to be done is said where nothing was tried, a message with its title and text`() {
+    @Test func `without an attempt the intention is shown, a message with its title and text`() {
         var comment = Self.delivery("shadow").asObject ?? [:]
         comment["error"] = nil
         var (message, update) = (comment, comment)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [(2, 0, 2), (40, 12, 60), (1, 1, 100), (100, 100, 0)])
-    func `the short status fits 24 lines of 80 columns, what is failing first`(_ sources: Int, _ failing: Int, _ rules: Int) {
+    func `the short status fits 24 lines of 80 columns, failures first`(_ sources: Int, _ failing: Int, _ rules: Int) {
         let page = StatusPage(Self.status(sources: sources, failing: failing, rules: rules), zone: .utc, width: 80)
         let lines = page.short(lines: 23)
         #expect(lines.count <= 23, "\(lines.joined(separator: "\n"))")
@@ -131,7 +131,7 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("source-0") || $0.hasPrefix("rule-") })
     }
 
-    @Test func `receivers that rest are told in every form, whole where there is room`() {
+    @Test func `resting receivers are shown in every form, in full if there is room`() {
         var status = Self.status(sources: 30, failing: 1, rules: 30).asObject ?? [:]
         status["resting"] = .array(
             (1...4).map { number in

@@ -5,7 +5,7 @@ import Testing
 @testable import bellhop
 
 @Suite struct SimulateTests {
-    @Test func `an instance to practise on says what it did and what comes next`() {
+    @Test func `a practice instance reports its actions and the next one`() {
         let instance = SimulatedInstance(now: { 1_767_603_600_000_000 })
         let task = instance.addTask(title: "Printer on fire")
         let story = SimulateStory(instance: instance, speed: 2)

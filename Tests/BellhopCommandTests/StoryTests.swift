@@ -26,7 +26,7 @@ import Testing
             id: Event.ID("0123456789abcdef0123"), type: type, source: "my-work", subject: "acme/a1", time: start, data: data)
     }
 
-    @Test func `a change is told with the time of the zone, what changed, and a short id`() {
+    @Test func `a change is shown with the zone's time, the changes, and a short id`() {
         let event = Self.event(
             .taskChanged, ["task": Self.task.json(source: "my-work"), "changes": ["priority": ["from": 3, "to": 2]]])
         #expect(
@@ -57,7 +57,7 @@ import Testing
             ])
     }
 
-    @Test func `a comment is told with who wrote it and what`() {
+    @Test func `a comment is shown with its author and text`() {
         let event = Self.event(
             .taskCommented,
             [
@@ -70,7 +70,7 @@ import Testing
             ])
     }
 
-    @Test func `what is tried again and what has failed for good are two words, and a source that works again is told`() {
+    @Test func `retries and final failures have different words, and a recovered source is reported`() {
         let failure = Failure(.unreachable, .retry(after: nil), "No way there.")
         let lines = told {
             $0.tell(.pollFailed(source: "my-work", failure: failure, failures: 2, next: Self.start))

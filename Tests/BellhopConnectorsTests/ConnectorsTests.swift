@@ -21,7 +21,7 @@ extension ConnectorEnvironment {
 struct ConnectorsTests {
     private static let instance = Settings(["instance": "http://127.0.0.1:1", "auth": ["keychain": true]])
 
-    @Test func `all that is wrong is said at once, and what was made is closed`() async throws {
+    @Test func `all errors are reported at once, and opened parts are closed`() async throws {
         let error = await #expect(throws: ConnectorErrors.self) {
             try await Connectors(
                 connections: [
@@ -58,7 +58,7 @@ struct ConnectorsTests {
         #expect(Set(try await scopes(["a", "b", "c"]).map(\.id)).count == 3)
     }
 
-    @Test func `a stored login goes to whom it was typed for, and to nobody else`() async throws {
+    @Test func `a stored login goes only to the origin that it was typed for`() async throws {
         for (place, isRight) in [("http://127.0.0.1:1", true), ("https://acme.service-now.com", false)] {
             var environment = ConnectorEnvironment.sample(login: ("ada", "hunter2"))
             environment.loginPlace = { _ in place }

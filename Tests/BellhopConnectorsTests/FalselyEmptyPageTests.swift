@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `is no doubt where the list is as long as its full pages and few items have left`() async throws {
+    @Test func `is not doubted if the list is as long as its full pages and few items have left`() async throws {
         try await polling(Self.numbered) { watch, practice in
             _ = try await watch.poller.pollOnce()
             practice.api.remove(5)

@@ -74,7 +74,7 @@ import Testing
         try await running.value
     }
 
-    @Test func `a source that hangs while it prepares keeps nobody waiting but who reads its tasks`() async throws {
+    @Test func `a source that hangs while preparing delays only readers of its tasks`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let hanging = ScriptedSource("slow", instance: "https://slow.example", clock: bench.clock, preparation: .days(1))
@@ -160,7 +160,7 @@ import Testing
         #expect(bench.clock.sleeperCount == 0)
     }
 
-    @Test func `asked to stop, it finishes what is in flight and begins nothing new`() async throws {
+    @Test func `asked to stop, it finishes work in flight and begins nothing new`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, _ throws(Failure) in
@@ -247,7 +247,7 @@ import Testing
         #expect(try await engine.runOnce().attempts == 0)
     }
 
-    @Test func `old rows are forgotten, what is young stays`() async throws {
+    @Test func `old rows are forgotten, young ones stay`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(telling("task_created"))

@@ -138,7 +138,7 @@ import Testing
         #expect(try text("PRAGMA journal_mode", Session(Database(path: path, .reading))) == "delete")
     }
 
-    @Test func `a file that is no database is refused`() throws {
+    @Test func `a file that is not a database is refused`() throws {
         try "certainly not a database, but long enough to be looked at".write(toFile: path, atomically: true, encoding: .utf8)
         for open in Self.openings {
             let error = try #require(refusal { _ = try open(path) })
@@ -190,7 +190,7 @@ import Testing
         #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .newer)
     }
 
-    @Test func `what a store of the first version knows of writes and of tasks that were made is known after it`() async throws {
+    @Test func `writes and created tasks in a store of the first version survive the upgrade`() async throws {
         let store = try SQLiteStore.open(path: path, migrator: Migrator(migrations: [Schema.migrations[0]]), faults: nil)
         try await store.write { session in
             for (number, action) in ["comment", "create", "webhook"].enumerated() {

@@ -20,7 +20,7 @@ import Testing
         #expect(ended.code == 0, "\(ended.errors)")
     }
 
-    @Test func `a running agent tells how it is doing`() async throws {
+    @Test func `a running agent reports its status`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in
                 let status = try await stage.bellhop("status")
@@ -103,7 +103,7 @@ import Testing
             rename(stage.folder.path + "/rules", stage.folder.path + "/away")
             agent.send(SIGHUP)
             try await eventually("the loss of all is refused") {
-                agent.errorsSoFar.contains("there are no rules any more where there were 1")
+                agent.errorsSoFar.contains("there are no rules now; before, there were 1")
             }
             stage.instance.addTask(title: "Two", assignedTo: Stage.user)
             try await eventually("the last rule still runs") { agent.outputSoFar.contains("O\n") }
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `the status of a running agent tells when each source was last polled well`() async throws {
+    @Test func `the status of a running agent shows each source's last successful poll`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { _ in
                 func polled() async throws -> String {

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `the same answer twice is no news`() async throws {
+    @Test func `the same answer twice changes nothing`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")

@@ -59,7 +59,7 @@ import Testing
         ["deliveries", "--state", "de\u{200B}ad\u{1B}[2J"],
         ["events", "--limit", "\u{1B}[31m"], ["wat\u{1B}[31m"], ["run", "--log-level", "\u{202E}gubed"],
     ])
-    func `what was typed wrongly is repeated as text`(_ arguments: [String]) async throws {
+    func `wrong input is repeated as text`(_ arguments: [String]) async throws {
         try await Stage.set(rules: "") { stage in
             let ended = await (try stage.start(arguments)).end()
             #expect(ended.code == 64)

@@ -31,7 +31,7 @@ import Testing
         """
     }
 
-    @Test func `a wrong password is tried once, over any number of runs, until it is another one`() async throws {
+    @Test func `a wrong password is tried once, over any number of runs, until it changes`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             for _ in 1...3 {

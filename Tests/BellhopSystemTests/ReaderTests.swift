@@ -56,7 +56,7 @@ import Testing
             }
             try await eventually("the others wait") {
                 try await stage.deliveries("available").contains {
-                    $0["error"]?["message"]?.asString?.contains("whoever reads it has stopped") == true
+                    $0["error"]?["message"]?.asString?.contains("its reader has stopped") == true
                 }
             }
             agent.send(SIGTERM)

@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: halfAnswers)
-    func `half an answer is no answer: nothing is lost, nothing vanishes`(_ fault: Fault) async throws {
+    func `half an answer is not an answer: nothing is lost, nothing vanishes`(_ fault: Fault) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             for number in 1...3 { stage.instance.addTask(title: "Number \(number)", assignedTo: Stage.user) }
             try await stage.bellhop("run", "--once")

@@ -14,7 +14,7 @@ import Testing
         """
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func `asked to stop, it finishes what is in flight`(_ signal: Int32) async throws {
+    func `asked to stop, it finishes work in flight`(_ signal: Int32) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.simulation.faults.add(.slow(milliseconds: 2000), path: "/webhook")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -44,7 +44,7 @@ import Testing
             agent.send(signal)
             let ended = await agent.end(within: .seconds(5))
             #expect(ended.code == 128 + signal, "\(ended.errors)")
-            #expect(ended.errors.contains("Asked twice, it ends at once"))
+            #expect(ended.errors.contains("Asked twice, so Bellhop stops at once"))
         }
     }
 

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a secret that is removed rests its connection, and what waits goes once it is set again`() async throws {
+    @Test func `a removed secret rests its connection, and deliveries go once it is set again`() async throws {
         try await withAgent(hook: "one") { stage, agent in
             let removed = try await stage.bellhop("secret", "remove", "hook_url")
             #expect(removed.errors.contains("The running agent now rests connection `hook`."), "\(removed.errors)")
@@ -98,7 +98,7 @@ import Testing
             try await eventually("the delivery waits") { agent.errorsSoFar.contains("waits until its connection works again") }
             #expect(stage.simulation.receivers.received(by: "one").isEmpty)
             let check = try await stage.bellhop("status", "--check")
-            #expect(check.code == 1 && (check.output + check.errors).contains("The connection hook does not use what changed"))
+            #expect(check.code == 1 && (check.output + check.errors).contains("connection hook does not use the changed"))
             try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")
             try await eventually("it arrives") { stage.simulation.receivers.received(by: "one").contains { $0.isTaken } }
         }
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `where no agent runs, a command that stores something says nothing of one`() async throws {
+    @Test func `without an agent, a command that stores something does not mention one`() async throws {
         try await Stage.set(rules: "", configuration: Self.configuration) { stage in
             let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")
             #expect(set.code == 0)
@@ -146,7 +146,7 @@ import Testing
             let other = try await stage.bellhop(
                 "login", "snow", "--config", "other/bellhop.yaml", input: "jane.roe\n\(Secrets.password)\n")
             #expect(other.code == 0, "\(other.errors)")
-            #expect(!other.errors.contains("takes the place"))
+            #expect(!other.errors.contains("replaces the login"))
             let out = try await stage.bellhop("logout", "snow", "--config", "other/bellhop.yaml")
             #expect(out.code == 0, "\(out.errors)")
             let check = try await stage.bellhop("check")

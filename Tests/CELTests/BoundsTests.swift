@@ -83,7 +83,7 @@ struct BoundsTests {
         "lists.range(10000).all(i, isIP('2001:db8::' + string(i % 1000)) && isCIDR('2001:db8::/' + string(i % 100)))",
         "cel.bind(m, lists.range(100).transformMapEntry(i, v, {'key ' + string(v): v}), lists.range(60000).all(i, m['key 7'] == 7))",
     ])
-    func `what takes long has its cost`(_ expression: String) throws {
+    func `expensive work is charged for`(_ expression: String) throws {
         var limits = Limits()
         limits.cost = 600_000
         let error = try failure(expression, limits: limits)
@@ -100,7 +100,7 @@ struct BoundsTests {
         #expect(nested[0].hashValue == nested[1].hashValue)
     }
 
-    @Test func `numbers that are none are all distinct, and in no set`() throws {
+    @Test func `NaNs are all distinct, and in no set`() throws {
         #expect(try evaluated("lists.range(3000).map(i, 0.0 / 0.0).distinct().size()") == 3000)
         let sets = "cel.bind(l, lists.range(3000).map(i, 0.0 / 0.0), sets.contains(l, l) || sets.intersects(l, l))"
         #expect(try evaluated(sets) == false)

@@ -129,7 +129,7 @@ struct FailureTests {
         "x == null", "x != 1", "null in [x]", "type(x) == null_type", "x == x", "[x] == [null]", "has({'a': x}.a)",
         "x == null || x > 1", "!(x != null && x > 1)",
     ])
-    func `equality with null is no error`(_ text: String) throws {
+    func `equality with null is not an error`(_ text: String) throws {
         #expect(try evaluated(text, ["x": .null]) == true)
     }
 

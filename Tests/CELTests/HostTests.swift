@@ -129,7 +129,7 @@ struct HostTests {
         #expect(references.functions == ["_>_", "size", "_==_"])
     }
 
-    @Test func `the name before a function's is no part of an expression`() throws {
+    @Test func `the name before a function's is not part of an expression`() throws {
         let environment = Sample.environment
         let expression = try environment.compile("math.greatest(1, optional.of(2).value())")
         let (_, parts) = expression.explain(Activation(environment, resolver: Bindings([:])))

@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `a falsely empty list counts none, or those that there are`() async throws {
+    @Test func `a falsely empty list counts zero, or the real number`() async throws {
         office.instance.addTask(title: "A")
         office.simulation.api.add("Door stuck")
         try await office.open { client async throws -> Void in

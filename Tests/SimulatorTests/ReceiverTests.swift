@@ -45,7 +45,7 @@ import Testing
         #expect(try await post("/hooks/ops", body(51)).status == 400)
     }
 
-    @Test func `a webhook takes anything, and answers what it is told to`() async throws {
+    @Test func `a webhook takes anything, and gives the answer it is set to`() async throws {
         #expect(try await post("/webhook/any", "a=b").text == "ok")
         office.simulation.receivers.setAnswer(of: "any", status: 503, body: "busy")
         let answer = try await post("/webhook/any", "a=b")

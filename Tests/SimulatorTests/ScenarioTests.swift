@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `whoever begins to watch sees a change and a new task within seconds, told before they come`() async throws {
+    @Test func `a new watcher sees a change and a new task within seconds, announced beforehand`() async throws {
         let office = Office()
         let people = office.instance.addPeople()
         let scenes = Mutex<[Simulation.Scene]>([])

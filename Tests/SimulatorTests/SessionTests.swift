@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a session runs one request at a time and drops what is too much`() async throws {
+    @Test func `a session runs one request at a time and drops excess ones`() async throws {
         office.instance.settings.sessionQueue = 2
         let statuses = try await office.open { client in
             _ = try await client.list()
@@ -117,7 +117,7 @@ import Testing
         #expect(office.instance.counts.dropped == 2)
     }
 
-    @Test func `an instance with latency answers late, one request of a session at a time, and drops what is too much`()
+    @Test func `an instance with latency answers late, one request per session at a time, and drops excess ones`()
         async throws
     {
         office.instance.settings.sessionQueue = 2

@@ -34,7 +34,7 @@ import YAML
         #expect(entry.source.line(4) == "  - {d: é, e: f}")
     }
 
-    @Test func `a byte order mark is no character`() throws {
+    @Test func `a byte order mark is not a character`() throws {
         let node = try root("\u{FEFF}a: ä\nb: c\n")
         #expect(node.range.start == Position(offset: 3, line: 1, column: 1))
         #expect(node["b"]?.range.start == Position(offset: 12, line: 2, column: 4))

@@ -99,7 +99,7 @@ import YAML
         #expect(faults(text).first?.mended == slip.mended)
     }
 
-    @Test func `each of several slips that can be read past is told`() {
+    @Test func `each of several recoverable slips is reported`() {
         #expect(
             places("a: !x\nb: !y z\nc: {d: e, f}\n") == ["1:4 leading-character", "2:4 leading-character", "3:11 comma-in-flow"])
     }

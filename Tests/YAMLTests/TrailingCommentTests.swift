@@ -11,7 +11,7 @@ import YAML
         #expect(node["list"]?.items?.first?.trailingComment?.text == "# b")
     }
 
-    @Test func `a template that a comment cut is told with the mended line`() throws {
+    @Test func `a template cut by a comment is reported with the corrected line`() throws {
         let node = try root("do:\n  - comment: Hello ${{ task.number # x }}\n")
         let fault = try #require(node["do"]?.items?.first?["comment"]?.cutByComment())
         #expect(fault.code == .cutByComment)
@@ -32,7 +32,7 @@ import YAML
         #expect(try root(line)["text"]?.cutByComment() == nil)
     }
 
-    @Test func `a caller that cannot read what is left asks for the line by itself`() throws {
+    @Test func `a caller that cannot read the rest asks for the line alone`() throws {
         let node = try #require(try root("when: a == #b\n")["when"])
         let comment = try #require(node.trailingComment)
         #expect(node.cutByComment(comment).mended == "when: \"a == #b\"")

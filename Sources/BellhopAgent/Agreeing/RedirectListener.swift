@@ -2,12 +2,12 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Waits on this machine for a browser to be led back, once, and answers it with a page.
+/// Listens on this machine for one browser redirect and answers it with a page.
 public enum RedirectListener {
-    /// What a browser brought: the code, or that it is not what we wait for.
+    /// The result of one request: the code, or a refusal.
     public enum Verdict: Sendable {
         case code(String)
-        /// The wait goes on: it was somebody else.
+        /// The request belongs to something else; keep waiting.
         case foreign
         case refused(String)
     }
@@ -16,14 +16,14 @@ public enum RedirectListener {
         case code(String)
         case refused(String)
         case nobodyCame
-        /// Somebody else has the port, say.
+        /// For example, another program has the port.
         case cannotListen
     }
 
     /// - Parameters:
-    ///   - path: where the browser is led; everything else is 404.
-    ///   - judge: gets the request's target.
-    ///   - ready: called once browsers can come.
+    ///   - path: the path of the redirect; every other path gets 404.
+    ///   - judge: judges the request's target.
+    ///   - ready: called once the listener accepts connections.
     public static func wait(
         port: Int, path: String, atMost patience: Duration, judge: @escaping @Sendable (String) -> Verdict, ready: () -> Void
     ) async -> Outcome {
@@ -57,7 +57,7 @@ public enum RedirectListener {
         return outcome
     }
 
-    /// Answers one browser.
+    /// Answers one request.
     private final class Page: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
@@ -84,9 +84,9 @@ public enum RedirectListener {
                 switch judge(head.uri) {
                 case .code(let code):
                     answer(
-                        context, .ok, "Thank you. Bellhop goes on in its terminal; this page can be closed.", then: .code(code))
+                        context, .ok, "Thank you. Return to the terminal; you can close this page.", then: .code(code))
                 case .foreign:
-                    answer(context, .badRequest, "This belongs to another login than the one that Bellhop waits for.", then: nil)
+                    answer(context, .badRequest, "This belongs to a different login than the one in progress.", then: nil)
                 case .refused(let why): answer(context, .ok, "The login ended without an agreement.", then: .refused(why))
                 }
             }
@@ -94,7 +94,7 @@ public enum RedirectListener {
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-        /// The browser has its page before the program goes on, which may end it.
+        /// Send the page before the program goes on, because it may exit.
         private func answer(
             _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String, then outcome: Outcome?
         ) {

@@ -7,7 +7,7 @@ public import Logging
 public import ServiceLifecycle
 public import UnixSignals
 
-/// The running agent: the engine, the reloader and the control socket under one roof that hears SIGTERM.
+/// The running agent: the engine, the reloader and the control socket in one service group that handles SIGTERM.
 public struct Agent: Sendable {
     private let assembly: Assembly
     private let logger: Logger
@@ -22,7 +22,7 @@ public struct Agent: Sendable {
     /// Runs until SIGTERM or SIGINT, then finishes what is in flight.
     /// - Parameter further: services that live as long as the agent.
     ///
-    /// - Throws: ``ControlSocketError`` when the socket has no place that is this user's alone.
+    /// - Throws: ``ControlSocketError`` when there is no place for the socket that only this user may enter.
     public func run(with further: [any Service] = [], signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         try await assembly.engine.recover()
         let reloader = Reloader(assembly)
@@ -32,7 +32,7 @@ public struct Agent: Sendable {
         services.append(ServiceManager(environment: environment))
         var group = ServiceGroupConfiguration(
             services: services.map {
-                // When the guest of a demonstration ends, everything does; the agent's own services end only when told.
+                // The end of a `further` service ends everything; the agent's own services end only when asked to.
                 .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
             }, gracefulShutdownSignals: signals, logger: quiet)
         group.maximumGracefulShutdownDuration = .seconds(30)
@@ -45,7 +45,7 @@ public struct Agent: Sendable {
         await assembly.shutdown()
     }
 
-    /// The life cycle's own messages are of no use to the user.
+    /// The life cycle's own messages do not help the user.
     private var quiet: Logger {
         var logger = logger
         logger.logLevel = .error
@@ -79,7 +79,7 @@ public struct Agent: Sendable {
     }
 }
 
-/// Which Bellhop this is.
+/// The version of this Bellhop.
 public enum BellhopVersion {
     public static let text = "0.1.0"
 }

@@ -2,15 +2,15 @@ import BellhopCore
 import BellhopEngine
 import Synchronization
 
-/// What the running agent knows beyond its store: when each source was last polled well (the store is told only of polls that showed
-/// something), whether bellhop.yaml is another one than it runs with, and which connections do not use what changed in the keychain.
+/// What the running agent knows beyond its store: the last successful poll of each source (the store records only polls that
+/// found something), whether bellhop.yaml has changed since the start, and which connections do not use the changed keychain.
 ///
-/// A class over a mutex, because every loop tells it and the control socket asks it.
+/// A class over a mutex, because every loop writes to it and the control socket reads it.
 final class AgentNews: Sendable {
     private struct State {
         var polled: [String: Timestamp] = [:]
         var hasOtherConfiguration = false
-        /// Why connections do not use what changed in the keychain, by their names.
+        /// The reasons why connections do not use the changed keychain, by connection name.
         var unbound: [String: String] = [:]
     }
 

@@ -6,7 +6,7 @@ import BellhopStore
 import Glibc
 public import Logging
 
-/// Everything that one configuration needs to run, put together; nothing has been asked of anybody yet.
+/// Everything that one configuration needs to run, assembled; no request has been sent yet.
 public struct Assembly: Sendable {
     public let configuration: Configuration
     public let surroundings: Surroundings
@@ -14,21 +14,21 @@ public struct Assembly: Sendable {
     public let shelf: RuleShelf
     public let engine: Engine
     let rules: RuleInstallation
-    /// The fingerprint of the rule files that were put in force at the start.
+    /// The fingerprint of the rule files in force at the start.
     let rulesAtStart: Fingerprint
     let news: AgentNews
     private let store: SQLiteStore
     let storeWatch: StoreWatch
-    /// What is to be said of the rule files that is no error.
+    /// Warnings about the rule files.
     public let warnings: [Diagnostic]
 
-    /// What the outside decides.
+    /// What the caller decides.
     public struct Options: Sendable {
         public var clock: any AgentClock
         public var logger: Logger
-        /// Gets the lines of `log` actions that have no file.
+        /// Receives the lines of `log` actions without a file.
         public var output: LogSink
-        /// Hears every signal.
+        /// Receives every signal.
         public var observer: (@Sendable (Signal) -> Void)?
         public var checkpoint: @Sendable (Checkpoint) -> Void
         public var limits: Dispatcher.Limits
@@ -47,7 +47,7 @@ public struct Assembly: Sendable {
         }
     }
 
-    /// Opens the store, makes the connectors, loads the rules and writes down that they are in force.
+    /// Opens the store, makes the connectors, loads the rules and records that they are in force.
     public init(_ configuration: Configuration, options: Options) async throws(AssemblyError) {
         self.configuration = configuration
         do throws(StoreError) {
@@ -84,19 +84,19 @@ public struct Assembly: Sendable {
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, receivers: { connectors.limits(of: $0) },
             learnt: { _ in await rules.reload() }, actions: { connectors.action(for: $0) })
-        // What is remembered of the sources is enough to start with. Each learns the rest by itself, before it is first polled.
+        // The stored notes of the sources are enough to start with. Each source learns the rest before its first poll.
         await connectors.prepare(offline: true)
         let loaded = try await rules.install()
         rulesAtStart = loaded.found.fingerprint
         warnings = loaded.found.problems.all + loaded.book.warnings
     }
 
-    /// The connectors of a configuration, for those who need them without an agent.
+    /// The connectors of a configuration, for commands that run without an agent.
     ///
     /// - Parameters:
-    ///   - hasPlaceholders: true where addresses may stand for others, so that two may be alike that are not.
-    ///   - keychain: the path of the keychain, to which no rule writes.
-    ///   - keepsRates: whether the rates of connections hold over a restart.
+    ///   - hasPlaceholders: true if addresses may be placeholders, so that equal ones may belong to different systems.
+    ///   - keychain: the path of the keychain, which rules must not write to.
+    ///   - keepsRates: whether the rates of connections survive a restart.
     public static func connectors(
         _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         output: @escaping LogSink, login: @escaping @Sendable (String) throws -> Keychain.Login?,
@@ -134,7 +134,7 @@ public struct Assembly: Sendable {
         return connectors
     }
 
-    /// Sources that see the same tasks: what one has seen, the other would take for its own.
+    /// Rejects two sources that see the same tasks: they would share one memory.
     private static func doubles(among sources: [any Source], _ configuration: Configuration) -> Diagnostics {
         var first: [Scope.ID: String] = [:]
         var found = Diagnostics()
@@ -155,10 +155,10 @@ public struct Assembly: Sendable {
         return found
     }
 
-    /// What is wrong with the rules as they are now, so that those that were loaded before are in force; nil when nothing is.
+    /// The errors in the current rule files, because of which the previous rules stay in force; nil without errors.
     public var refusedRules: Diagnostics? { rules.refusal }
 
-    /// Ends what the assembly holds open.
+    /// Closes everything that the assembly holds open.
     public func shutdown() async {
         await connectors.shutdown()
         do throws(StoreError) {
@@ -169,7 +169,7 @@ public struct Assembly: Sendable {
     }
 }
 
-/// Why an agent cannot be put together.
+/// Why an agent cannot be assembled.
 public enum AssemblyError: Error, Sendable {
     /// The configuration or the rules have mistakes (exit 78).
     case diagnostics(Diagnostics)

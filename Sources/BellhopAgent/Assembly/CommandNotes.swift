@@ -3,11 +3,11 @@ public import BellhopCore
 import BellhopStore
 import Glibc
 
-/// The notes of a store for commands that log in beside an agent, or before there is one: they see what was noted, and keep which logins
-/// were refused. Nothing else is written.
+/// The notes of a store for commands that log in beside an agent, or before its first run: they read all notes, and write only
+/// which logins were refused.
 ///
-/// Refusals are kept by the running agent, which alone may write the store, or else in the store, which is made where there is none yet:
-/// a wrong password is tried once, whoever tries it.
+/// The running agent alone may write the store, so it keeps the refusals; without one, the command writes the store and creates
+/// it if needed. So a wrong password is tried only once, by whichever program.
 public struct CommandNotes: Notebook {
     private let store: String
     private let socket: ControlSocket.Place
@@ -43,8 +43,8 @@ public struct CommandNotes: Notebook {
         try await open.close()
     }
 
-    /// The store to write; nil where there can be none, so that no agent runs either that would try the password again. Waits for
-    /// another connection of this command, or another command, that writes it at the moment.
+    /// The store to write; nil if there can be none: then no agent can run either and try the password again. Waits while
+    /// another connection of this command, or another command, writes it.
     private func openStore() async throws -> SQLiteStore? {
         for _ in 0..<250 {
             do throws(StoreError) {

@@ -1,13 +1,13 @@
 import BellhopCore
 import BellhopEngine
 
-/// Notices that bellhop.yaml is another one than the agent runs with: what it says counts from the next start on.
+/// Notices that bellhop.yaml has changed since the agent's start; changes take effect at the next start.
 struct ConfigurationWatch {
     private let assembly: Assembly
 
     init(_ assembly: Assembly) { self.assembly = assembly }
 
-    /// Looks when the file's folder changes, and when asked; until cancelled.
+    /// Checks whenever the file's folder changes, and on request, until cancelled.
     func run(_ asked: Bell) async {
         let folder = assembly.configuration.folder
         var seen = assembly.configuration.content
@@ -17,7 +17,7 @@ struct ConfigurationWatch {
                 group.addTask { for await _ in changes { asked.ring() } }
             }
             while !Task.isCancelled {
-                // What changed before the watch was set is seen now. A file that is gone for a moment is being replaced.
+                // Catch changes made before the watch was set. A file that is missing for a moment is being replaced.
                 if let now = Self.content(of: assembly.configuration.file), now != seen {
                     seen = now
                     if now != running {

@@ -4,11 +4,11 @@ import BellhopRules
 public import ServiceLifecycle
 import UnixSignals
 
-/// Puts changed rules in force while the agent runs: when a file in their folders changes, and on SIGHUP. A change with an error
-/// leaves all old rules in force, and says what is wrong.
+/// Puts changed rules in force while the agent runs: when a file in their folders changes, and on SIGHUP. After a change with an
+/// error, all old rules stay in force and the errors are reported.
 ///
-/// There is one loop, so that one reload never overtakes another: look where rules are, watch there, reload if they are others than
-/// before, wait until something changes and then until nothing does.
+/// One loop, so that one reload never overtakes another: find the rules' folders, watch them, reload if the rules differ, wait
+/// for a change and then for quiet.
 public struct Reloader: Service {
     private let assembly: Assembly
     /// How long folders must be quiet before they are read: editors write in several steps.
@@ -47,7 +47,7 @@ public struct Reloader: Service {
                 } else {
                     assembly.surroundings.signals.emit(.rulesUnwatched)
                 }
-                // What changed before the watch was set is seen now.
+                // Catch changes made before the watch was set.
                 let now = RuleFinder.find(assembly.configuration.rules).fingerprint
                 if isAsked || now != loaded {
                     await assembly.rules.reload()

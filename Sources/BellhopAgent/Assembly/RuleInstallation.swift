@@ -4,9 +4,9 @@ import BellhopEngine
 import BellhopRules
 import Synchronization
 
-/// Loads the rules of a configuration and puts them in force, one loading after another: what is read later is in force later.
+/// Loads the rules of a configuration and puts them in force, one load at a time: the rules read last are in force.
 ///
-/// A class over a mutex, because the reloader and the sources, when they have learnt their fields, load by turns.
+/// A class over a mutex, because both the reloader and the sources (after learning their fields) load rules.
 final class RuleInstallation: Sendable {
     private let configuration: Configuration
     private let connectors: Connectors
@@ -22,10 +22,10 @@ final class RuleInstallation: Sendable {
         self.surroundings = surroundings
     }
 
-    /// What was wrong with the rules that were loaded last; nil when they are in force.
+    /// The errors of the last load; nil if its rules are in force.
     var refusal: Diagnostics? { latestRefusal.withLock { $0 } }
 
-    /// Puts the rules in force as they are now; where they have errors, those in force stay and the signals say what is wrong.
+    /// Loads the current rule files and puts them in force; on errors, the old rules stay and a signal reports the errors.
     func reload() async {
         do throws(AssemblyError) {
             _ = try await install()
@@ -42,7 +42,7 @@ final class RuleInstallation: Sendable {
         }
     }
 
-    /// Loads the rules as they are now and puts them in force; where they have errors, those in force stay.
+    /// Loads the current rule files and puts them in force; if they have errors, the old rules stay.
     func install() async throws(AssemblyError) -> RuleLoading.Loaded {
         await gate.enterUncancelled()
         defer { gate.leave() }
@@ -65,14 +65,14 @@ final class RuleInstallation: Sendable {
         return loaded
     }
 
-    /// Rules that a change would end without anybody's saying so: a folder may be moved away for a moment, an editor may have just
-    /// emptied a file, a copy may have been cut off. A file that is gone says so.
+    /// Rules that would disappear by accident: a folder may be moved away for a moment, an editor may have just emptied a file,
+    /// a copy may be truncated. A deleted file counts as intended.
     private static func losses(of before: RuleBook, _ loaded: RuleLoading.Loaded) -> Diagnostics {
         var found = Diagnostics()
         if loaded.book.rules.isEmpty, !before.rules.isEmpty {
             found.report(
                 Diagnostic(
-                    code: "no-rules", "there are no rules any more where there were \(before.rules.count)",
+                    code: "no-rules", "there are no rules now; before, there were \(before.rules.count)",
                     help: "to run without rules, stop the agent and start it again"))
             return found
         }

@@ -4,7 +4,7 @@ public import BellhopRules
 
 /// Loads the rules of a configuration, or rules without one.
 public enum RuleLoading {
-    /// Rules with what was found beside them.
+    /// The rules, and what was found while loading them.
     public struct Loaded: Sendable {
         public var book: RuleBook
         public var found: RuleFinder.Found
@@ -30,7 +30,7 @@ public enum RuleLoading {
         }
     }
 
-    /// The files that hold tests and are not called so.
+    /// Test files that are not named `*.test.yaml`.
     public static func misnamedTests(_ found: RuleFinder.Found) -> Diagnostics {
         do throws(Diagnostics) {
             _ = try RuleBook.load(found.rules, surroundings: openSurroundings())
@@ -64,7 +64,7 @@ public enum RuleLoading {
             largestDelivery: configuration.largestDelivery)
     }
 
-    /// What rules are checked against where there is no configuration: any source and receiver may be named.
+    /// What rules are checked against without a configuration: any source and receiver may be named.
     public static func openSurroundings() -> RuleSurroundings {
         RuleSurroundings(
             sources: [], connections: [], actions: Catalogue.actions, timeZone: .utc, timeZoneName: "UTC",

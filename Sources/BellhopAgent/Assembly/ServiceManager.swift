@@ -1,7 +1,7 @@
 import Glibc
 public import ServiceLifecycle
 
-/// Tells systemd how the agent is (sd_notify(3)): one datagram to the socket that `NOTIFY_SOCKET` names, if there is one.
+/// Reports the agent's state to systemd (sd_notify(3)): one datagram to the socket that `NOTIFY_SOCKET` names, if any.
 public struct ServiceManager: Service {
     private let socketPath: String?
 
@@ -22,7 +22,7 @@ public struct ServiceManager: Service {
         defer { close(socket) }
         guard let address = UnixAddress(socketPath) else { return }
         let text = Array(state.utf8)
-        // Nobody is there to be told when this fails; the manager's own timeout then speaks.
+        // A failure cannot be reported; systemd's own timeout covers it.
         _ = address.withPointer { sendto(socket, text, text.count, Int32(MSG_NOSIGNAL), $0, $1) }
     }
 }

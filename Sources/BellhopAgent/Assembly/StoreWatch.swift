@@ -3,11 +3,11 @@ import BellhopEngine
 import Synchronization
 public import ServiceLifecycle
 
-/// Hears of the store's troubles: remembers the last for a status, and ends the agent when the store is lost.
+/// Follows the store's failures: keeps the latest for `bellhop status`, and ends the agent when the store is lost.
 ///
-/// A class over a mutex, because every loop tells of its own troubles and the control socket asks for them.
+/// A class over a mutex, because every loop reports failures and the control socket reads them.
 public final class StoreWatch: Service {
-    /// A failure, and when it was.
+    /// A failure and its time.
     struct Trouble: Sendable, Hashable {
         var doing: String
         var error: StoreError
@@ -21,7 +21,7 @@ public final class StoreWatch: Service {
 
     init(clock: any AgentClock) { self.clock = clock }
 
-    /// The last trouble since the agent began.
+    /// The latest failure since the agent's start.
     var last: Trouble? { trouble.withLock { $0 } }
 
     func hear(_ signal: Signal) {

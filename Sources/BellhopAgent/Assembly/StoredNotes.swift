@@ -1,16 +1,16 @@
 public import BellhopCore
 import BellhopStore
 
-/// What the store of a configuration noted, for commands that ask nobody outside: read where it can be, never written.
+/// The notes in a configuration's store, for commands that send no requests: read if possible, never written.
 public struct StoredNotes: Notebook {
     private let store: SQLiteStore?
 
-    /// - Parameter path: of a store, which may not be there.
+    /// - Parameter path: of a store, which may be missing.
     public init(path: String) {
         do {
             store = try SQLiteStore.openForReading(path: path)
         } catch {
-            store = nil  // nothing was noted yet, or nothing that this program can read
+            store = nil  // no notes yet, or none that this program can read
         }
     }
 
@@ -18,6 +18,6 @@ public struct StoredNotes: Notebook {
     public func setNote(_ key: String, to value: JSON?) async throws {}
 
     public func close() async {
-        do { try await store?.close() } catch { return }  // it was only looked at
+        do { try await store?.close() } catch { return }  // it was only read
     }
 }

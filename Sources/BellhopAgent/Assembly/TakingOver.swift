@@ -2,12 +2,12 @@ import BellhopConnectors
 import BellhopCore
 import BellhopEngine
 
-/// Takes over what a command changed in the keychain while the agent runs: connections that use it are made anew, their sources are polled
-/// at once, and deliveries that rest because a connection could not be used go on.
+/// Takes over what a command changed in the keychain while the agent runs: connections that use it are made anew, their sources
+/// are polled at once, and deliveries that rest because of an unusable connection go on.
 ///
-/// Bellhop.yaml is read as it was at the start: what else has changed in it counts from the next start on.
+/// Uses bellhop.yaml as it was at the start: other changes in it take effect at the next start.
 struct TakingOver {
-    /// What became of one connection.
+    /// The outcome for one connection.
     struct Outcome {
         var connection: String
         var rebound: Connectors.Rebound

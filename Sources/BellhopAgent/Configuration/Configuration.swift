@@ -1,7 +1,7 @@
 public import BellhopCore
 public import BellhopEngine
 
-/// What bellhop.yaml says, checked, with its secrets in place. Never printed.
+/// The checked contents of bellhop.yaml, with secrets inserted. Never printed.
 public struct Configuration: Sendable {
     /// The file, as the user named it.
     public var file: String
@@ -9,9 +9,9 @@ public struct Configuration: Sendable {
     public var folder: String
     /// The SQLite file.
     public var store: String
-    /// Files, folders and globs of rules, relative to nothing any more.
+    /// Files, folders and globs of rules, resolved against the file's folder.
     public var rules: [String]
-    /// Further folders below which log files may lie, relative to nothing any more.
+    /// Further folders for log files, resolved against the file's folder.
     public var logFolders: [String]
     public var timeZoneName: String
     public var timeZone: TimeZoneTable
@@ -19,13 +19,13 @@ public struct Configuration: Sendable {
     public var connections: [ConnectionEntry]
     public var sources: [SourceEntry]
     public var retention: Retention
-    /// How many bytes one delivery may have.
+    /// The largest size of a delivery, in bytes.
     public var largestDelivery: Int
-    /// Where its connections and sources stand in the file.
+    /// The places of connections and sources in the file.
     var places = SettingPlaces()
     /// The keychain as the file's project sees it.
     public var keychain: Keychain
-    /// The file as it was read; nil where it was no file.
+    /// The file's text as read; nil if it did not come from a file.
     var content: [UInt8]?
 
     public struct ConnectionEntry: Sendable {
@@ -48,10 +48,10 @@ public struct Configuration: Sendable {
 
 /// Why bellhop.yaml cannot be used.
 public enum ConfigurationError: Error, Sendable {
-    /// It was read, and has mistakes (exit 78).
+    /// It has mistakes (exit 78).
     case diagnostics(Diagnostics)
-    /// It cannot be read, or is not there (exit 78).
+    /// It is missing or cannot be read (exit 78).
     case unreadable(String)
-    /// A secret cannot be had (exit 78).
+    /// A secret cannot be read (exit 78).
     case secret(SecretError)
 }

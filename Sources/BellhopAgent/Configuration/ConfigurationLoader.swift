@@ -3,7 +3,7 @@ import BellhopConnectors
 import BellhopRules
 import YAML
 
-/// Reads bellhop.yaml: every problem at once, each with its place.
+/// Reads bellhop.yaml and reports all problems at once, each with its place.
 public struct ConfigurationLoader: Sendable {
     let environment: [String: String]
     private let keychain: Keychain
@@ -16,12 +16,12 @@ public struct ConfigurationLoader: Sendable {
         self.patience = patience
     }
 
-    /// How much of the file must be in order.
+    /// How much of the file must be valid.
     public enum Focus: Sendable, Hashable {
         case everything
         /// Only what this connection and its sources need: the others may lack their secrets.
         case connection(String)
-        /// The shape alone: a placeholder stands where a secret or a variable is missing. For looking at rules.
+        /// The structure alone: placeholders replace missing secrets and variables. For checking rules.
         case shape
     }
 
@@ -82,14 +82,14 @@ public struct ConfigurationLoader: Sendable {
             throw .diagnostics(ShownLines(source).shown(Diagnostics(error, in: source, file: file)))
         }
         guard let document = documents.first, !document.isEmpty else {
-            throw .unreadable("\(file) is empty: run `bellhop init` in another folder to see what belongs there.")
+            throw .unreadable("\(file) is empty: run `bellhop init` in another folder to see an example.")
         }
         if documents.count > 1 {
             let place = Diagnostic.Place(documents[1].root, file: file)
             throw .diagnostics(
                 ShownLines(source).shown(
                     Diagnostics([
-                        Diagnostic(code: "several-documents", "bellhop.yaml is one document; a second one starts here", at: place)
+                        Diagnostic(code: "several-documents", "bellhop.yaml takes one document; a second starts here", at: place)
                     ])))
         }
         return document.root
@@ -99,7 +99,7 @@ public struct ConfigurationLoader: Sendable {
         file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
     }
 
-    /// What must be looked up: nobody is asked for a secret that is not needed.
+    /// The references to resolve: a secret that is not needed is not looked up.
     private static func references(in root: Node, for focus: Focus) -> Set<Interpolation.Reference> {
         switch focus {
         case .everything: references(in: root)
@@ -109,13 +109,13 @@ public struct ConfigurationLoader: Sendable {
         }
     }
 
-    /// Whether a connection, or a source that reads from it, asks for a secret.
+    /// Whether a connection, or a source that reads from it, refers to a secret.
     func asks(_ connection: String, for secret: String, in bytes: [UInt8]) -> Bool {
         guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root else { return false }
         return Self.references(of: connection, in: root).contains(Interpolation.Reference(space: .secret, name: secret))
     }
 
-    /// What a connection and the sources that read from it ask for.
+    /// The references of a connection and of the sources that read from it.
     private static func references(of connection: String, in root: Node) -> Set<Interpolation.Reference> {
         nodes(of: connection, in: root).reduce(into: []) { $0.formUnion(references(in: $1)) }
     }
@@ -167,7 +167,7 @@ public struct ConfigurationLoader: Sendable {
 }
 
 extension ConfigurationLoader {
-    /// A program as it is started: one that is named by a relative path lies there from the folder of bellhop.yaml, as all paths do.
+    /// The program to start: a relative path is relative to the folder of bellhop.yaml, as all paths are.
     private static func program(_ name: String, _ folder: String) -> String {
         guard name.contains("/"), !name.hasPrefix("/"), !folder.isEmpty else { return name }
         return folder + (name.hasPrefix("./") ? String(name.dropFirst(2)) : name)
@@ -175,7 +175,7 @@ extension ConfigurationLoader {
 }
 
 extension Diagnostics {
-    /// Leaves out what is missing elsewhere than in some nodes.
+    /// Ignores missing references outside of the given nodes.
     mutating func excuseMissing(outside nodes: [Node]) {
         all.removeAll { problem in
             guard ["missing-secret", "failed-secret", "missing-variable"].contains(problem.code) else { return false }
@@ -186,7 +186,7 @@ extension Diagnostics {
 }
 
 extension ConfigurationLoader {
-    /// Where the rules of a configuration are: all that is needed to look at them while the rest of the file has mistakes.
+    /// The paths of a configuration's rules: enough to check them while the rest of the file has mistakes.
     public func rulePlaces(_ file: String) -> [String] {
         let root = (try? bytes(of: file)).flatMap { try? YAML.parse(SourceText($0)) }?.first?.root
         let node = root?["rules"]

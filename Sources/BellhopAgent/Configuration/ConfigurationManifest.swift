@@ -29,10 +29,10 @@ public enum ConfigurationManifest {
     /// Keys of the root that are read by hand, because what they hold depends on kinds.
     public static let others: Set<String> = ["secrets", "connections", "sources"]
 
-    /// Keys of the contract that are not built yet.
+    /// Keys that are specified but not built yet.
     public static let later: [String: String] = ["allow_exec": "the `exec` action"]
 
-    /// What every source says besides its kind's own settings.
+    /// The settings of every source, besides those of its kind.
     public static let source: [Setting] = [
         Setting("kind", .name, required: true, "The kind of source: `tracker`, `table`, `rest`, …"),
         Setting("connection", .name, required: true, "The connection it reads from."),
@@ -51,12 +51,12 @@ public enum ConfigurationManifest {
         Setting("idle", .duration, required: true, "The time between polls while they show none."),
     ]
 
-    /// What every connection says besides its kind's own settings.
+    /// The settings of every connection, besides those of its kind.
     public static let connection: [Setting] = [
         Setting("kind", .name, required: true, "Whom it talks to: `servicenow`, `slack`, …")
     ]
 
-    /// Kinds of the contract that are not built yet.
+    /// Kinds that are specified but not built yet.
     public static let laterConnections = [
         "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie", "email",
     ]

@@ -3,7 +3,7 @@ import BellhopRules
 import YAML
 
 extension ConfigurationReading {
-    /// A text with what its references stand for in their place, or all that is wrong with them.
+    /// The text with its references replaced by their values; reports all that are wrong.
     static func interpolate(
         _ text: String, in node: Node, file: String, values: SecretResolver.Found, resolver: SecretResolver,
         hasPlaceholders: Bool
@@ -22,7 +22,7 @@ extension ConfigurationReading {
                 if let value = values.values[reference] {
                     out += value
                 } else if hasPlaceholders {
-                    // As good as a password as it is as an address.
+                    // Valid as a password and as an address.
                     out += parts.count == 1 ? "https://placeholder.invalid" : "placeholder"
                 } else if let refusal = values.refusals[reference] {
                     report("failed-secret", refusal.message, range, help: refusal.help)

@@ -4,16 +4,16 @@ import BellhopEngine
 import BellhopRules
 import YAML
 
-/// One reading of bellhop.yaml: gathers the problems while it makes the configuration.
+/// One reading of bellhop.yaml: builds the configuration and collects the problems.
 struct ConfigurationReading {
     private let file: String
     private let folder: String
     private let resolver: SecretResolver
     private let lines: ShownLines
     private var reader: SettingsReader<Never>
-    /// The values that `${{ secret.NAME }}` stands for anywhere in the file.
+    /// The values of all `${{ secret.NAME }}` in the file.
     private let secrets: [String]
-    /// The zone of the file, known before sources are read.
+    /// The file's time zone, read before the sources.
     private var zoneName = "UTC"
 
     init(
@@ -72,7 +72,7 @@ struct ConfigurationReading {
             keychain: keychain)
     }
 
-    /// What gives a text its value, in words; nil where it stands as it is written.
+    /// The references in a text, for messages; nil if it has none.
     private static func givers(in text: String) -> String? {
         let names = Interpolation.parts(of: text).compactMap { part in
             if case .reference(let reference, _) = part { "${{ \(reference.space.rawValue).\(reference.name) }}" } else { nil }
@@ -80,7 +80,7 @@ struct ConfigurationReading {
         return names.isEmpty ? nil : names.listed
     }
 
-    /// A value as messages may show it: where something was inserted, as the node has it written.
+    /// A value as messages may show it: with references instead of the values inserted for them.
     private static func shown(_ value: String, of node: Node) -> String {
         guard let written = node.scalarText, givers(in: written) != nil else { return "`\(value)`" }
         return "`\(written)`"
@@ -93,11 +93,11 @@ struct ConfigurationReading {
             guard let pair = root.mapping?[key] else { continue }
             reader.report(
                 code: "not-built-yet", "`\(key)` is for \(what), which is not built yet", at: pair.key,
-                help: "take it out; `webhook` can ask a service to do what a command would")
+                help: "remove it; `webhook` can ask a service to do what a command would")
         }
     }
 
-    /// `connections:` and `sources:` with nothing under them, beside which stands what belongs there.
+    /// Reports `connections:` or `sources:` with nothing under them, followed by keys that belong under them.
     private mutating func outdented(in root: Node) -> [Outdented] {
         guard let mapping = root.mapping else { return [] }
         let known = ConfigurationManifest.others.union(ConfigurationManifest.root.map(\.name))
@@ -112,7 +112,7 @@ struct ConfigurationReading {
         }
     }
 
-    /// Names with nothing under them, beside which stand the settings that belong there.
+    /// Reports names with nothing under them, followed by the settings that belong under them.
     private mutating func outdented(in mapping: Mapping, of settings: [Setting]) -> Set<String> {
         let names = settings.map(\.name)
         return mapping.reduce(into: []) { passed, pair in
@@ -129,7 +129,7 @@ struct ConfigurationReading {
             reader.report(code: "not-built-yet", "a store on PostgreSQL is not built yet", at: node, help: "name a SQLite file")
         }
         if store.isEmpty, let node = root["store"] {
-            reader.report(code: "wrong-value", "`store` names no file", at: node, help: "write `store: bellhop.db`, say")
+            reader.report(code: "wrong-value", "`store` does not name a file", at: node, help: "write `store: bellhop.db`, say")
         }
         return path(store)
     }
@@ -178,7 +178,7 @@ struct ConfigurationReading {
         return mapping.filter { !passed.contains($0.name) }.map { ($0.name, $0.value) }
     }
 
-    /// The place among `kinds` of the kind that a node says it is.
+    /// The index in `kinds` of the kind that a node names.
     private mutating func manifest(of node: Node, subject: String, kinds: [String], later: [String] = []) -> Int? {
         guard let mapping = node.mapping else {
             reader.report(code: "wrong-type", "\(subject) is a mapping", at: node, help: "write `\(subject.quoted): {kind: …}`")
@@ -236,7 +236,7 @@ struct ConfigurationReading {
     ) {
         guard !connection.isEmpty, let place = node["connection"] else { return }
         guard let entry = connections.first(where: { $0.name == connection }) else {
-            // One that is there and has mistakes of its own is told about those.
+            // A connection that exists but has mistakes is reported for those instead.
             if names.contains(connection) { return }
             reader.report(
                 code: "unknown-connection", "there is no connection \(Self.shown(connection, of: place))", at: place,
@@ -251,7 +251,7 @@ struct ConfigurationReading {
         }
     }
 
-    /// The least time between two polls: what a tracker can bear.
+    /// The shortest time between two polls that a tracker can bear.
     private static let fastest = Duration.seconds(1)
 
     private mutating func cadence(_ settings: Settings, _ node: Node) -> Cadence {
@@ -264,7 +264,7 @@ struct ConfigurationReading {
                 return .cron(try CronSchedule(text), zone)
             } catch {
                 if let name = Self.givers(in: place.scalarText ?? "") {
-                    reader.report(code: "bad-schedule", "what \(name) gives is no schedule", at: place)
+                    reader.report(code: "bad-schedule", "what \(name) gives is not a schedule", at: place)
                 } else {
                     let place = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
                     reader.report(Diagnostic(code: "bad-schedule", error.message, at: place, help: error.help))
@@ -286,6 +286,6 @@ struct ConfigurationReading {
 }
 
 extension String {
-    /// The name inside the backticks of a subject.
+    /// The name between the backticks of a subject.
     fileprivate var quoted: String { split(separator: "`").dropFirst().first.map(String.init) ?? self }
 }

@@ -2,7 +2,7 @@ import BellhopConnectors
 public import BellhopCore
 import BellhopRules
 
-/// The JSON Schema (draft 2020-12) of bellhop.yaml, made from the declarations by which it is checked; for editors.
+/// The JSON Schema (draft 2020-12) of bellhop.yaml for editors, made from the same declarations as the checks.
 public enum ConfigurationSchema {
     public static var json: JSON {
         var root = SettingSchema.record(ConfigurationManifest.root)
@@ -17,7 +17,7 @@ public enum ConfigurationSchema {
         return root
     }
 
-    /// Names to settings of one of some kinds.
+    /// A mapping of names to settings, each of one of these kinds.
     private static func named(_ kinds: [(kind: String, summary: String, settings: [Setting])]) -> JSON {
         let choices = kinds.map { kind, summary, settings -> JSON in
             var schema = SettingSchema.record(settings)

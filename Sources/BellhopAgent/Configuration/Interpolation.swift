@@ -2,7 +2,7 @@ import BellhopCore
 
 /// Finds and replaces `${{ env.NAME }}` and `${{ secret.NAME }}` in the strings of bellhop.yaml.
 struct Interpolation: Sendable {
-    /// One name that a string asks for.
+    /// One reference in a string.
     struct Reference: Sendable, Hashable {
         enum Space: String, Sendable, Hashable { case env, secret }
         var space: Space
@@ -12,13 +12,13 @@ struct Interpolation: Sendable {
     enum Part: Sendable, Hashable {
         case text(String)
         case reference(Reference, utf8: Range<Int>)
-        /// Something else between `${{` and `}}`.
+        /// Something that is not a reference between `${{` and `}}`.
         case other(String, utf8: Range<Int>)
         /// `${{` without an end.
         case open(utf8: Range<Int>)
     }
 
-    /// Takes a string apart; `$${{` is a literal `${{`.
+    /// Splits a string into parts; `$${{` is a literal `${{`.
     static func parts(of text: String) -> [Part] {
         let bytes = Array(text.utf8)
         var parts: [Part] = []
@@ -67,7 +67,7 @@ struct Interpolation: Sendable {
         return .reference(Reference(space: space, name: name), utf8: range)
     }
 
-    /// A name that can be a file's and a variable's: letters, digits, `_`, `-` and inner dots.
+    /// Whether a name fits files and variables: letters, digits, `_`, `-` and inner dots.
     static func isName(_ name: String) -> Bool {
         !name.isEmpty && !name.hasPrefix(".") && !name.contains("..")
             && name.utf8.allSatisfy {

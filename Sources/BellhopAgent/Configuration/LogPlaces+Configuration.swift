@@ -1,7 +1,7 @@
 public import BellhopConnectors
 
 extension LogPlaces {
-    /// Below the folder of a configuration and those that it names, but for all that Bellhop itself lives on.
+    /// Below the folder of a configuration and the folders that it names, except Bellhop's own files.
     public init(_ configuration: Configuration, keychain: String?) {
         var own: [Own] = [.file(configuration.file), .store(configuration.store)] + configuration.rules.map(Own.rules)
         if let keychain { own.append(.file(keychain)) }

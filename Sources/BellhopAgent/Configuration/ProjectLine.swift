@@ -1,25 +1,25 @@
 import Glibc
 
-/// The line of bellhop.yaml that names its project. The keychain keeps logins and secrets by it, so that one project never replaces what
-/// another calls `snow` too.
+/// The line of bellhop.yaml that names its project. The keychain keeps logins and secrets per project, so that
+/// two projects can both have a connection `snow`.
 ///
-/// It is in this file and not in the store: logins are stored before the first run makes a store, and stay good when a store is deleted to
-/// start anew.
+/// It is in this file and not in the store, because logins are stored before the first run makes a store, and stay valid when a
+/// store is deleted.
 public enum ProjectLine {
     public static let key = "project"
 
-    /// A new id. It begins with a letter, so that YAML takes it for no number.
+    /// A new id. It begins with a letter, so that YAML does not read it as a number.
     public static func makeID() -> String {
         "p" + (0..<11).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
     }
 
-    /// The id in a file; nil where it has none or cannot be read.
+    /// The id in a file; nil if there is none or the file cannot be read.
     static func id(in file: String) -> String? {
         guard let bytes = try? PrivateFile.readAny(file) else { return nil }
         return ConfigurationLoader.value(of: key, in: bytes)
     }
 
-    /// Writes the line into a bellhop.yaml that has none, below its version. The file keeps its mode.
+    /// Adds the line to a bellhop.yaml, below `version`. The file keeps its mode.
     public static func add(_ id: String, to file: String) throws(SecretError) {
         let byHand = "Add the line `\(key): \(id)` to \(file) yourself, and try again."
         do throws(PrivateFile.Trouble) {
@@ -36,7 +36,7 @@ public enum ProjectLine {
         }
     }
 
-    /// The file with the line in it; nil where no place for it is found.
+    /// The file with the line added; nil if no place for it is found.
     static func adding(_ id: String, to bytes: [UInt8]) -> [UInt8]? {
         let newline = UInt8(ascii: "\n")
         var start = bytes.startIndex
@@ -56,7 +56,7 @@ public enum ProjectLine {
         return nil
     }
 
-    /// The file's path from the root, without links; what it is as it was given where there is no such file.
+    /// The file's absolute path without links; the given path if there is no such file.
     static func absolute(_ file: String) -> String {
         guard let real = realpath(file, nil) else { return file }
         defer { free(real) }

@@ -8,10 +8,10 @@ struct SecretResolver: Sendable {
     /// How long a command may take.
     var patience: Duration
 
-    /// What the names stand for. One that nobody knows is in neither.
+    /// The values found. A missing name is in neither.
     struct Found: Sendable {
         var values: [Interpolation.Reference: String] = [:]
-        /// Why a store that may have a secret did not give it; only of those that no other store gave.
+        /// Why a store failed to give a secret; only for secrets that no other store gave.
         var refusals: [Interpolation.Reference: SecretStore.Refusal] = [:]
     }
 

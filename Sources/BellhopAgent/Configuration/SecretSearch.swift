@@ -2,9 +2,9 @@ import BellhopConnectors
 import BellhopCore
 import YAML
 
-/// A walk through bellhop.yaml for the lines on which a secret may stand, by what the kinds of connection and source declare.
+/// Finds the lines of bellhop.yaml that may hold a secret, by the declarations of connection and source kinds.
 struct SecretSearch {
-    /// The lines, each with the texts for whose sake it is hidden.
+    /// The lines to hide, each with the texts that make it secret.
     private(set) var lines: [Int: Set<String>] = [:]
 
     mutating func look(throughFile root: Node) {
@@ -24,14 +24,14 @@ struct SecretSearch {
         }
     }
 
-    /// What may be written under `secrets`. A command may carry a password of its own.
+    /// The entries of `secrets`. A command may contain a password.
     private static let stores = SettingType.list(
         .either([
             .oneOf(["keychain"]),
             .record([Setting("folder", .path, "One file per secret."), Setting("command", .list(.secret), "Prints one.")]),
         ]))
 
-    /// Connections or sources. Where the kind of one is unknown, a setting is what any kind says that it is.
+    /// Connections or sources. If a kind is unknown, the setting's types in all kinds apply.
     private mutating func look(
         throughEntries node: Node, _ every: [Setting], _ kinds: [(kind: String, settings: [Setting])]
     ) {
@@ -44,13 +44,13 @@ struct SecretSearch {
         }
     }
 
-    /// - Parameter types: what the value may be; none where nobody declares it.
+    /// - Parameter types: the possible types of the value; empty if it is not declared.
     private mutating func look(at node: Node, as types: [SettingType]) {
-        // Where a secret belongs, or nobody says what does, a key may be one as well.
+        // For a secret or undeclared value, a key may be the secret too.
         if node.scalar == nil, types.isEmpty || types.contains(where: \.isSecret) { return hide(node) }
         switch node.content {
         case .scalar(let scalar):
-            // Where a secret has no value, what was meant for it may stand beside: as an anchor, a tag or a comment.
+            // A secret without a value may have been written as an anchor, a tag or a comment.
             let isMissing = scalar.value == .null && types.contains(where: \.isSecret)
             if isMissing || !Self.isOpen(scalar, types) { hide(node) }
         case .sequence(let items):
@@ -63,7 +63,7 @@ struct SecretSearch {
         }
     }
 
-    /// A key that is no name has its value within: `password:x` without a blank.
+    /// A key that is not a name contains its value: `password:x` without a blank.
     private mutating func lookAtKey(_ pair: Mapping.Pair) {
         if !Self.isName(pair.name) { hide(pair.key) }
     }
@@ -77,7 +77,7 @@ struct SecretSearch {
 
     private static func texts(in node: Node) -> Set<String> {
         switch node.content {
-        // A message has a block without its last line break.
+        // Messages show a block without its last line break.
         case .scalar(let scalar): [scalar.text.hasSuffix("\n") ? String(scalar.text.dropLast()) : scalar.text]
         case .sequence(let items): items.reduce(into: []) { $0.formUnion(texts(in: $1)) }
         case .mapping(let mapping): mapping.reduce(into: []) { $0.formUnion(texts(in: $1.key).union(texts(in: $1.value))) }
@@ -89,7 +89,7 @@ struct SecretSearch {
         case .null, .bool: return true
         case .int, .float, .string: break
         }
-        // A word that the format itself has is no secret, nor is what stands for one.
+        // The format's own words and placeholders for secrets are not secrets.
         if types.contains(where: { $0.names(scalar.text) }) { return true }
         switch Interpolation.parts(of: scalar.text) {
         case let parts where parts.count != 1: break
@@ -104,13 +104,13 @@ struct SecretSearch {
 
     // MARK: - Words
 
-    /// A name as settings, connections, sources and fields have them, with dots between several.
+    /// Whether a text is a name of a setting, connection, source or field, or several joined by dots.
     static func isName(_ text: some StringProtocol) -> Bool {
         !text.isEmpty
             && text.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || "0123456789_-.".unicodeScalars.contains($0) }
     }
 
-    /// Whether an address or a path has more in it than a place: a name, a password, a query. It need not be a whole one.
+    /// Whether an address or a path, perhaps partial, contains more than a place: a name, a password, a query.
     static func isTelling(_ text: some StringProtocol) -> Bool {
         text.contains("@") || text.contains("?")
     }
@@ -144,7 +144,7 @@ extension SettingType {
         }
     }
 
-    /// The settings that may stand inside of it.
+    /// The settings that it may contain.
     var settings: [Setting] {
         switch self {
         case .record(let settings): settings
@@ -157,7 +157,7 @@ extension SettingType {
         }
     }
 
-    /// Whether a text is one of the words that the type has.
+    /// Whether a text is one of the type's words.
     fileprivate func names(_ text: String) -> Bool {
         switch self {
         case .oneOf(let words): words.contains(text)
@@ -169,7 +169,7 @@ extension SettingType {
         }
     }
 
-    /// What an element of a list may be.
+    /// The possible types of a list's elements.
     fileprivate var elements: [SettingType] {
         switch self {
         case .list(let element): [element]
@@ -182,7 +182,7 @@ extension SettingType {
         }
     }
 
-    /// What the value of a name inside of it may be; for a name that is misspelt, that of the one that is meant.
+    /// The possible types of a key inside it; a misspelt key counts as the key it resembles.
     fileprivate func types(of name: String) -> [SettingType] {
         switch self {
         case .record(let settings):

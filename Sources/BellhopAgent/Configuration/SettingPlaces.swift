@@ -1,23 +1,23 @@
 import BellhopCore
 import YAML
 
-/// Where the settings of connections and sources stand in bellhop.yaml, so that what is found out later can point there.
+/// The places of connection and source settings in bellhop.yaml, so that later diagnostics can point there.
 struct SettingPlaces: Sendable {
     private var places: [[String]: Diagnostic.Place] = [:]
 
-    /// Remembers the settings of a connection or a source, however deep.
+    /// Records the places of all settings of a connection or a source, nested ones too.
     ///
     /// - Parameters:
-    ///   - path: where the node is: `["connections", "snow"]`.
-    ///   - place: the place of a node, as it may be shown.
+    ///   - path: the node's path: `["connections", "snow"]`.
+    ///   - place: gives the place of a node, as messages may show it.
     mutating func add(_ node: Node, key: Node, at path: [String], place: (Node) -> Diagnostic.Place) {
-        // A mapping or a list in block style begins on another line; its key says better where it is.
+        // A block-style mapping or list begins on a later line than its key; point to the key.
         places[path] = place(node.scalar == nil ? key : node)
         guard let mapping = node.mapping else { return }
         for pair in mapping { add(pair.value, key: pair.key, at: path + [pair.name], place: place) }
     }
 
-    /// The place of a setting, or of the nearest that it is within.
+    /// The place of a setting, or of its nearest known parent.
     ///
     /// - Parameter setting: a path with dots, as `auth.basic.password`; nil for all of them.
     func place(of name: String, in section: String, setting: String?) -> Diagnostic.Place? {

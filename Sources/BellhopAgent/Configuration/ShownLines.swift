@@ -2,21 +2,21 @@ import BellhopConnectors
 import BellhopCore
 import YAML
 
-/// Which lines of bellhop.yaml a message may show: those of which it is known that nobody must keep them to himself.
+/// Decides which lines of bellhop.yaml messages may show: only those known to hold no secret.
 ///
-/// It is decided once, for the whole file, and every message about the file goes through it. What nobody declares counts as a secret:
-/// the settings of a connection whose kind is unknown, keys that do not exist, names and passwords inside of an address.
+/// Decided once for the whole file; every message about the file goes through it. Undeclared values count as secrets: settings of
+/// a connection of unknown kind, unknown keys, names and passwords in an address.
 struct ShownLines: Sendable {
     private enum Knowledge: Sendable {
-        /// The file was read: the lines that are not shown, each with the texts for whose sake.
+        /// The file is valid YAML: the lines to hide, each with the texts that make it secret.
         case read(hidden: [Int: Set<String>])
-        /// The file is no YAML: the names after which a value may be shown.
+        /// The file is not valid YAML: the names whose values may be shown.
         case unread(SourceText, open: Set<String>)
     }
 
     private var knowledge: Knowledge
 
-    /// Of a text that cannot be read as YAML.
+    /// For a text that cannot be read as YAML.
     init(_ source: SourceText) { knowledge = .unread(source, open: Self.openNames) }
 
     init(_ root: Node) {
@@ -25,13 +25,13 @@ struct ShownLines: Sendable {
         knowledge = .read(hidden: search.lines)
     }
 
-    /// The message as it may be read by anybody.
+    /// The message without secrets.
     func shown(_ diagnostic: Diagnostic) -> Diagnostic {
         guard let place = diagnostic.place else { return diagnostic }
         var diagnostic = diagnostic
         diagnostic.place = shown(place)
         diagnostic.mended = diagnostic.mended.compactMap { Self.withoutComment($0, behind: 0) }
-        // What mends a line repeats it, and so may the message.
+        // The help repeats the corrected line, and the message may too.
         switch knowledge {
         case .read(let hidden):
             guard let texts = hidden[place.line] else { break }
@@ -65,7 +65,7 @@ struct ShownLines: Sendable {
         return shown
     }
 
-    /// A line without what is only said of it, which may be anything; nil where that is what is pointed at.
+    /// A line without its comment, which may contain anything; nil if the diagnostic points at the comment.
     private static func withoutComment(_ line: String, behind column: Int) -> String? {
         let scalars = Array(line.unicodeScalars)
         guard let hash = commentStart(scalars) else { return line }
@@ -75,34 +75,34 @@ struct ShownLines: Sendable {
         return text
     }
 
-    /// A help that may have the mended line in it, which it then ends with.
+    /// The help; if it contains the corrected line, it ends with it.
     private static func withoutComment(_ help: String) -> String? {
         guard let text = withoutComment(help, behind: 0) else { return nil }
         return text.count { $0 == "`" }.isMultiple(of: 2) ? text : text + "`"
     }
 
-    /// Where ` #` may begin a comment. Quotes are not looked at: one line does not tell which of them are any.
+    /// Where ` #` may begin a comment. Quotes are ignored: one line does not show which of them are real.
     private static func commentStart(_ line: [Unicode.Scalar]) -> Int? {
         line.indices.first { line[$0] == "#" && ($0 == 0 || line[$0 - 1] == " " || line[$0 - 1] == "\t") }
     }
 
-    // MARK: - What is no YAML
+    // MARK: - Invalid YAML
 
-    /// Every setting that stands somewhere in bellhop.yaml.
+    /// Every setting declared anywhere in bellhop.yaml.
     private static let declared: [Setting] = {
         func all(_ settings: [Setting]) -> [Setting] { settings.flatMap { [$0] + all($0.type.settings) } }
         return all(ConfigurationManifest.root + ConfigurationManifest.connection + ConfigurationManifest.source)
             + all(Catalogue.connections.flatMap(\.settings) + Catalogue.sources.flatMap(\.settings))
     }()
 
-    /// The names of settings that hold no secret wherever they are declared.
+    /// The names of settings that are secret in no declaration.
     private static let openNames: Set<String> = Set(["connections", "sources"] + declared.map(\.name))
         .subtracting(declared.filter(\.type.holdsSecret).map(\.name))
 
-    /// The names of settings that are a secret somewhere.
+    /// The names of settings that are secret in some declaration.
     private static let secretNames = Set(declared.filter(\.type.isSecret).map(\.name))
 
-    /// Whether all that a line gives a value to is known to be open. A value without its name may go on a secret of the line above.
+    /// Whether every value on a line is known to be open. A value without a name may continue a secret from the line above.
     private static func isOpen(_ line: String, after open: Set<String>) -> Bool {
         let parts = line.split { "{}[],".contains($0) }.map { $0.drop { " \t-".contains($0) } }
         var isInSecret = false
@@ -110,14 +110,14 @@ struct ShownLines: Sendable {
             if part.allSatisfy({ " \t\r".contains($0) }) || part.first == "#" { return true }
             guard !isInSecret, let colon = part.firstIndex(of: ":") else { return false }
             let value = part[part.index(after: colon)...].drop { " \t\r".contains($0) }
-            // Braces in a secret's place: what looks like a key in them may be the secret.
+            // Braces where a secret belongs: an apparent key in them may be the secret.
             isInSecret = value.isEmpty && secretNames.contains(String(part[..<colon]))
             if value.isEmpty { return SecretSearch.isName(part[..<colon]) }
             return open.contains(String(part[..<colon])) && !SecretSearch.isTelling(value)
         }
     }
 
-    /// A message without the words between backticks that stand in a line. A name that is looked for stands there with another mark before it: `&name` for an alias `*name`.
+    /// A message without the words in backticks that occur in a line. An alias `*name` may occur there as its anchor `&name`.
     private static func masked(_ message: String, of line: String) -> String {
         let parts = message.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().map { index, part in

@@ -1,17 +1,17 @@
 public import BellhopCore
 import YAML
 
-/// What commands that only look need of bellhop.yaml: where the store is, whose clocks people read, and which project it is.
+/// What read-only commands need from bellhop.yaml: the store, the time zone and the project.
 public struct StorePlace: Sendable {
     public var store: String
     public var zone: TimeZoneTable
     public var project: Keychain.Project?
-    /// The kinds of the connections, by their names, as far as the file can be read.
+    /// The kinds of connections, by name, as far as the file can be read.
     public var kinds: [String: String]
 }
 
 extension ConfigurationLoader {
-    /// Reads no more than `store:`, `timezone:`, `project:` and the kinds of connections, so that no other mistake in the file hides what an agent did.
+    /// Reads only `store:`, `timezone:`, `project:` and the kinds of connections: other mistakes do not matter.
     public func storePlace(_ file: String) throws(ConfigurationError) -> StorePlace {
         let bytes = try bytes(of: file)
         func value(_ key: String) -> String? { Self.value(of: key, in: bytes) }
@@ -22,7 +22,7 @@ extension ConfigurationLoader {
             case .reference(let reference, _) where reference.space == .env && environment[reference.name] != nil:
                 store += environment[reference.name] ?? ""
             case .reference, .other, .open:
-                throw .unreadable("Where the store is cannot be known from `store:` in \(file): `bellhop check` says more.")
+                throw .unreadable("The store cannot be determined from `store:` in \(file): `bellhop check` says more.")
             }
         }
         if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
@@ -40,18 +40,18 @@ extension ConfigurationLoader {
         return (connections?.pairs ?? []).reduce(into: [:]) { $0[$1.name] = $1.value["kind"]?.scalarText }
     }
 
-    /// The project that a file names; nil where it names none.
+    /// The project that a file names, if any.
     static func project(_ id: String?, of file: String) -> Keychain.Project? {
         id.map { Keychain.Project(id: $0, file: ProjectLine.absolute(file)) }
     }
 
-    /// The value of a key at the margin, also of a file that has mistakes.
+    /// The value of a top-level key, even in a file with mistakes.
     static func value(of key: String, in bytes: [UInt8]) -> String? {
         if let root = (try? YAML.parse(SourceText(bytes)))?.first?.root { return root[key]?.scalarText }
         return scan(bytes, for: key)
     }
 
-    /// The value of a key at the margin of a file that is no YAML as a whole.
+    /// The value of a top-level key in a file that is not valid YAML.
     private static func scan(_ bytes: [UInt8], for key: String) -> String? {
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix(key + ":") {
             guard let document = try? YAML.parse(SourceText(Array(line.utf8))).first else { continue }

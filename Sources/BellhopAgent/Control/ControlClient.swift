@@ -8,10 +8,10 @@ public struct ControlClient: Sendable {
 
     public init(_ place: ControlSocket.Place) { self.place = place }
 
-    /// Asks, hands out the rows as they come, and returns the end of the answer; nil when no agent listens. Asks nobody but an agent of
-    /// this user's or root's.
+    /// Asks, hands out the rows as they come, and returns the end of the answer; nil when no agent listens. Asks only an agent of
+    /// this user or root.
     ///
-    /// Whoever takes the rows slowly makes the agent wait: nothing piles up.
+    /// A slow consumer of rows makes the agent wait: nothing piles up.
     public func ask(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) throws(InquiryError) -> JSON? {
         if let folder = place.privateFolder {
             do throws(PrivateFolder.Trouble) {
@@ -22,13 +22,13 @@ public struct ControlClient: Sendable {
         }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
-            throw InquiryError(.badRequest, "No socket could be made: \(String(cString: strerror(errno))).")
+            throw InquiryError(.badRequest, "Cannot create a socket: \(String(cString: strerror(errno))).")
         }
         defer { close(socket) }
         guard connect(socket) else { return nil }
         guard let peer = PeerUser(of: socket), peer.mayAnswer(at: path) else {
             throw InquiryError(
-                .badRequest, "Another user's program listens at \(path), so it is not asked: remove it, or ask as its user.")
+                .badRequest, "Another user's program listens at \(path), so Bellhop ignores it: remove it, or run as its user.")
         }
         var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
@@ -59,7 +59,7 @@ public struct ControlClient: Sendable {
         }
     }
 
-    /// How many seconds of silence end a conversation.
+    /// How many seconds of silence end the exchange.
     private static let patience = 30
 
     private func cutOff(after rows: Int) -> InquiryError {
@@ -95,7 +95,7 @@ private struct SocketLines {
     enum Next {
         /// Without its end.
         case line([UInt8])
-        /// The other side hung up; what came of an unfinished line is left aside.
+        /// The other side hung up; an unfinished line is ignored.
         case end
         case timeOut
     }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// One line of an answer on the socket: the rows, each on a line, and then the end or an error. An answer without either was cut off.
+/// One line of an answer on the socket: first a line per row, then the end or an error. An answer without either is truncated.
 enum ControlFrame {
     case row(JSON)
     case end(JSON)

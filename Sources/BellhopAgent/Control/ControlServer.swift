@@ -12,7 +12,7 @@ public struct ControlServer: Service {
 
     /// The longest line that is read.
     private static let longestLine = 1 << 20
-    /// Rows are written in pieces of about so many bytes.
+    /// The size of the pieces in which rows are written, in bytes.
     private static let pieceBytes = 1 << 16
 
     public init(at place: ControlSocket.Place, inquirer: Inquirer) {
@@ -49,7 +49,7 @@ public struct ControlServer: Service {
         }
     }
 
-    /// One question, one answer. A client that goes away spoils only its own conversation.
+    /// One question, one answer. A client that disconnects affects only its own exchange.
     private func converse(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>) async {
         do {
             try await client.executeThenClose { incoming, outgoing in
@@ -61,11 +61,11 @@ public struct ControlServer: Service {
                     if line.count > Self.longestLine { return }
                 }
                 try await answer(line, to: outgoing)
-                // Closing throws away what was written and not sent yet, so the client hangs up, once it has read the end.
+                // Closing discards unsent bytes, so the client hangs up, after reading the end.
                 while try await input.next() != nil {}
             }
         } catch {
-            // The client went away before it had its answer, or the agent stops: the client sees an answer without an end.
+            // The client disconnected early, or the agent stops: the client sees an answer without an end.
         }
     }
 

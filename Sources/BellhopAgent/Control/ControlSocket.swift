@@ -3,18 +3,18 @@ import Glibc
 
 /// The Unix socket beside the store on which a running agent answers, in lines of JSON.
 ///
-/// `{"inquiry": …}` is answered with `{"row": …}` for each row, then `{"end": …}` or `{"error": {"kind": …, "message": …}}`. The one who
-/// asked hangs up; rows are read from the store no faster than they are taken.
+/// `{"inquiry": …}` is answered with `{"row": …}` for each row, then `{"end": …}` or `{"error": {"kind": …, "message": …}}`. The
+/// client hangs up; rows are read from the store no faster than the client reads them.
 public enum ControlSocket {
     /// Where a socket is.
     public struct Place: Sendable, Hashable {
         public var path: String
-        /// The folder of the socket, where it must be this user's alone; nil for a socket beside its store.
+        /// The folder of the socket, if only this user may enter it; nil for a socket beside its store.
         public var privateFolder: String?
     }
 
-    /// Where the socket of a store is: beside it. Where that path is too long for a socket's address (108 bytes, unix(7)), it is in a
-    /// folder that this user alone may enter.
+    /// The path of a store's socket: beside the store. If that path is too long for a socket address (108 bytes, unix(7)), in a
+    /// folder that only this user may enter.
     public static func place(store: String, environment: [String: String]) -> Place {
         let beside = store + ".sock"
         if beside.utf8.count < 100 { return Place(path: beside) }

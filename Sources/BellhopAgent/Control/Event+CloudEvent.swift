@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension Event {
-    /// Reads what ``StoredEvent/json`` wrote: a CloudEvent, whose place on the bus is left aside. Nil for anything else.
+    /// Reads what ``StoredEvent/json`` wrote: a CloudEvent, ignoring its place on the bus. Nil for anything else.
     public init?(cloudEvent json: JSON) {
         guard let id = json["id"]?.asString, let type = json["type"]?.asString, let source = json["source"]?.asString,
             let subject = json["subject"]?.asString, let data = json["data"]?.asObject,

@@ -11,15 +11,15 @@ public struct Inquirer: Sendable {
     let agent: Agent?
 
     public struct Agent: Sendable {
-        /// What it says of itself in a status.
+        /// Its own part of the status.
         public var facts: @Sendable () -> JSON.Object
-        /// The sources that it polls, or will once they have prepared.
+        /// The sources that it polls, including those still preparing.
         public var sources: @Sendable () -> [(name: String, scope: Scope)]
-        /// What the sources have begun and not ended yet, by their names.
+        /// What the sources are doing, by name.
         public var underway: @Sendable () -> [String: SourceActivity]
         /// Called when deliveries became available.
         public var wake: @Sendable () -> Void
-        /// Takes over what changed in the keychain of a project, and says what became of each connection that it is for.
+        /// Takes over a change in a project's keychain, and reports the outcome for each connection concerned.
         public var takeOver: @Sendable (KeychainChange, _ project: String?) async -> JSON
 
         public init(
@@ -36,7 +36,7 @@ public struct Inquirer: Sendable {
         }
     }
 
-    /// - Parameter kind: of a connection, by its name; nil where it is not known.
+    /// - Parameter kind: of a connection, by its name; nil if unknown.
     public init(
         store: any Store, clock: any AgentClock, kind: @escaping @Sendable (String) -> String? = { _ in nil }, agent: Agent? = nil
     ) {
@@ -46,10 +46,10 @@ public struct Inquirer: Sendable {
         self.agent = agent
     }
 
-    /// Begins to answer; nothing is read before the first piece is asked for.
+    /// Begins to answer; nothing is read before the first piece is requested.
     public func answer(_ inquiry: Inquiry) -> InquiryAnswer { InquiryAnswer(to: inquiry, by: self) }
 
-    /// Keeps that another command's login was refused.
+    /// Records that a command's login was refused.
     func keepRefusal(_ key: String, _ value: JSON?) async throws(StoreError) -> JSON {
         do {
             try await store.setNote(key, to: value)
@@ -62,7 +62,7 @@ public struct Inquirer: Sendable {
     func status() async throws(StoreError) -> JSON {
         var known = try await store.status()
         let now = clock.now
-        // A source that was never polled yet is in no store.
+        // A source that was never polled is not in the store.
         for source in agent?.sources() ?? [] where !known.sources.contains(where: { $0.source == source.name }) {
             known.sources.append(
                 StoreStatus.SourceStatus(
@@ -84,7 +84,7 @@ public struct Inquirer: Sendable {
         return status
     }
 
-    /// Nothing is changed unless every id is that of one delivery.
+    /// Nothing is changed unless every id matches exactly one delivery.
     func decide(_ decision: Decision, _ ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
         if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }

@@ -1,13 +1,13 @@
 public import BellhopCore
 
-/// What the other commands ask: a running agent answers it on its socket, and without one the command answers it from the store.
+/// A question of another command: a running agent answers it on its socket; without one the command answers it from the store.
 public enum Inquiry: Sendable, Hashable {
     case status
     case events(EventQuery)
     case deliveries(DeliveryQuery)
-    /// The tasks that the sources show now; only those of this number or sys_id, where one is given.
+    /// The tasks that the sources show now; only those with this number or sys_id, if given.
     case tasks(String?)
-    /// A person's word on deliveries, by id or the start of one; empty for all that are dead or held.
+    /// A person's decision on deliveries, by id or the start of one; empty for all that are dead or held.
     case decide(Decision, deliveries: [String])
     /// Notes that a command's login was refused; nil forgets it. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
@@ -23,13 +23,13 @@ public enum KeychainChange: Sendable, Hashable {
     case login(String)
 }
 
-/// Why an inquiry has no answer.
+/// Why an inquiry failed.
 public struct InquiryError: Error, Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable { case store, badRequest = "bad_request" }
     public var kind: Kind
     /// One sentence.
     public var message: String
-    /// What the store said, where it did.
+    /// The store's error, if it was one.
     public var storeKind: StoreError.Kind?
 
     public init(_ kind: Kind, _ message: String, storeKind: StoreError.Kind? = nil) {

@@ -1,21 +1,21 @@
 public import BellhopCore
 
-/// The answer to one inquiry, piece by piece: rows are read from the store when they are wanted, so that no answer is ever held whole.
+/// The answer to one inquiry, piece by piece: rows are read from the store on demand, so that no answer is held whole.
 public struct InquiryAnswer: Sendable {
     public enum Piece: Sendable, Hashable {
         case rows([JSON])
-        /// What there is to say beside the rows; nothing comes after it.
+        /// What the answer says besides the rows; always last.
         case end(JSON)
     }
 
     private let inquirer: Inquirer
-    /// What is left to answer.
+    /// The rest of the answer.
     private var inquiry: Inquiry
     private var unreadable = 0
     private var lastPlace: Int64?
     private var sources: [StoreStatus.SourceStatus]?
 
-    /// So many rows are read from the store at once.
+    /// How many rows are read from the store at once.
     private static let page = 500
 
     init(to inquiry: Inquiry, by inquirer: Inquirer) {
@@ -23,7 +23,7 @@ public struct InquiryAnswer: Sendable {
         self.inquirer = inquirer
     }
 
-    /// The next piece; not to be asked for after the end.
+    /// The next piece; do not call after the end.
     public mutating func next() async throws(InquiryError) -> Piece {
         do throws(StoreError) {
             switch inquiry {
@@ -78,7 +78,7 @@ public struct InquiryAnswer: Sendable {
         return .rows(records.map { $0.json(sentTo: inquirer.kind($0.delivery.id.receiver)) })
     }
 
-    /// The tasks of one source after the other, in the form that events have them, each with the scope that it was seen in.
+    /// The tasks of one source after the other, in the form used in events, each with its scope.
     private mutating func tasks(_ wanted: String?) async throws(StoreError) -> Piece {
         if sources == nil { sources = try await inquirer.store.status().sources.reversed() }
         guard let source = sources?.popLast() else { return .end([:]) }

@@ -1,14 +1,14 @@
 import BellhopCore
 
-/// What of a status needs a person, a sentence each: what will not pass by itself.
+/// What needs a person in a status, one sentence each: everything that will not pass by itself.
 public enum Needs {
     /// What a status without an agent says first.
     public static let noAgent = "No agent is running."
 
-    /// How long ago the store's latest trouble may be to count.
+    /// How recent the store's latest failure must be to count.
     private static let recent = Duration.seconds(600)
 
-    /// - Parameter agent: what the running agent says of itself; nil where none runs.
+    /// - Parameter agent: the running agent's part of the status; nil without an agent.
     static func sentences(_ status: StoreStatus, agent: JSON.Object?, at now: Timestamp) -> [String] {
         var sentences: [String] = []
         if let agent { tell(of: agent, at: now, &sentences) } else { sentences.append(noAgent) }
@@ -45,7 +45,7 @@ public enum Needs {
         let unbound = agent["unbound"]?.asObject ?? [:]
         for connection in unbound.keys.sorted() {
             sentences.append(
-                "The connection \(connection) does not use what changed in the keychain: " + ended(unbound[connection]?.asString))
+                "The connection \(connection) does not use the changed keychain: " + ended(unbound[connection]?.asString))
         }
         if let trouble = agent["store_trouble"], let time = trouble["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
             now - time < recent

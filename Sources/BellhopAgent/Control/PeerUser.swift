@@ -1,8 +1,8 @@
 import Glibc
 
-/// The user at the other end of a Unix socket, as the kernel knows it (SO_PEERCRED, unix(7)).
+/// The user at the other end of a Unix socket, according to the kernel (SO_PEERCRED, unix(7)).
 struct PeerUser: Sendable, Hashable {
-    /// As the kernel writes it (`struct ucred`).
+    /// The kernel's `struct ucred`.
     struct Credentials: Sendable {
         var process: Int32 = 0
         var user: UInt32 = .max
@@ -13,7 +13,7 @@ struct PeerUser: Sendable, Hashable {
 
     init(_ credentials: Credentials) { id = credentials.user }
 
-    /// Nil where the kernel does not say.
+    /// Nil if the kernel does not say.
     init?(of socket: Int32) {
         var credentials = Credentials()
         var size = socklen_t(MemoryLayout<Credentials>.size)
@@ -21,11 +21,11 @@ struct PeerUser: Sendable, Hashable {
         self.init(credentials)
     }
 
-    /// Whether an agent answers this user: its own, and root, who could read the store anyway.
+    /// Whether an agent answers this user: its own user, or root, who could read the store anyway.
     func mayAsk(agentOf user: UInt32 = geteuid()) -> Bool { id == user || id == 0 }
 
-    /// Whether an answer of this user's agent is believed by a command: the command's own user, root, and to root whoever owns the
-    /// folder of the socket.
+    /// Whether a command trusts this user's agent: the command's own user and root are trusted; root also trusts the owner of the
+    /// socket's folder.
     func mayAnswer(at path: String, for user: UInt32 = geteuid()) -> Bool {
         if id == user || id == 0 { return true }
         guard user == 0 else { return false }

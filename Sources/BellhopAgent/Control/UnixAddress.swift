@@ -5,7 +5,7 @@ struct UnixAddress {
     private var address = sockaddr_un()
     private let length: socklen_t
 
-    /// Nil where the path is too long for an address. One that begins with `@` is an abstract name.
+    /// Nil if the path is too long for an address. A path that begins with `@` is an abstract name.
     init?(_ path: String) {
         var bytes = Array(path.utf8)
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }

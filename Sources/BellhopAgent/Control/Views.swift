@@ -12,7 +12,7 @@ extension StoredEvent {
 }
 
 extension DeliveryRecord {
-    /// The delivery with its history. Arguments are what was rendered; they hold no secrets.
+    /// The delivery with its history. Arguments are as rendered; they hold no secrets.
     public var json: JSON {
         let delivery = delivery
         var object: JSON.Object = [
@@ -42,8 +42,8 @@ extension DeliveryRecord {
         return .object(object)
     }
 
-    /// The same with what is sent for its message, without the address, which is a secret.
-    /// - Parameter kind: of the connection that it goes to.
+    /// The same with the request body for its message, without the address, which is a secret.
+    /// - Parameter kind: of the connection that receives it.
     func json(sentTo kind: String?) -> JSON {
         var json = json
         guard case .message(let message) = delivery.arguments, let kind,
@@ -57,7 +57,7 @@ extension DeliveryRecord {
 }
 
 extension StoreStatus {
-    /// The store at a glance, without its sources, of which a running agent knows more.
+    /// A summary of the store, without its sources, of which a running agent knows more.
     var json: JSON {
         [
             "rules": .array(rules.map(\.json)),
@@ -70,8 +70,8 @@ extension StoreStatus {
 
 extension StoreStatus.SourceStatus {
     /// - Parameters:
-    ///   - underway: what the running agent asks of it at the moment.
-    ///   - polled: when the running agent last polled it well.
+    ///   - underway: what the running agent is doing with it, if anything.
+    ///   - polled: its last successful poll by the running agent.
     func json(underway: SourceActivity?, polled: String?, at now: Timestamp) -> JSON {
         let (state, since) = state(underway, at: now)
         return [
@@ -86,7 +86,7 @@ extension StoreStatus.SourceStatus {
         ]
     }
 
-    /// How the source is doing, by the name that status, logs and the documentation use.
+    /// The source's state, as named in status, logs and documentation.
     private func state(_ underway: SourceActivity?, at now: Timestamp) -> (SourceState, since: Timestamp?) {
         if health.failures > 0 { return (.failing, health.failingSince) }
         if let held = health.held { return (.held, held.since) }
@@ -97,17 +97,17 @@ extension StoreStatus.SourceStatus {
         }
     }
 
-    /// A poll that has taken so long is told of.
+    /// A poll that takes longer is shown in the status.
     private static let longPoll = Duration.seconds(5)
 }
 
-/// How a source is doing.
+/// The state of a source.
 public enum SourceState: String, Sendable, Hashable, CaseIterable {
-    /// It was not polled yet.
+    /// It has not been polled yet.
     case new
-    /// It learns what fields its tasks have, and was not polled since the agent started.
+    /// It is learning the fields of its tasks, and has not been polled since the agent's start.
     case preparing
-    /// A poll of it is under way, and has taken seconds: its system is slow, or does not answer.
+    /// A poll has been under way for seconds: the remote system is slow, or does not answer.
     case polling
     case fine
     /// Its latest poll failed.

@@ -2,13 +2,13 @@ public import BellhopConnectors
 import BellhopCore
 public import BellhopRules
 
-/// Everything that `bellhop doctor` looks at, put together: this machine, and each connection with what the sources and rules need of it.
+/// Everything that `bellhop doctor` examines: this machine, and each connection with what the sources and rules need from it.
 public struct Examination: Sendable {
-    /// What was looked at together.
+    /// Findings that belong together.
     public struct Section: Sendable, Hashable {
         /// A connection's name, or `this machine`.
         public var name: String
-        /// What that is, for people: `servicenow`.
+        /// Its kind, for people: `servicenow`.
         public var what: String
         public var findings: [Finding]
 
@@ -19,7 +19,7 @@ public struct Examination: Sendable {
         }
     }
 
-    /// What becomes of the whole, worst first.
+    /// The overall result, worst first.
     public enum Outcome: Sendable, Hashable, CaseIterable {
         case badConfiguration, loginRefused, unreachable, cannotCreate, problem, fine
     }
@@ -45,11 +45,11 @@ public struct Examination: Sendable {
         }
     }
 
-    /// Looks at it all, the connections side by side.
+    /// Examines everything; the connections concurrently.
     ///
     /// - Parameters:
-    ///   - withoutLogin: connections whose login is not stored: nobody is asked there.
-    ///   - rules: those that are loaded; none where they cannot be.
+    ///   - withoutLogin: connections whose login is not stored: no request is sent there.
+    ///   - rules: the loaded rules; empty if they cannot be loaded.
     public init(
         _ configuration: Configuration, connectors: Connectors, rules: [RuleSummary], local: [Finding], withoutLogin: [String]
     ) async {
@@ -71,7 +71,7 @@ public struct Examination: Sendable {
         self.sections = sections
     }
 
-    /// What is needed of a connection.
+    /// What sources and rules need from a connection.
     static func needs(
         of connection: String, _ configuration: Configuration, _ connectors: Connectors, _ rules: [RuleSummary]
     ) -> ConnectionNeeds {

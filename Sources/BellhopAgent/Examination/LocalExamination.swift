@@ -2,7 +2,7 @@ public import BellhopConnectors
 import BellhopCore
 import Glibc
 
-/// Looks at what an agent needs of this machine: a place for its store, room on the disk, a keychain that is nobody else's.
+/// Examines what an agent needs on this machine: a place for its store, disk space, a private keychain.
 public struct LocalExamination: Sendable {
     private let configuration: Configuration
     private let keychain: Keychain

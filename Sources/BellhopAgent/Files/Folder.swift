@@ -1,8 +1,8 @@
 import Glibc
 
-/// What is in a folder.
+/// The contents of a folder.
 public enum Folder {
-    /// The names of all that is in it, sorted; nil when it cannot be read.
+    /// The sorted names of its entries; nil if it cannot be read.
     public static func names(in path: String) -> [String]? {
         guard let stream = opendir(path) else { return nil }
         defer { closedir(stream) }

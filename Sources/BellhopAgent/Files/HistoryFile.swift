@@ -1,10 +1,10 @@
-/// The lines that somebody typed at a prompt, the oldest first: a file that only its owner may read.
+/// The lines typed at a prompt, oldest first: a file that only its owner may read.
 public struct HistoryFile: Sendable {
     public let path: String
     /// How many lines are kept.
     private let limit: Int
 
-    /// Why the history could not be read or kept, in one sentence.
+    /// Why the history could not be read or written, in one sentence.
     public struct Trouble: Error, Sendable {
         public var message: String
     }
@@ -14,14 +14,14 @@ public struct HistoryFile: Sendable {
         self.limit = limit
     }
 
-    /// Where the history of a prompt lies (XDG Base Directory Specification: `$XDG_STATE_HOME`, else `~/.local/state`); nil without a
-    /// home. A relative folder in the variable is to be ignored.
+    /// The path of a prompt's history (XDG Base Directory Specification: `$XDG_STATE_HOME`, else `~/.local/state`); nil without a
+    /// home folder. The specification says to ignore a relative path in the variable.
     public static func standardPath(_ name: String, environment: [String: String]) -> String? {
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/bellhop/\(name)" }
         return environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.local/state/bellhop/\(name)" }
     }
 
-    /// The lines; empty when there is no file yet.
+    /// The lines; empty without a file.
     public func lines() throws(Trouble) -> [String] {
         do throws(PrivateFile.Trouble) { return try readLines() } catch { throw Trouble(message: error.message) }
     }
@@ -31,8 +31,8 @@ public struct HistoryFile: Sendable {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(limit).map(String.init)
     }
 
-    /// Adds a line to those that are there, also to those of another prompt in the meantime. An empty line, and the last one again, are
-    /// left out.
+    /// Adds a line to the file's current lines, which another prompt may have changed. Skips an empty line and a repeat
+    /// of the last line.
     public func add(_ line: String) throws(Trouble) {
         guard !line.isEmpty, !line.contains("\n") else { return }
         do throws(PrivateFile.Trouble) {

@@ -1,29 +1,29 @@
 import BellhopConnectors
 import Glibc
 
-/// Reading and writing files that only their owner may see.
+/// Reads and writes files that only their owner may read.
 enum PrivateFile {
     struct Trouble: Error, Sendable {
         /// One sentence: what happened, where, what to do.
         var message: String
-        /// `errno`, where the system said no.
+        /// `errno`, if a system call failed.
         var code: Int32 = 0
-        /// True where something was to be written.
+        /// True if writing failed.
         var isWriting = false
     }
 
-    /// The file's bytes; nil when there is none. Refused when others than its owner may read or write it.
+    /// The file's bytes; nil if there is no such file. Throws if others than its owner may read or write it.
     static func read(_ path: String, limit: Int = 1 << 20) throws(Trouble) -> [UInt8]? {
         try read(path, limit: limit, isPrivate: true)
     }
 
-    /// The file's bytes, whoever else may read them; nil when there is no such file.
+    /// The file's bytes, whatever its mode; nil if there is no such file.
     static func readAny(_ path: String, limit: Int = 1 << 20) throws(Trouble) -> [UInt8]? {
         try read(path, limit: limit, isPrivate: false)
     }
 
     private static func read(_ path: String, limit: Int, isPrivate: Bool) throws(Trouble) -> [UInt8]? {
-        // A private file is opened without waiting: of a pipe, nobody may ever write into the other end.
+        // Open private files without blocking: opening a pipe without a writer would block forever.
         let file = open(path, O_RDONLY | O_CLOEXEC | (isPrivate ? O_NONBLOCK : 0))
         guard file >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -34,7 +34,7 @@ enum PrivateFile {
         guard fstat(file, &facts) == 0 else { throw trouble("cannot look at \(path)") }
         if isPrivate, facts.st_mode & S_IFMT != S_IFREG {
             let what = facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "a pipe or a device"
-            throw Trouble(message: "\(path) is \(what) and no file: move it away, or name a file.")
+            throw Trouble(message: "\(path) is \(what) and not a file: move it away, or name a file.")
         }
         guard !isPrivate || facts.st_mode & 0o077 == 0 else {
             throw Trouble(message: "\(path) can be read by others than its owner, so it is not used: run `chmod 600 \(path)`.")
@@ -42,9 +42,9 @@ enum PrivateFile {
         return try bytes(of: file, path: path, limit: limit)
     }
 
-    /// Replaces the file at once: whoever reads it sees the old or the new one, also after a crash. One writer at a time (``exclusively(_:_:)``).
+    /// Replaces the file atomically, even across a crash. One writer at a time (``exclusively(_:_:)``).
     ///
-    /// The draft is always a new file. One that lies there already is unlinked and never written to: another name may lead to it,
+    /// The draft is always a new file. An existing one is unlinked and never written to: it may have another link,
     /// another program may hold it open, or its mode may let others read it.
     static func write(_ bytes: [UInt8], to path: String) throws(Trouble) {
         let draft = path + ".new"
@@ -71,7 +71,7 @@ enum PrivateFile {
             unlink(draft)
             throw synced ? refusal : problem
         }
-        // The new name is on disk only with its folder.
+        // The new name is on disk only once its folder is synced.
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let descriptor = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if descriptor >= 0 {
@@ -80,12 +80,12 @@ enum PrivateFile {
         }
     }
 
-    /// Makes the folders above a path, for their owner only.
+    /// Makes the parent folders of a path, for their owner only.
     static func makeFolder(above path: String) throws(Trouble) {
         guard ParentFolders.make(above: path) else { throw writingTrouble("cannot make the folder of \(path)") }
     }
 
-    /// Runs `work` while no other process of ours does the same for this path.
+    /// Runs `work` under a lock for this path that all our processes respect.
     static func exclusively<Value>(_ path: String, _ work: () throws(Trouble) -> Value) throws(Trouble) -> Value {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0 else { throw writingTrouble("cannot lock \(path)") }

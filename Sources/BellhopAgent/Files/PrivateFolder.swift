@@ -1,13 +1,13 @@
 import Glibc
 
-/// A folder that this user alone may enter, in a place where others may make folders too.
+/// A folder that only this user may enter, in a place where others may make folders too.
 enum PrivateFolder {
     struct Trouble: Error, Sendable {
         /// One sentence: what happened, where, what to do.
         var message: String
     }
 
-    /// Makes the folder where it is not there, and requires that it is ours.
+    /// Makes the folder if it is missing, and requires that it is ours.
     static func make(_ path: String) throws(Trouble) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
             throw Trouble(message: "The folder \(path) cannot be made: \(String(cString: strerror(errno))).")
@@ -15,10 +15,10 @@ enum PrivateFolder {
         guard try isOurs(path) else { throw Trouble(message: "The folder \(path) was removed while it was made; try again.") }
     }
 
-    /// Whether the folder is there. Throws where it is another's, a link, or open to others.
+    /// Whether the folder exists. Throws if it is another user's, a link, or open to others.
     static func isOurs(_ path: String) throws(Trouble) -> Bool {
         var facts = stat()
-        // Not followed: whoever could make a link there would choose where it leads.
+        // Links are not followed: another user could have made one.
         guard lstat(path, &facts) == 0 else { return false }
         guard facts.st_mode & S_IFMT == S_IFDIR else { throw Trouble(message: "\(path) is not a folder: move it away.") }
         guard facts.st_uid == geteuid() else {

@@ -4,7 +4,7 @@ import Glibc
 
 /// Finds and reads rule files: files, folders and globs.
 public enum RuleFinder {
-    /// What was found for some paths.
+    /// The result for some paths.
     public struct Found: Sendable {
         public var rules: [RuleFile] = []
         public var tests: [RuleFile] = []
@@ -12,7 +12,7 @@ public enum RuleFinder {
         public var folders: [String] = []
         public var problems = Diagnostics()
 
-        /// Of all that was found: the same for the same rules.
+        /// A fingerprint of all files found: the same for the same rules.
         var fingerprint: Fingerprint {
             var builder = FingerprintBuilder()
             for file in rules {
@@ -24,7 +24,7 @@ public enum RuleFinder {
         }
     }
 
-    /// Reads what the paths name. A folder stands for all rule files in it and below it; a file is taken whatever its name.
+    /// Reads what the paths name. A folder means all rule files in it and below; a file may have any name.
     /// - Parameter isImplicit: true for the default folder, which may be missing.
     public static func find(_ paths: [String], isImplicit: Bool = false) -> Found {
         var found = Found()
@@ -44,7 +44,7 @@ public enum RuleFinder {
     private static func take(_ path: String, isImplicit: Bool, isNamed: Bool, _ found: inout Found, _ seen: inout Set<String>) {
         var facts = stat()
         guard stat(path, &facts) == 0 else {
-            // It may appear: that is seen in the folder above.
+            // It may appear later: watch the folder above.
             found.folders.append(folder(of: path))
             let severity: Diagnostic.Severity = isImplicit ? .warning : .error
             found.problems.report(
@@ -82,7 +82,7 @@ public enum RuleFinder {
         }
     }
 
-    /// The rule file at a path; nil when there is none that can be read.
+    /// The rule file at a path; nil if it cannot be read.
     public static func read(_ path: String) -> RuleFile? {
         guard let bytes = try? PrivateFile.readAny(path, limit: 8 << 20) else { return nil }
         return RuleFile(path: path, bytes: bytes)

@@ -1,11 +1,11 @@
-@preconcurrency import Dispatch  // DispatchSourceRead is safe to cancel from anywhere, and does not say so.
+@preconcurrency import Dispatch  // DispatchSourceRead is safe to cancel from any thread, but not declared Sendable.
 import Glibc
 
-/// Tells when something in some folders changes, through inotify (inotify(7)). Folders are watched, not files, because editors and
-/// Kubernetes replace files by renaming.
+/// Notices changes in folders through inotify (inotify(7)). Watches folders, not files, because editors and Kubernetes replace
+/// files by renaming.
 enum Watcher {
-    /// One element whenever something may have changed; several changes close together can be one. Ends when its consumer is cancelled.
-    /// Nil when the system has no watches left.
+    /// One element per possible change; changes close together may share one. Ends when its consumer is cancelled.
+    /// Nil if the system has no watches left.
     static func changes(in folders: [String]) -> AsyncStream<Void>? {
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }

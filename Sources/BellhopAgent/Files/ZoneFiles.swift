@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// The system's time zones (Debian's tzdata).
 public enum ZoneFiles {
-    /// The zone of that name; nil when there is none.
+    /// The zone of that name, if there is one.
     public static func zone(_ name: String) -> TimeZoneTable? {
         if name == "UTC" || name == "Etc/UTC" { return .utc }
         guard isSafe(name) else { return nil }
@@ -11,13 +11,13 @@ public enum ZoneFiles {
                 guard let bytes = try PrivateFile.readAny("\(folder)/\(name)") else { continue }
                 if let table = try? TimeZoneTable(name: name, tzif: bytes) { return table }
             } catch {
-                continue  // A folder, or unreadable: no zone.
+                continue  // A folder, or unreadable: not a zone.
             }
         }
         return nil
     }
 
-    /// A zone's name is a path below the zones' folder and never leaves it.
+    /// A zone's name is a path below the zones' folder and must not leave it.
     private static func isSafe(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count < 64 && !name.hasPrefix("/") && !name.contains("..")
             && name.unicodeScalars.allSatisfy {

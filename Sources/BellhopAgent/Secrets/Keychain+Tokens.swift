@@ -1,11 +1,11 @@
 public import BellhopConnectors
 import BellhopCore
 
-/// The keychain holds the tokens that `bellhop login` got, and refresh tokens that a server has replaced since.
+/// The keychain holds the tokens from `bellhop login`, updated whenever a server replaces a refresh token.
 extension Keychain: TokenKeeper {
     public func tokens(of connection: String) async throws -> KeptTokens? { try storedTokens(connection) }
 
-    /// Keeps them in the section that they came from: of tokens that a server has replaced, nobody has any use.
+    /// Stores them in the section that they came from, because the tokens that they replace are useless.
     public func keep(_ tokens: KeptTokens, of connection: String) async throws {
         let isOwn = try knowsItself(connection)
         let isShared = try isShared(connection)

@@ -1,14 +1,14 @@
 public import BellhopCore
 import Glibc
 
-/// What `bellhop login` and `bellhop secret set` stored: one file, readable by its owner only.
+/// The logins and secrets stored by `bellhop login` and `bellhop secret set`: one file, readable by its owner only.
 ///
-/// Each project has a section of its own. Beside them are the shared entries, for every project that has none of that name itself.
+/// Each project has its own section. The shared entries serve every project that has no entry of that name.
 public struct Keychain: Sendable {
     /// Whose section is used: the `project` of a bellhop.yaml.
     public struct Project: Sendable, Hashable {
         public var id: String
-        /// The bellhop.yaml that names it, so that a copy of it is noticed.
+        /// The bellhop.yaml that names it, to detect copies.
         public var file: String
 
         public init(id: String, file: String) {
@@ -21,11 +21,11 @@ public struct Keychain: Sendable {
     public struct Login: Sendable, Hashable {
         public var username: String
         public var password: String
-        /// Another for each time that a login is stored, so that a password that was refused is tried again once it is stored again.
+        /// New each time a login is stored, so that a refused password is tried again after it is stored again.
         public var nonce: String?
-        /// Whom it was typed for: the origin of their addresses. It is sent nowhere else.
+        /// The origin that the login was typed for. It is sent nowhere else.
         public var place: String?
-        /// The settings of the connection that its account leaves open, each with what was chosen: bellhop.yaml must name them.
+        /// The connection settings that the person chose while logging in; bellhop.yaml must name them.
         public var choices: JSON.Object
 
         public init(
@@ -51,8 +51,8 @@ public struct Keychain: Sendable {
     /// The same keychain as a project sees it.
     public func of(_ project: Project?) -> Keychain { Keychain(path: path, project: project) }
 
-    /// Where the keychain is by default: what `BELLHOP_KEYCHAIN` names, else in a service's own state folder, else in the user's
-    /// configuration folder (XDG Base Directory Specification).
+    /// The default path: `BELLHOP_KEYCHAIN`, else in a service's state folder, else in the user's configuration folder (XDG Base
+    /// Directory Specification).
     public static func standardPath(environment: [String: String]) -> String {
         if let path = environment["BELLHOP_KEYCHAIN"], !path.isEmpty { return path }
         if let folder = environment["STATE_DIRECTORY"]?.split(separator: ":").first { return "\(folder)/keychain.json" }
@@ -73,8 +73,8 @@ public struct Keychain: Sendable {
         return (own, names(contents).filter { !own.contains($0) })
     }
 
-    /// The projects that have something in the keychain, by the bellhop.yaml that each was last changed from; without those whose file is
-    /// gone or names another project.
+    /// The projects in the keychain, each by the bellhop.yaml that it was last changed from; without those whose file is gone or
+    /// names another project.
     public func projects() throws(SecretError) -> [Project] {
         (try contents()["projects"]?.asObject ?? [:]).sorted { $0.key < $1.key }.compactMap { id, section in
             guard let file = section["file"]?.asString, ProjectLine.id(in: file) == id else { return nil }
@@ -82,7 +82,7 @@ public struct Keychain: Sendable {
         }
     }
 
-    /// Nil removes it. Only the keychain's own section is changed: the project's, or the shared one where it is of no project.
+    /// Nil removes it. Changes only the keychain's own section: the project's, or the shared one without a project.
     public func setSecret(_ name: String, to value: String?) throws(SecretError) {
         try set("secrets", name, to: value.map(JSON.string))
     }
@@ -107,7 +107,7 @@ public struct Keychain: Sendable {
         try set("logins", connection, to: value)
     }
 
-    /// Forgets the login and the tokens of a connection; false where the keychain's own section has neither.
+    /// Removes the login and the tokens of a connection; false if the keychain's own section has neither.
     public func logOut(of connection: String) throws(SecretError) -> Bool {
         guard try knowsItself(connection) else { return false }
         try setLogin(connection, to: nil)
@@ -125,13 +125,13 @@ public struct Keychain: Sendable {
 
     // MARK: - Sections
 
-    /// The section that the keychain writes to; nil where there is none yet.
+    /// The section that the keychain writes to; nil if there is none yet.
     private func own(_ contents: JSON) -> JSON? {
         guard let project else { return contents }
         return contents["projects"]?[project.id]
     }
 
-    /// The section that has what logs in to a connection: a shared password never mixes with a project's own tokens.
+    /// The section with a connection's login: a shared password never mixes with a project's own tokens.
     func section(of connection: String) throws(SecretError) -> JSON {
         let contents = try contents()
         guard let own = own(contents), Self.knows(connection, own) else { return contents }
@@ -154,7 +154,7 @@ public struct Keychain: Sendable {
         }
     }
 
-    /// A bellhop.yaml that was copied names the project of the one it was copied from, whose logins it must not replace.
+    /// A copied bellhop.yaml names the original's project, whose logins it must not replace.
     private func refuseCopy(of project: Project) throws(SecretError) {
         guard let other = try contents()["projects"]?[project.id]?["file"]?.asString, other != project.file,
             ProjectLine.id(in: other) == project.id
@@ -205,10 +205,10 @@ public struct Keychain: Sendable {
     }
 }
 
-/// Why a secret could not be had. Never holds one.
+/// Why a secret could not be read. Never holds a secret.
 public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
     public var message: String
-    /// True when a file could not be written, or a disk fails (exit 74).
+    /// True if a file could not be written, or a disk fails (exit 74).
     public var isWriting: Bool = false
 
     public var description: String { message }
@@ -222,6 +222,6 @@ public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Keychain {
-    /// Whether `${{ secret.NAME }}` can ask for a secret of this name.
+    /// Whether `${{ secret.NAME }}` can refer to a secret of this name.
     public static func isSecretName(_ name: String) -> Bool { Interpolation.isName(name) }
 }

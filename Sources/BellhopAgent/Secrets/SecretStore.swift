@@ -14,11 +14,11 @@ public enum SecretStore: Sendable, Hashable {
         case value(String)
         /// The store does not have it.
         case absent
-        /// A command ended with an error: it does not have the secret, or cannot give it now.
+        /// A command failed: it does not have the secret, or cannot give it now.
         case refused(Refusal)
     }
 
-    /// Why a command gave no secret. Holds nothing that it printed, which may be the secret.
+    /// Why a command gave no secret. Holds nothing of its output, which may contain the secret.
     struct Refusal: Sendable, Hashable {
         var message: String
         var help: String
@@ -42,7 +42,7 @@ public enum SecretStore: Sendable, Hashable {
         }
     }
 
-    /// Only the command's first word is ever shown: others may hold a token.
+    /// Only the command's first word is shown: the others may contain a token.
     private static func output(of words: [String], _ name: String, patience: Duration) async throws(SecretError) -> Answer {
         guard let program = words.first else { return .absent }
         typealias Ended = ExecutionResult<Void, BytesOutput, DiscardedOutput>
@@ -67,7 +67,7 @@ public enum SecretStore: Sendable, Hashable {
         }
         guard let ended else {
             throw SecretError(
-                "The command `\(program)` of `secrets:` was ended: it had not printed the secret `\(name)` after "
+                "The command `\(program)` of `secrets:` was stopped: it had not printed the secret `\(name)` after "
                     + "\(patience.components.seconds) seconds. Does it wait for a passphrase?")
         }
         switch ended.terminationStatus {

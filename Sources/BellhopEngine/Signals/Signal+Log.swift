@@ -84,7 +84,7 @@ extension Signal {
         case .clockJumped:
             "The clock was set, or the machine slept: polls and schedules follow the new time; missed runs are made up for."
         case .rebound(_, nil): "The keychain's new contents are in use."
-        case .rebound: "The connection does not use what changed in the keychain."
+        case .rebound: "The connection does not use the changed keychain."
         case .stopping: "Stopping; deliveries in progress are finished first."
         }
     }

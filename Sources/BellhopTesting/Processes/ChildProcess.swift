@@ -1,21 +1,21 @@
 import Foundation
 import Synchronization
 
-/// A process that was started, and its end.
+/// A child process and its end.
 ///
-/// By posix_spawn(3) itself: where several threads started processes, Foundation's `Process.run()` has read beyond its memory. A class,
-/// because a process is one thing with a life; a thread of its own waits for its end.
+/// Uses posix_spawn(3), because Foundation's `Process.run()` read beyond its memory when several threads started processes.
+/// A class, because a process has identity; a separate thread waits for its end.
 public final class ChildProcess: Sendable {
     public let id: Int32
-    /// The exit code, or the number of the signal that ended it and 128; nil while it runs.
+    /// The exit code, or 128 plus the number of the signal that ended it; nil while it runs.
     private let ended: Ended
 
     private final class Ended: Sendable {
         let code = Mutex<Int32?>(nil)
     }
 
-    /// Starts a program in a group of processes of its own, with no other files than these three and no signal blocked.
-    /// - Parameter folder: where it works; nil for where the tests do.
+    /// Starts a program in its own process group, with only these three files and no blocked signals.
+    /// - Parameter folder: the working folder; nil for that of the tests.
     public init(
         _ program: String, _ arguments: [String], in folder: String? = nil, environment: [String: String],
         input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil
@@ -63,7 +63,7 @@ public final class ChildProcess: Sendable {
 
     public func send(_ signal: Int32) { if isRunning { kill(id, signal) } }
 
-    /// Waits for its end, here; the exit code, or the number of the signal that ended it and 128.
+    /// Waits on this thread for its end; returns the exit code, or 128 plus the number of the signal that ended it.
     @discardableResult
     public func waitUntilExit() -> Int32 {
         while true {
@@ -72,7 +72,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// What glibc has beyond POSIX, and its module for Swift leaves out.
+    /// Functions of glibc that are beyond POSIX and missing from its Swift module.
     private enum Beyond {
         typealias Actions = UnsafeMutablePointer<posix_spawn_file_actions_t>
         typealias CloseFrom = @convention(c) (Actions, Int32) -> Int32

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// One run of the program, as a process of its own.
+/// One run of the program, in its own process.
 ///
-/// A class, because a process is one thing with a life; its output is gathered from other threads.
+/// A class, because a process has identity; other threads collect its output.
 public final class Program: Sendable {
     public struct Ended: Sendable {
         public var output: String
         public var errors: String
-        /// The exit code; the signal's number plus 128 where one ended it.
+        /// The exit code, or 128 plus the number of the signal that ended it.
         public var code: Int32
     }
 
@@ -16,10 +16,10 @@ public final class Program: Sendable {
     private let output = Gathered()
     private let errors = Gathered()
 
-    /// Starts it. The environment is a bare one, with what is given on top.
+    /// Starts it, with a minimal environment plus the given variables.
     /// - Parameters:
-    ///   - terminal: its standard input, in place of `input`.
-    ///   - screen: where its output and its errors show, in place of what is gathered here.
+    ///   - terminal: the standard input, instead of `input`.
+    ///   - screen: shows its output and errors, which are then not collected here.
     public init(
         _ arguments: [String], program: String = Repository.program, in folder: String, environment: [String: String] = [:],
         input: String = "", terminal: PseudoTerminal? = nil, screen: PseudoTerminal? = nil
@@ -49,12 +49,12 @@ public final class Program: Sendable {
     public var outputSoFar: String { output.text }
     public var errorsSoFar: String { errors.text }
 
-    /// Tells what it printed so far, without keeping anything else of it.
+    /// Returns its output and errors so far; holds on to nothing else of the program.
     public var said: @Sendable () -> String { { [output, errors] in output.text + errors.text } }
 
     public func send(_ signal: Int32) { process.send(signal) }
 
-    /// Waits for the end; a process that does not end within the limit is killed, and says so in its code.
+    /// Waits for the end; a process that exceeds the limit is killed, as its exit code shows.
     public func end(within limit: Duration = .seconds(60)) async -> Ended {
         let deadline = ContinuousClock.now + limit
         while process.isRunning, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
@@ -73,10 +73,10 @@ public final class Program: Sendable {
     }
 }
 
-/// What a pipe said so far.
+/// The output of a pipe so far.
 ///
-/// A class over a mutex, because it is filled by a thread of its own: a file handle's `readabilityHandler` may not be closed from within,
-/// and hundreds of programs in one test would use up the files a process may have.
+/// A class over a mutex, because a separate thread fills it: a file handle's `readabilityHandler` must not close the handle, and
+/// hundreds of programs in one test would exhaust the process's open files.
 private final class Gathered: Sendable {
     private let state = Mutex((bytes: [UInt8](), isDone: false))
 
@@ -96,7 +96,7 @@ private final class Gathered: Sendable {
         }
     }
 
-    /// Waits for the end of the pipe; not for long, because a child of the program may hold it open.
+    /// Waits briefly for the end of the pipe: a child of the program may hold it open.
     func finished() async {
         for _ in 0..<400 where !state.withLock({ $0.isDone }) { try? await Task.sleep(for: .milliseconds(5)) }
     }

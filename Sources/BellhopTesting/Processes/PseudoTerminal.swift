@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// A terminal: a program's standard input, as a person has it, or what it prints to.
+/// A terminal, as a program's standard input or output.
 ///
-/// A class, because its two ends are open files that are closed once, and what was shown is kept.
+/// A class, because its two open files must be closed once, and it keeps what was shown.
 public final class PseudoTerminal: Sendable {
-    /// The end at which the person sits.
+    /// The user's end.
     private let person: Int32
     private let program: Int32
     private let screen = Mutex<[UInt8]>([])
@@ -24,7 +24,7 @@ public final class PseudoTerminal: Sendable {
         close(program)
     }
 
-    /// All that was printed on it so far, with the newlines that a terminal makes.
+    /// Everything printed on it so far, with a terminal's newlines.
     public var shown: String {
         screen.withLock { bytes in
             var ready = pollfd(fd: person, events: Int16(POLLIN), revents: 0)
@@ -38,7 +38,7 @@ public final class PseudoTerminal: Sendable {
         }
     }
 
-    /// What a program gets as its standard input.
+    /// The program's end.
     var input: Int32 { program }
 
     public func type(_ text: String) {
@@ -46,10 +46,10 @@ public final class PseudoTerminal: Sendable {
         _ = bytes.withUnsafeBytes { write(person, $0.baseAddress, $0.count) }
     }
 
-    /// Whether what is typed is shown.
+    /// Whether input is echoed.
     public var hasEcho: Bool { mode & tcflag_t(ECHO) != 0 }
 
-    /// Whether what is typed is handed over line by line.
+    /// Whether input is delivered line by line.
     public var hasLines: Bool { mode & tcflag_t(ICANON) != 0 }
 
     private var mode: tcflag_t {

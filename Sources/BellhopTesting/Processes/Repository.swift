@@ -5,7 +5,7 @@ public enum Repository {
     public static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The program as this build made it, or the one that `BELLHOP_PROGRAM` names.
+    /// The program of this build, or the one that `BELLHOP_PROGRAM` names.
     public static let program: String =
         ProcessInfo.processInfo.environment["BELLHOP_PROGRAM"] ?? root.appending(path: ".build/debug/bellhop").path
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is gone when the test is.
+/// A folder that is removed after the test.
 public final class TemporaryFolder: Sendable {
     public let path: String
 
@@ -11,7 +11,7 @@ public final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file and the folders on the way to it, and answers with its whole path.
+    /// Writes a file and its parent folders, and returns its absolute path.
     @discardableResult
     public func write(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
         let file = "\(path)/\(name)"
@@ -27,7 +27,7 @@ public final class TemporaryFolder: Sendable {
         return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0
     }
 
-    /// The names of all files in it and below.
+    /// The names of all files in it and its subfolders.
     public var files: [String] {
         get throws {
             try FileManager.default.subpathsOfDirectory(atPath: path).sorted().filter { name in

@@ -36,7 +36,7 @@ struct Check: AsyncParsableCommand {
         }
     }
 
-    /// What the rules are checked against. Mistakes in bellhop.yaml hide none of the rules' own.
+    /// What the rules are checked against. Mistakes in bellhop.yaml do not hide those of the rules.
     private func workplace() async throws(Trouble) -> Workplace {
         do throws(Trouble) {
             return try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
@@ -48,16 +48,16 @@ struct Check: AsyncParsableCommand {
         }
     }
 
-    /// The logins that are missing beside what is wrong with bellhop.yaml, as far as that can be read.
+    /// The missing logins, as far as a bellhop.yaml with mistakes can be read.
     private func missingLogins() async -> [Diagnostic] {
         do throws(Trouble) {
             return try Workplace.doubts(of: await config.load(focus: .shape)).all
         } catch {
-            return []  // It is told why already.
+            return []  // The reason was already reported.
         }
     }
 
-    /// What is wrong with the rules whatever sources and connections there are.
+    /// The mistakes in the rules that do not depend on sources and connections.
     private func errorsOfRules() -> [Diagnostic] {
         let loader = ConfigurationLoader(environment: config.environment, keychain: config.keychain)
         let found = RuleFinder.find(paths.isEmpty ? loader.rulePlaces(config.config) : paths, isImplicit: true)

@@ -87,14 +87,14 @@ struct Deliveries: AsyncParsableCommand {
             }
         }
 
-        /// What is (to be) done is left out last.
+        /// The last column, what is (to be) done, is left out last.
         static let columns: [Table.Column] = [
             .init("ID"), .init("STATE"), .init("RULE"), .init("ACTION", rank: 5), .init("RECEIVER", rank: 3),
             .init("TASK", rank: 2), .init("TRIES", rank: 7), .init("CREATED", rank: 8), .init("NEXT TRY", rank: 6),
             .init("WHAT", rank: 1, isText: true),
         ]
 
-        /// One delivery in the ``columns``.
+        /// One delivery as a row of ``columns``.
         static func row(
             _ delivery: JSON, in zone: TimeZoneTable
         ) -> (cells: [String], paints: [Int: Paint], needsPerson: Bool) {
@@ -111,7 +111,7 @@ struct Deliveries: AsyncParsableCommand {
             return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
         }
 
-        /// How it went; where nothing was tried yet, or never will be, what is to be said or done.
+        /// The result; without an attempt, what would be sent or done.
         private static func what(_ delivery: JSON) -> String {
             if let done = delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString { return done }
             let arguments = delivery["arguments"]
@@ -120,7 +120,7 @@ struct Deliveries: AsyncParsableCommand {
             return String(words.prefix(longestIntention)).singleLine
         }
 
-        /// In characters; the rest stands behind the delivery's id.
+        /// In characters; the whole is shown with the delivery's id.
         private static let longestIntention = 200
     }
 
@@ -166,7 +166,7 @@ struct DecisionOptions: ParsableArguments {
 }
 
 extension DeliveryState {
-    /// What becomes of it is a person's to decide.
+    /// Whether a person must decide what happens with the delivery.
     var needsPerson: Bool {
         switch self {
         case .dead, .held: true

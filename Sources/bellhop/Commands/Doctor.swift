@@ -6,7 +6,7 @@ import BellhopRules
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look whether everything that is needed is there: names, certificates, logins, rights.",
+        abstract: "Check that everything needed is there: names, certificates, logins, rights.",
         discussion: """
             Each line is `ok`, a `note`, `unknown` (it shows only when it is done) or `missing`, with what mends it. Every connection is asked, and logged in to once;
             no message is sent, and nothing is written but that a login was refused, so that it is not tried again and again.
@@ -35,7 +35,7 @@ struct Doctor: AsyncParsableCommand {
                 configuration, clock: SystemClock(), events: NoOpSink(),
                 notebook: CommandNotes(store: configuration.store, environment: config.environment), output: { _ in },
                 login: { connection in
-                    // For one that has none yet: it is said, and nothing is asked there.
+                    // For a connection without a stored login: this is reported, and no request is sent.
                     let none = withoutLogin.contains(connection) ? Keychain.Login(username: "nobody", password: "none") : nil
                     return try keychain.login(connection) ?? none
                 },
@@ -57,7 +57,7 @@ struct Doctor: AsyncParsableCommand {
             let errors = error.errorCount
             local.append(
                 Finding(
-                    "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), and what they need is not known",
+                    "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), so their needs are unknown",
                     remedy: "`bellhop check` says which", reason: .badArguments))
         }
         let examination = await Examination(
@@ -94,7 +94,7 @@ extension Finding.Verdict {
 }
 
 extension Examination.Outcome {
-    /// Nil when all is fine.
+    /// Nil if all is fine.
     var exit: Trouble.Code? {
         switch self {
         case .badConfiguration: .badConfiguration

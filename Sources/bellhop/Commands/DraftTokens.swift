@@ -1,8 +1,8 @@
 import BellhopConnectors
 import Synchronization
 
-/// Tokens of a login that is tried and not stored yet. A class over a lock, because the connection puts them here and the command
-/// takes them.
+/// Tokens of a login that is being tried and not stored yet. A class over a lock, because the connection writes them and the
+/// command reads them.
 final class DraftTokens: TokenKeeper {
     private let kept = Mutex<KeptTokens?>(nil)
 

@@ -27,13 +27,13 @@ struct Eval: AsyncParsableCommand {
     @Argument(help: "The expression, such as 'task.priority <= 2'.")
     var expression: String?
 
-    /// The arguments with an expression that begins with a minus where it is not taken for an option: at the end, behind `--`.
+    /// The arguments, with an expression that begins with a minus moved behind `--`, so that it is not read as an option.
     static func withExpressionLast(_ arguments: [String]) -> [String] {
         guard arguments.first == "eval", !arguments.contains("--") else { return arguments }
         let place = arguments.indices.dropFirst().first { index in
             let text = arguments[index].utf8.dropFirst()
             guard arguments[index].hasPrefix("-"), let next = text.first else { return false }
-            // `-c`, `-h` and `--json` are options, and so is whatever looks like one; `--x` would be.
+            // `-c`, `-h` and `--json` are options, and so is anything of that form, even `--x`.
             let isName = next == UInt8(ascii: "-") || ((next | 0x20) &- UInt8(ascii: "a") < 26 && text.count == 1)
             return !isName && !["-c", "--config", "--event", "--task"].contains(arguments[index - 1])
         }
@@ -71,7 +71,7 @@ struct Eval: AsyncParsableCommand {
 
     // MARK: One expression
 
-    /// Says what the expression gives; what went wrong, if anything did.
+    /// Prints the expression's result; returns what went wrong, if anything.
     private func answer(_ text: String, _ session: EvalSession) async -> Trouble.Code? {
         do throws(Trouble) {
             let evaluation = try await session.evaluate(text)
@@ -111,7 +111,7 @@ struct Eval: AsyncParsableCommand {
 
     // MARK: Many
 
-    /// A line of a conversation: an expression, or a command after a colon. What went wrong, if anything did.
+    /// Handles a line of a session: an expression, or a command after a colon. Returns what went wrong, if anything.
     private func handle(_ line: String, _ session: inout EvalSession) async -> Trouble.Code? {
         let words = line.split(separator: " ").map(String.init)
         guard let first = words.first else { return nil }
@@ -122,7 +122,7 @@ struct Eval: AsyncParsableCommand {
             case (":task", 2): try await session.look(atTask: words[1])
             case (":help", 1): Console.note(Self.help)
             default:
-                throw Trouble(.usage, "There is no command `\(line.singleLine)`; `:help` lists those that there are.")
+                throw Trouble(.usage, "There is no command `\(line.singleLine)`; `:help` lists the commands.")
             }
             return nil
         } catch {
@@ -135,7 +135,7 @@ struct Eval: AsyncParsableCommand {
         var history = HistoryFile.standardPath("eval-history", environment: config.environment).map { HistoryFile(path: $0) }
         var prompt = LinePrompt(
             "eval> ", history: Self.remembering(&history) { file throws(HistoryFile.Trouble) in try file.lines() } ?? [])
-        Console.note(session.about + " Tab completes, `:help` tells more, Ctrl-D ends.")
+        Console.note(session.about + " Tab completes, `:help` shows more, Ctrl-D ends.")
         while let line = prompt.line(complete: { [session] in session.completion(before: $0) }) {
             let words = line.split(separator: " ").joined(separator: " ")
             if [":quit", ":exit", ":q", "quit", "exit"].contains(words) { return }
@@ -150,7 +150,7 @@ struct Eval: AsyncParsableCommand {
         }
     }
 
-    /// Does something with the history; a trouble is told once, and from then on there is none.
+    /// Does something with the history; after the first failure, which is reported, the history is off.
     @discardableResult
     private static func remembering<Value>(
         _ history: inout HistoryFile?, _ work: (HistoryFile) throws(HistoryFile.Trouble) -> Value
@@ -160,7 +160,7 @@ struct Eval: AsyncParsableCommand {
             return try work(file)
         } catch {
             history = nil
-            Console.note("Without a history: \(error.message.visible)")
+            Console.note("No history: \(error.message.visible)")
             return nil
         }
     }

@@ -2,15 +2,15 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// What `bellhop eval` is looking at, and the way to the events and tasks that there are.
+/// The event or task of `bellhop eval`, and access to all others.
 struct EvalSession: Sendable {
     private let config: ConfigOptions
     private let surroundings: RuleSurroundings
     private var bench: ExpressionBench
-    /// What it is looking at, in a sentence.
+    /// The current event or task, in a sentence.
     private(set) var about = "There is no event and no task here."
 
-    /// How to name an event or a task, for an expression that needs one.
+    /// How to choose an event or a task, for an expression that needs one.
     var hint = "name it with --event ID or --task NUMBER"
 
     init(config: ConfigOptions, surroundings: RuleSurroundings) {
@@ -19,7 +19,7 @@ struct EvalSession: Sendable {
         bench = ExpressionBench(surroundings)
     }
 
-    /// - Throws: with the expression's diagnostics, or when the tasks that it reads cannot be had.
+    /// - Throws: with the expression's diagnostics, or when the tasks that it reads are not available.
     func evaluate(_ text: String) async throws(Trouble) -> Evaluation {
         let expression: BenchExpression
         do throws(Diagnostics) { expression = try bench.compile(text) } catch { throw Trouble(hinted(error)) }
@@ -72,7 +72,7 @@ struct EvalSession: Sendable {
             })
     }
 
-    /// The tasks of all sources that were read; none without a configuration.
+    /// The tasks of all sources that were polled; none without a configuration.
     private func tasks() async throws(Trouble) -> [Scope.ID: [Snapshot]] {
         guard !surroundings.isOpen else { return [:] }
         var tasks: [Scope.ID: [Snapshot]] = [:]

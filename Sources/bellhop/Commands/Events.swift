@@ -54,7 +54,7 @@ struct Events: AsyncParsableCommand {
             var count = 0
             let page = try await link.answer(.events(query)) { event in
                 count += 1
-                // An event that was asked for is shown whole, like a delivery.
+                // Show a requested event whole, like a delivery.
                 if id != nil, !follow, !output.json {
                     Console.data(event.withLocalTimes(in: link.zone).text(.pretty).visibleLines)
                 } else {
@@ -66,8 +66,8 @@ struct Events: AsyncParsableCommand {
             if let count = page["unreadable"]?.asInt, count > 0 {
                 Console.note(
                     count == 1
-                        ? "1 event was passed over: what the store has of it cannot be read."
-                        : "\(count) events were passed over: what the store has of them cannot be read.")
+                        ? "1 event was skipped: the store's record of it cannot be read."
+                        : "\(count) events were skipped: the store's records of them cannot be read.")
             }
             guard follow else { return }
             if let last = page["end"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }
@@ -76,7 +76,7 @@ struct Events: AsyncParsableCommand {
         }
     }
 
-    /// Says why there may be nothing to show: a name that nobody has.
+    /// Explains an empty result: for example, no source has the given name.
     private func explain(_ link: StoreLink) async throws(Trouble) {
         if let id, !follow { throw Trouble(.problem, "There is no event \(id.visible).") }
         if !source.isEmpty {
@@ -105,7 +105,7 @@ struct Events: AsyncParsableCommand {
         Console.data("\(head)\(source.singleLine): \(Self.summary(event, in: zone))".wrapped(to: Screen.dataWidth, indent: 4))
     }
 
-    /// What an event says, in a few words.
+    /// An event in a few words.
     static func summary(_ event: JSON, in zone: TimeZoneTable) -> String {
         let data = event["data"]
         let since = data?["since"].words(in: zone) ?? "-"
@@ -114,7 +114,7 @@ struct Events: AsyncParsableCommand {
             let error = data?["error"]?.asString ?? ""
             return "works again; it failed since \(since)\(error.isEmpty ? "" : " (\(error))")".singleLine
         case EventType.sourceFailing.name:
-            return "fails since \(since): \(data?["error"]?.asString ?? "")".singleLine
+            return "failing since \(since): \(data?["error"]?.asString ?? "")".singleLine
         case EventType.sessionExpired.name:
             let reason = data?["reason"]?.asString ?? ""
             return

@@ -19,7 +19,7 @@ extension LogIn {
         try await agree(configuration, client: Settings(client))
     }
 
-    /// Has a person agree in a browser, tries the tokens that this brings, and stores them.
+    /// Has a person agree in a browser, tries the resulting tokens, and stores them.
     func agree(_ configuration: Configuration, client: Settings? = nil) async throws(Trouble) {
         let draft = DraftTokens()
         let connectors = try await connectors(configuration, notebook: NoOpSink(), login: nil, tokens: draft)
@@ -39,7 +39,7 @@ extension LogIn {
         let keychain = try config.keychain(toStore: options)
         do throws(SecretError) {
             try keychain.setTokens(connection, to: tokens)
-            // The client is stored with the tokens where it takes the place of a password.
+            // Store the client with the tokens if they replace a password.
             if client != nil { try keychain.setLogin(connection, to: nil) }
         } catch {
             throw Trouble(error)
@@ -50,7 +50,7 @@ extension LogIn {
             Console.sentence(Self.words(trial, "the tokens") + " They are stored in \(keychain.path).")
         }
         if tokens.refresh == nil {
-            Console.sentence("The server gave no refresh token: when this token ends, somebody has to log in again.")
+            Console.sentence("The server gave no refresh token: when this token expires, somebody must log in again.")
         }
         try config.tellAgent(.login(connection), options)
     }
@@ -94,7 +94,7 @@ extension LogIn {
         }
     }
 
-    /// For where no browser reaches this machine: the person copies what the browser's address line says in the end.
+    /// For when no browser reaches this machine: the person copies the final address from the browser.
     private func pasted(_ request: AuthorizationRequest) throws(Trouble) -> String {
         Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
         Console.note("The browser is then led to \(request.redirect), where it may find nothing; that does no harm.")

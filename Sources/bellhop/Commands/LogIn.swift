@@ -54,7 +54,7 @@ struct LogIn: AsyncParsableCommand {
         }
     }
 
-    /// Whether a login by tokens can take the place of a password.
+    /// Whether a login by tokens can replace a password.
     private static func canAgree(_ entry: Configuration.ConnectionEntry) -> Bool {
         let agreement: JSON = ["oauth": ["grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue)]]
         return Catalogue.login(ofKind: entry.kind, Settings(["auth": agreement])) == .agreed
@@ -82,13 +82,13 @@ struct LogIn: AsyncParsableCommand {
         Console.sentence("Logged in as \((trial.user ?? user).singleLine); stored in \(keychain.path).")
         if let before, before.username != user || before.place != place {
             let whose = before.place.map { "\(before.username) at \($0)" } ?? before.username
-            Console.sentence("It takes the place of the login of \(whose.singleLine).")
+            Console.sentence("It replaces the login of \(whose.singleLine).")
         }
         try config.tellAgent(.login(connection), options)
         choices.report()
     }
 
-    /// Tries the login that bellhop.yaml has. The store learns how it went, so that an agent does not go by an earlier refusal.
+    /// Tries the login in bellhop.yaml. The store records the result, so that an agent does not rely on an earlier refusal.
     private func tryConfigured(
         _ configuration: Configuration, _ entry: Configuration.ConnectionEntry
     ) async throws(Trouble) {
@@ -116,7 +116,7 @@ struct LogIn: AsyncParsableCommand {
         try await close(store)
         Console.sentence(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
         choices.report()
-        // An agent goes by an earlier refusal of the same login until it hears of this.
+        // Until told, an agent relies on an earlier refusal of the same login.
         if agentRuns { try config.tellAgent(.login(connection), options) }
     }
 
@@ -128,17 +128,17 @@ struct LogIn: AsyncParsableCommand {
         }
     }
 
-    /// What trying a login showed, as a sentence.
+    /// The result of trying a login, as a sentence.
     static func words(_ trial: LoginTrial, _ what: String) -> String {
         let user = trial.user.map { " as \($0.singleLine)" } ?? ""
         if let doubt = trial.doubt {
             let end = doubt.hasSuffix(".") ? "" : "."
-            return "Nothing refuses \(what)\(user), and nothing proves it. \(doubt.visible)\(end)"
+            return "Nothing rejects \(what)\(user), but nothing confirms it. \(doubt.visible)\(end)"
         }
-        return trial.user == nil ? "It is taken: \(what)." : "Logged in\(user) with \(what)."
+        return trial.user == nil ? "Accepted: \(what)." : "Logged in\(user) with \(what)."
     }
 
-    /// Tries a login that is not stored yet, or the one of the configuration, once a person has chosen what is to be chosen.
+    /// Tries a login that is not stored yet, or that of the configuration, after a person made all choices.
     private func attempt(
         _ login: (username: String, password: String)?, _ configuration: Configuration, _ choices: inout LoginChoices,
         notebook: any Notebook
@@ -191,7 +191,7 @@ struct LogIn: AsyncParsableCommand {
 }
 
 extension Configuration {
-    /// The same with another entry for a connection.
+    /// The same with a different entry for a connection.
     fileprivate func with(_ entry: ConnectionEntry) -> Configuration {
         var copy = self
         if let place = connections.firstIndex(where: { $0.name == entry.name }) { copy.connections[place] = entry }

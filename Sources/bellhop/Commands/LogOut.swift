@@ -24,7 +24,7 @@ struct LogOut: AsyncParsableCommand {
             throw Trouble(
                 .problem,
                 isShared && !options.shared
-                    ? "The login of `\(connection.visible)` is shared by your projects: --shared forgets it."
+                    ? "The login of `\(connection.visible)` is shared by your projects: use --shared to remove it."
                     : "No login of a connection `\(connection.visible)` is stored.")
         }
         Console.sentence("The login of `\(connection.visible)` is forgotten.")

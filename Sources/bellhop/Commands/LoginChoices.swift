@@ -2,19 +2,19 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 
-/// What a person chooses while they log in, such as the enterprise and the site of an account at ETO: it lists what there is, lets one choose,
+/// The choices of a person logging in, such as the enterprise and the site of an ETO account: lists the options, asks for one,
 /// and says what to write in bellhop.yaml.
 struct LoginChoices {
-    /// The connection's entry; its settings get what is chosen.
+    /// The connection's entry; the choices go into its settings.
     private(set) var entry: Configuration.ConnectionEntry
-    /// What is to be written under the connection.
+    /// The lines to write under the connection.
     private(set) var lines: [String] = []
-    /// What was chosen among several, by the setting's name.
+    /// The choices made among several, by setting name.
     private(set) var open: JSON.Object = [:]
 
     init(_ entry: Configuration.ConnectionEntry) { self.entry = entry }
 
-    /// Asks for what bellhop.yaml does not say, on a connection that logs in with what is to be tried.
+    /// Asks for what bellhop.yaml does not say, on a connection with the login being tried.
     mutating func ask(_ connectors: Connectors) async throws(Trouble) {
         var chosen: [String: String] = [:]
         while let question = try await question(connectors, after: chosen) {
@@ -30,7 +30,7 @@ struct LoginChoices {
         }
     }
 
-    /// What to write, for whoever had to choose.
+    /// Prints what to write, if there was a choice.
     func report() {
         guard !lines.isEmpty else { return }
         Console.note("Write this under `\(entry.name)` in bellhop.yaml:")
@@ -52,7 +52,7 @@ struct LoginChoices {
             Self.list(choices)
             choice = try Self.answer(question)
         }
-        // A name that is there twice, or could be read as something else, needs the key.
+        // A duplicate or ambiguous name needs the key.
         let isPlain = choices.count { $0.name == choice.name } == 1 && Int64(choice.name) == nil && !choice.name.isEmpty
         let value = choice.showsKey || !isPlain ? choice.key : choice.name
         lines.append("    \(setting): \(JSON.string(value).text)" + (value == choice.name ? "" : "  # \(choice.name.singleLine)"))
@@ -75,12 +75,12 @@ struct LoginChoices {
         }
     }
 
-    /// A place in the list, or a name or number that it shows. Somebody at a terminal is asked again; the next line of other input decides.
+    /// Asks for a position in the list, or a name or number that it shows. Asks again on a terminal; else one line decides.
     private static func answer(_ question: LoginQuestion) throws(Trouble) -> LoginQuestion.Choice {
         let (setting, choices) = (question.setting, question.choices)
         while let answer = Console.ask("Which \(setting) (1 to \(choices.count))? "), !answer.isEmpty {
             if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1] }
-            // Numbers that the list does not show are no answers to it.
+            // Numbers that the list does not show are not valid answers.
             let shown = Int(answer) == nil ? choices : choices.filter(\.showsKey)
             if let choice = named(answer, among: shown) { return choice }
             let wrong = "There is no \(setting) `\(answer.singleLine)` in the list"

@@ -1,9 +1,9 @@
 import BellhopCore
 import BellhopEngine
 
-/// What one pass of `run --once` came to: the trouble it ends with, the one that needs a person before the one that passes by itself.
+/// The result of one pass of `run --once`: its most serious trouble; those that need a person come first.
 struct PassVerdict {
-    /// Nil when all is done.
+    /// Nil if everything is done.
     let trouble: Trouble?
 
     /// - Parameters:
@@ -35,7 +35,7 @@ struct PassVerdict {
         } else if !held.isEmpty {
             trouble = Trouble(
                 .tryLater,
-                "What \(held.map { "`\($0)`" }.joined(separator: " and ")) showed is held back until the next poll shows the same: run it again."
+                "What \(held.map { "`\($0)`" }.joined(separator: " and ")) showed is held back until the next poll shows the same: run this again."
             )
         } else if left > 0 {
             trouble = Trouble(

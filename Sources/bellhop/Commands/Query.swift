@@ -7,7 +7,7 @@ struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "What a source asks for, how much there is, and a page of it.",
         discussion:
-            "Asks the remote system once, with the source's connection. Nothing is remembered but that the login was refused, and no rule runs."
+            "Asks the remote system once, with the source's connection. It stores nothing except a refused login, and runs no rules."
     )
 
     @OptionGroup var config: ConfigOptions
@@ -16,7 +16,7 @@ struct Query: AsyncParsableCommand {
     @Option(name: [.long, .customShort("n")], help: "How many rows at most.")
     var limit: Int?
 
-    @Option(help: "The fields to show, parted by commas.")
+    @Option(help: "The fields to show, separated by commas.")
     var fields: String?
 
     @Argument(help: "The source's name in bellhop.yaml.")
@@ -39,7 +39,7 @@ struct Query: AsyncParsableCommand {
         show(sample, shown, in: configuration.timeZone)
     }
 
-    /// The configuration with this source and its connection alone: the others may lack their secrets.
+    /// The configuration with only this source and its connection: others may lack their secrets.
     private func only(_ name: String) async throws(Trouble) -> Configuration {
         let shape = try await config.load(focus: .shape)
         guard let entry = shape.source(name) else {
@@ -81,7 +81,7 @@ struct Query: AsyncParsableCommand {
 
     // MARK: - Showing
 
-    /// What people see first of a task.
+    /// The fields of a task that people see first.
     private static let usual = ["number", "title", "short_description", "state", "priority", "assigned_to", "sys_updated_on"]
 
     private func columns(of sample: SourceSample) throws(Trouble) -> [String] {

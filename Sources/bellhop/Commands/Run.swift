@@ -26,8 +26,8 @@ struct Run: AsyncParsableCommand {
     var once = false
 
     func run() async throws {
-        signal(SIGPIPE, SIG_IGN)  // Whoever read our output may go; the agent stays.
-        umask(0o077)  // What an agent makes is for its own user: store, socket, logs.
+        signal(SIGPIPE, SIG_IGN)  // The agent survives the reader of its output.
+        umask(0o077)  // The agent's files are for its own user: store, socket, logs.
         let configuration = try await config.load()
         if let connection = try Workplace.missingLogins(configuration).first {
             throw Trouble(

@@ -37,7 +37,7 @@ struct SecretCommand: AsyncParsableCommand {
 
     struct Generate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "generate", abstract: "Make up a secret to sign webhooks with, and store it.",
+            commandName: "generate", abstract: "Generate a secret for signing webhooks, and store it.",
             discussion: """
                 It is `whsec_` and the Base64 of 32 random bytes, as Standard Webhooks has it: for the `secret` of a connection of kind \
                 webhook. It is shown only with --show, once, to be given to the receiver.
@@ -49,7 +49,7 @@ struct SecretCommand: AsyncParsableCommand {
         @Flag(help: "Print it on standard output.")
         var show = false
 
-        @Flag(help: "Put it in the place of one that is there.")
+        @Flag(help: "Replace an existing secret.")
         var replace = false
 
         @Argument(help: "The secret's name.")
@@ -61,7 +61,7 @@ struct SecretCommand: AsyncParsableCommand {
             let names = try SecretCommand.keychain { () throws(SecretError) in try own.secretNames() }
             if (own.project == nil ? names.shared : names.own).contains(name), !replace {
                 throw Trouble(
-                    .problem, "There is a secret `\(name)` already, which receivers may know: --replace makes another one.")
+                    .problem, "There is a secret `\(name)` already, which receivers may know: --replace replaces it.")
             }
             let secret = WebhookSigner.makeSecret()
             try SecretCommand.store(secret, as: name, config, keychain)
@@ -102,7 +102,7 @@ struct SecretCommand: AsyncParsableCommand {
             let own = options.shared ? names.shared : names.own
             guard own.contains(name) else {
                 if names.shared.contains(name) {
-                    throw Trouble(.problem, "The secret `\(name)` is shared by your projects: --shared removes it.")
+                    throw Trouble(.problem, "The secret `\(name)` is shared by your projects: use --shared to remove it.")
                 }
                 let help = Suggestion.didYouMean(name, among: own).map { ": \($0)" } ?? "."
                 throw Trouble(.problem, "There is no secret `\(name.visible)`\(help)")
@@ -132,7 +132,7 @@ struct SecretCommand: AsyncParsableCommand {
             try section.setSecret(name, to: value)
             return (options.shared ? names.shared : names.own).contains(name)
         }
-        Console.sentence("Stored in \(section.path)\(isThere ? ", in the place of what was there" : "").")
+        Console.sentence("Stored in \(section.path)\(isThere ? ", replacing the previous value" : "").")
         try config.tellAgent(.secret(name), options)
     }
 

@@ -5,7 +5,7 @@ import Simulator
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a ServiceNow to practise on, and its neighbours, on this machine.",
+        abstract: "Run a practice ServiceNow and related systems on this machine.",
         discussion: """
             On 127.0.0.1: a simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go; ETO's services
             under /API, with the account john.doe@example.com (the same password); a Mobile Foundation runtime under /mfp, with the client
@@ -22,7 +22,7 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "That user's password.")
     var password = "secret"
 
-    @Option(help: "How many times faster than time the instance's clock runs.")
+    @Option(help: "How many times faster than real time the instance's clock runs.")
     var speed = 1.0
 
     @Option(help: "How many milliseconds the instance takes for each request.")
@@ -31,13 +31,13 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "What goes wrong from the start, as /simulator/faults takes it; can be given again.")
     var fault: [String] = []
 
-    @Option(help: "What chance starts from: the same seed, the same tasks; by default others each time.")
+    @Option(help: "The random seed: the same seed makes the same tasks; random by default.")
     var seed: UInt64?
 
     @Flag(help: "Fewer tasks at night and at weekends, and none to begin with.")
     var officeHours = false
 
-    @Flag(help: "No tasks of its own: only what /simulator/tasks is told.")
+    @Flag(help: "No tasks of its own: only those given to /simulator/tasks.")
     var still = false
 
     func validate() throws {
@@ -48,7 +48,7 @@ struct Simulate: AsyncParsableCommand {
 
     func run() async throws {
         let clock = speed == 1 ? SystemClock() : SystemClock(startingAt: SystemClock().now, speed: speed)
-        // Another start is another instance: a task made by hand is new, and not one that had gone.
+        // Each start is a new instance: a task made by hand is new, and not one that returned.
         let seed = seed ?? .random(in: .min ... .max)
         var settings = InstanceSettings()
         settings.latency = latency

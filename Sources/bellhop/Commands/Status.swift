@@ -21,7 +21,7 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Only failing sources and what needs a person, with full reasons.")
     var failing = false
 
-    @Flag(help: "Say what needs a person, and exit with 1 where something does.")
+    @Flag(help: "Say what needs a person, and exit with 1 if something does.")
     var check = false
 
     func validate() throws {
@@ -43,7 +43,7 @@ struct Status: AsyncParsableCommand {
         if check, !page.needsNobody { throw ExitCode(Trouble.Code.problem.rawValue) }
     }
 
-    /// What a probe hears of an agent that was never started.
+    /// The answer to a probe if no agent was ever started.
     private static func beforeFirstRun(_ link: StoreLink) -> JSON {
         [
             "agent": .null,
@@ -51,6 +51,6 @@ struct Status: AsyncParsableCommand {
         ]
     }
 
-    /// A screen of 24 lines, less the one for the next prompt.
+    /// A screen of 24 lines, minus one for the next prompt.
     private static let shortest = 23
 }

@@ -17,7 +17,7 @@ struct Demo: AsyncParsableCommand {
             nothing. Exits with 0 only if the instance really received the acknowledgement, the digest and the alert.
             """)
 
-    @Option(help: "How many times faster than time the morning runs.")
+    @Option(help: "How much faster than real time the morning runs.")
     var speed = 40.0
 
     @Flag(help: "Keep the folder with the store, the configuration and the rules, and say where it is.")
@@ -34,7 +34,7 @@ struct Demo: AsyncParsableCommand {
         let folder = try DemoFolder()
         defer { if !keep { folder.remove() } }
         let clock = SystemClock(startingAt: Self.start, speed: speed)
-        // The morning is half an hour long: its sessions outlast it.
+        // The sessions outlast the morning of half an hour.
         var settings = InstanceSettings()
         settings.sessionSeconds = 4 * 3600
         let simulation = Simulation(settings: settings, seed: 7, now: { clock.now.microseconds })
@@ -60,7 +60,7 @@ struct Demo: AsyncParsableCommand {
         if !verdict.isGood { throw ExitCode(Trouble.Code.problem.rawValue) }
     }
 
-    /// Runs the agent until the morning is over; false where it was interrupted.
+    /// Runs the agent until the morning is over; false if interrupted.
     private func watch(
         _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: SystemClock, _ story: DemoStory
     ) async throws -> Bool {
@@ -86,9 +86,9 @@ struct Demo: AsyncParsableCommand {
     }
 }
 
-/// Lets the scenario happen, and ends the demonstration a little after its end.
+/// Plays the scenario, and ends the demonstration a little after it.
 ///
-/// A class over a mutex, because it is asked afterwards whether it came to its end.
+/// A class over a mutex, because it is asked afterwards whether it finished.
 private final class DemoScenario: Service {
     private let simulation: Simulation
     private let script: Scenario
@@ -110,7 +110,7 @@ private final class DemoScenario: Service {
                 try await self.clock.sleep(for: .seconds(120))
                 self.ended.withLock { $0 = true }
             } catch is CancellationError {
-                // Interrupted: the demonstration ends where it is.
+                // Interrupted: end the demonstration.
             }
         }
     }

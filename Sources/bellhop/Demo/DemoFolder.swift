@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import Glibc
 
-/// A folder of its own for a demonstration: configuration, rules, store.
+/// The folder of a demonstration: configuration, rules, store.
 struct DemoFolder {
     let path: String
 

@@ -23,7 +23,7 @@ struct DemoStory: Sendable {
         }
     }
 
-    /// The demonstration was ended before its end, so nothing can be said of what was still to come.
+    /// The demonstration was interrupted, so there is no verdict.
     func interrupted(folder: String?) {
         Console.data("")
         Console.data("Interrupted: the morning was not over, so there is no verdict.")

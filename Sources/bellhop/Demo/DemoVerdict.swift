@@ -1,7 +1,7 @@
 import BellhopCore
 import Simulator
 
-/// What the simulated instance and its receivers really got.
+/// What the simulated instance and its receivers really received.
 struct DemoVerdict {
     struct Item {
         var what: String
@@ -46,6 +46,6 @@ struct DemoVerdict {
 }
 
 extension SimulatedTask {
-    /// When the record was made, microseconds since 1970 UTC.
+    /// When the record was made, in microseconds since 1970 UTC.
     fileprivate var created: Int64 { Timestamp(serviceNow: self["sys_created_on"])?.microseconds ?? 0 }
 }

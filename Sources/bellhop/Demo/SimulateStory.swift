@@ -1,9 +1,9 @@
 import Simulator
 
-/// Says what an instance to practise on does, and what it will do next.
+/// Reports what a practice instance does, and what it will do next.
 struct SimulateStory: Sendable {
     let instance: SimulatedInstance
-    /// How many times faster than time the instance's clock runs.
+    /// The speed of the instance's clock, relative to real time.
     let speed: Double
 
     func line(_ scene: Simulation.Scene) -> String {

@@ -1,31 +1,31 @@
 import BellhopCore
 import Glibc
 
-/// The terminal, or whatever stands in its place: data on standard output, everything else on standard error.
+/// The terminal, or its replacement: data goes to standard output, everything else to standard error.
 ///
-/// All that is printed goes through ``BellhopCore/TerminalText`` here, whoever wrote it and whatever it was made of.
+/// Everything printed goes through ``BellhopCore/TerminalText`` here, whatever its origin.
 enum Console {
     /// Prints a line of data.
     static func data(_ line: String) {
         write(TerminalText.lines(line, keepsColours: dataHasColour) + "\n", to: STDOUT_FILENO)
     }
 
-    /// Prints a line of data for programs; a terminal that shows it comes to no harm.
+    /// Prints a line of data for programs, safe for terminals too.
     static func json(_ json: JSON) { data(json.printable) }
 
     /// Prints a line for people.
     static func note(_ line: String) { prompt(line + "\n") }
 
-    /// Prints a sentence for people, on as many lines as the screen needs for it.
+    /// Prints a sentence for people, wrapped to the screen.
     static func sentence(_ text: String) { note(text.wrapped(to: Screen.noteWidth)) }
 
-    /// Prints without ending the line, for people.
+    /// Prints for people, without ending the line.
     static func prompt(_ text: String) { control(TerminalText.lines(text, keepsColours: noteHasColour)) }
 
-    /// Moves the cursor and the like: texts in it must be fit for a terminal already.
+    /// Writes cursor movements and the like; text in it must already be safe for terminals.
     static func control(_ text: String) { write(text, to: STDERR_FILENO) }
 
-    /// Colour only where somebody sees it and has not said no (no-color.org).
+    /// Use colour only on a terminal, and unless the user forbids it (no-color.org).
     static let dataHasColour = isatty(STDOUT_FILENO) == 1 && wantsColour
     static let noteHasColour = isatty(STDERR_FILENO) == 1 && wantsColour
 
@@ -33,22 +33,22 @@ enum Console {
         (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true) && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
-    /// Prints a line of a running agent's own, which goes on when nobody reads it any more.
-    /// A terminal shows its moments by the clocks of a zone.
+    /// Prints a line of a running agent, which goes on when its reader is gone. A terminal shows
+    /// times in the given zone.
     static func agentData(_ line: String, in zone: TimeZoneTable) async throws(Failure) {
         let line = isatty(STDOUT_FILENO) == 1 ? line.withLocalTimes(in: zone) : line
         try await LineWriter.standardOutput.write(TerminalText.lines(line))
     }
 
     private static func write(_ text: String, to file: Int32) {
-        // Whoever read our output is gone, or its disk is full.
+        // The reader of our output is gone, or its disk is full.
         if let error = Descriptor.write(Array(text.utf8), to: file), file == STDOUT_FILENO {
             exit(error == EPIPE ? 0 : Trouble.Code.inputOutput.rawValue)
         }
     }
 
-    /// Asks for a secret without showing what is typed. Where there is no terminal, all of standard input is the secret, without the newline
-    /// at its end; nil when there is nothing.
+    /// Asks for a secret without echo. Without a terminal, all of standard input is the secret, without the newline at its end;
+    /// nil if there is none.
     static func askSecret(_ question: String) -> String? {
         if isAsked { return askSecretLine(question) }
         var lines: [String] = []
@@ -56,8 +56,8 @@ enum Console {
         return lines.isEmpty ? nil : lines.joined(separator: "\n")
     }
 
-    /// Asks for one line without showing what is typed; nil at the end of input. Where there is no terminal it takes the next line of the
-    /// input, so that answers can follow it.
+    /// Asks for one line without echo; nil at the end of input. Without a terminal it takes the next line of the input, so that
+    /// further answers can follow.
     static func askSecretLine(_ question: String) -> String? {
         guard isAsked else { return readLine() }
         prompt(question)
@@ -69,7 +69,7 @@ enum Console {
         return readLine()
     }
 
-    /// Whether somebody sits there who can be asked again.
+    /// Whether input is interactive, so that the user can be asked again.
     static var isAsked: Bool { isatty(STDIN_FILENO) == 1 }
 
     static func ask(_ question: String) -> String? {
@@ -78,7 +78,7 @@ enum Console {
     }
 }
 
-/// Colours of text.
+/// Text colours.
 enum Paint: String {
     case bold = "1"
     case dim = "2"

@@ -1,18 +1,17 @@
 import BellhopAgent
 import BellhopCore
 
-/// What became of a change in the keychain where an agent runs: it counts at once, or the command says that a restart is needed.
+/// Passes a change in the keychain to a running agent: it takes effect at once, or the command says that a restart is needed.
 enum KeychainNotice {
-    /// Tells the agent of a project, and says what it made of it. Silent where none runs.
-    /// - Parameter other: the bellhop.yaml of the project, where it is not the one that the command is for: its agent may well not use
-    ///   what changed.
+    /// Tells the agent of a project, and prints the outcome. Silent if no agent runs.
+    /// - Parameter other: the bellhop.yaml of the project, if it is not the command's own: its agent may not use the change.
     static func send(_ change: KeychainChange, project: String?, to link: StoreLink, of other: String? = nil) {
         let agent = "The running agent" + (other.map { " of \($0.visible)" } ?? "")
         let answer: JSON?
         do throws(InquiryError) {
             answer = try ControlClient(link.socket).ask(.keychainChanged(change, project: project))
         } catch {
-            return Console.sentence("\(agent) could not be told, so it must be restarted to use this: \(error.message)")
+            return Console.sentence("\(agent) could not be reached, so it must be restarted to use this: \(error.message)")
         }
         guard let outcomes = answer?.asArray else { return }
         if outcomes.isEmpty {

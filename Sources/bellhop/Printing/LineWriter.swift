@@ -3,10 +3,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Writes an agent's lines to a descriptor that somebody reads, or has stopped reading.
+/// Writes an agent's lines to a descriptor whose reader may have stopped reading.
 ///
-/// A class over a lock and a queue of its own: whoever reads decides how long a `write` takes, and no thread of the agent waits for that.
-/// Each line is written, or its writer hears that it was not.
+/// A class over a lock and its own queue, because a slow reader blocks `write`, and no thread of the agent should wait for it.
+/// Each line is either written, or its writer learns that it was not.
 final class LineWriter: Sendable {
     static let standardOutput = LineWriter(STDOUT_FILENO, called: "Standard output")
 
@@ -17,17 +17,17 @@ final class LineWriter: Sendable {
     }
 
     private struct State: Sendable {
-        /// Those that no byte was written of.
+        /// The lines of which no byte was written yet.
         var waiting: [Line] = []
         var current: Line?
         var last = 0
-        /// Whether the line before took longer than anybody reads.
+        /// Whether the last line waited too long, so that the reader seems to have stopped.
         var isStalled = false
     }
 
     private let file: Int32
     private let name: String
-    /// How long a line waits for those before it, and for being taken.
+    /// How long a line waits for its turn and for the reader.
     private let patience: Duration
     private let queue = DispatchQueue(label: "bellhop.lines")
     private let state = Mutex(State())
@@ -38,7 +38,7 @@ final class LineWriter: Sendable {
         self.patience = patience
     }
 
-    /// Returns once the line is written. While nobody reads, lines are refused at once.
+    /// Returns once the line is written. While the reader is stopped, lines are refused at once.
     func write(_ line: String) async throws(Failure) {
         let bytes = Array((line + "\n").utf8)
         let number = state.withLock { state -> Int? in
@@ -50,7 +50,7 @@ final class LineWriter: Sendable {
         let result = await withTaskGroup(of: Result<Void, Failure>?.self) { group in
             group.addTask { await self.written(bytes, number) }
             group.addTask {
-                // Ends early when the line is written, or the agent ends.
+                // Ends early if the line is written, or the agent ends.
                 try? await Task.sleep(for: self.patience)
                 if !Task.isCancelled { self.abandon(number, isStalled: true) }
                 return nil
@@ -81,7 +81,7 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// Gives up waiting for a line: one of which nothing was written is never written.
+    /// Gives up waiting for a line: if nothing of it was written yet, it never will be.
     private func abandon(_ number: Int, isStalled: Bool) {
         let line = state.withLock { state -> Line? in
             if state.current?.number == number {
@@ -122,13 +122,13 @@ final class LineWriter: Sendable {
     private var stalled: Failure {
         Failure(
             .fileSystem, .retry(after: nil),
-            "\(name) takes no more lines: whoever reads it has stopped. The line is written once it is read again.")
+            "\(name) takes no more lines: its reader has stopped. The line is written once it is read again.")
     }
 }
 
-/// Files, pipes and terminals by their numbers.
+/// File descriptors.
 enum Descriptor {
-    /// Writes all, and sleeps while a reader that is slow leaves no room. The `errno` of what went wrong; nil when nothing did.
+    /// Writes all bytes, sleeping while a slow reader leaves no room. Returns the `errno` of a failure, else nil.
     static func write(_ bytes: [UInt8], to file: Int32) -> Int32? {
         var written = 0
         while written < bytes.count {

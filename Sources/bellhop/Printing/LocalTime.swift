@@ -1,13 +1,13 @@
 import BellhopCore
 
 extension TimeZoneTable {
-    /// What the clocks show: `08:30:05`.
+    /// The local time: `08:30:05`.
     func clock(_ moment: Timestamp) -> String {
         let time = local(moment)
         return "\(two(time.hour)):\(two(time.minute)):\(two(time.second))"
     }
 
-    /// The date and what the clocks show: `2026-01-05 08:30:05`.
+    /// The local date and time: `2026-01-05 08:30:05`.
     func dateAndClock(_ moment: Timestamp) -> String {
         let time = local(moment)
         return "\(time.year)-\(two(time.month))-\(two(time.day)) \(clock(moment))"
@@ -17,7 +17,7 @@ extension TimeZoneTable {
 }
 
 extension String {
-    /// The text with each moment in it (`2026-01-05T07:30:05.25Z`) as the clocks of a zone show it.
+    /// The text with each time in it (`2026-01-05T07:30:05.25Z`) converted to a zone.
     func withLocalTimes(in zone: TimeZoneTable) -> String {
         replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/) { match in
             Timestamp(rfc3339: String(match.output.0)).map(zone.dateAndClock) ?? String(match.output.0)
@@ -26,7 +26,7 @@ extension String {
 }
 
 extension JSON {
-    /// The same with each moment by the clocks of a zone, with its offset.
+    /// The same with each time converted to a zone, with its offset.
     func withLocalTimes(in zone: TimeZoneTable) -> JSON {
         switch self {
         case .string(let text):
@@ -39,7 +39,7 @@ extension JSON {
 }
 
 extension JSON? {
-    /// A value for a cell: times by the clocks of a zone, nothing as a dash.
+    /// A value for a cell: times in the zone, an empty value as a dash.
     func words(in zone: TimeZoneTable) -> String {
         guard let text = self?.asString, !text.isEmpty else { return self?.asInt.map(String.init) ?? "-" }
         return Timestamp(rfc3339: text).map(zone.dateAndClock) ?? text

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// A table whose rows come one after another, however many they are: a page of them is held, and the first page decides the columns.
+/// A table whose rows arrive one by one: it holds one page of them, and the first page decides the columns.
 struct PagedTable {
-    /// So many rows are held.
+    /// The rows of a page.
     static let page = 500
 
     private var table: Table
@@ -12,7 +12,7 @@ struct PagedTable {
 
     /// - Parameters:
     ///   - width: the screen's; nil for no limit.
-    ///   - print: takes the lines.
+    ///   - print: prints the lines.
     init(_ columns: [Table.Column], width: Int?, print: @escaping (String) -> Void) {
         table = Table(columns)
         self.width = width
@@ -24,12 +24,12 @@ struct PagedTable {
         if table.count >= Self.page { printPage() }
     }
 
-    /// Prints what is left; the headings alone where there were no rows.
+    /// Prints the rest; only the headings if there were no rows.
     mutating func end() {
         if layout == nil || table.count > 0 { printPage() }
     }
 
-    /// A page with something in a column that was left out because nothing stood in it has headings of its own.
+    /// A page that fills a column omitted so far as empty gets new headings.
     private mutating func printPage() {
         if layout.map(table.hasMore(than:)) ?? true {
             let layout = table.layout(width: width)

@@ -1,11 +1,11 @@
 import BellhopCore
 import Glibc
 
-/// How wide lines for people may be.
+/// The width of lines for people.
 enum Screen {
-    /// Of what shows standard output; nil where nothing cuts lines: a pipe or a file.
+    /// For standard output; nil without a limit: a pipe or a file.
     static let dataWidth = width(of: STDOUT_FILENO)
-    /// Of what shows standard error.
+    /// For standard error.
     static let noteWidth = width(of: STDERR_FILENO)
 
     private static func width(of file: Int32) -> Int? {
@@ -19,9 +19,9 @@ enum Screen {
 }
 
 extension String {
-    /// The text in lines that are at most so wide, broken between words alone: a word or an id that is wider stays whole.
+    /// The text in lines of at most this width, broken only between words: a wider word or id stays whole.
     ///
-    /// - Parameter indent: what every line but the first begins with.
+    /// - Parameter indent: the indentation of every line but the first.
     func wrapped(to width: Int?, indent: Int = 0) -> String {
         guard let width, shownWidth > width else { return self }
         let margin = String(repeating: " ", count: indent)
@@ -39,7 +39,7 @@ extension String {
         return lines.joined(separator: "\n")
     }
 
-    /// The text with its end left out behind a word, where it is wider.
+    /// The text, truncated after a word if it is wider.
     func cutBetweenWords(to width: Int) -> String {
         guard shownWidth > width else { return self }
         var cut = ""
@@ -53,7 +53,7 @@ extension String {
 }
 
 extension StringProtocol {
-    /// How many columns it takes; escape sequences of colours take none.
+    /// How many columns it takes; colour sequences take none.
     var shownWidth: Int {
         var width = 0
         var isColour = false

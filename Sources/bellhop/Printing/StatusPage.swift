@@ -1,11 +1,11 @@
 import BellhopAgent
 import BellhopCore
 
-/// A status as people read it: what is failing first, each reason once.
+/// A status for people: failures first, each reason once.
 struct StatusPage {
     private let status: JSON
     private let zone: TimeZoneTable
-    /// Of the screen; nil for no limit.
+    /// The screen's width; nil for no limit.
     private let width: Int?
 
     init(_ status: JSON, zone: TimeZoneTable, width: Int?) {
@@ -14,7 +14,7 @@ struct StatusPage {
         self.width = width
     }
 
-    /// True where nothing needs a person.
+    /// Whether nothing needs a person.
     var needsNobody: Bool { (status["needs"]?.asArray ?? []).isEmpty }
 
     /// What needs a person.
@@ -35,7 +35,7 @@ struct StatusPage {
         return self.parts(parts)
     }
 
-    /// No more lines than these, as long as the screen is 80 columns wide or more.
+    /// At most this many lines, if the screen has 80 columns or more.
     func short(lines: Int) -> [String] {
         let (head, totals) = (self.head, self.totals)
         let needs = self.lines(ofNeeds: beside, atMost: 3)
@@ -61,7 +61,7 @@ struct StatusPage {
                 + "\(agent["in_flight"]?.asInt ?? 0) in flight."
         ]
         if version != BellhopVersion.text {
-            lines.append("This command is of version \(BellhopVersion.text): restart the agent to bring it to the same.")
+            lines.append("This command is version \(BellhopVersion.text): restart the agent to update it.")
         }
         if let trouble = agent["store_trouble"], trouble != .null {
             let times = trouble["times"]?.asInt ?? 1
@@ -82,7 +82,7 @@ struct StatusPage {
         let damaged = status["damaged"]?.asInt ?? 0
         return broken([
             "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules."
-                + (damaged > 0 ? " \(damaged) cannot be read and were passed over." : ""),
+                + (damaged > 0 ? " \(damaged) cannot be read and were skipped." : ""),
             "Deliveries: \(counts.isEmpty ? "none" : counts.joined(separator: ", ")).",
         ])
     }
@@ -91,7 +91,7 @@ struct StatusPage {
         (status["needs"]?.asArray ?? []).map { ($0.asString ?? "").singleLine.withLocalTimes(in: zone) }
     }
 
-    /// What needs a person beside what the head says.
+    /// What needs a person, besides what the head says.
     private var beside: [String] { sentences.filter { $0 != Needs.noAgent } }
 
     private func lines(ofNeeds sentences: [String], atMost limit: Int) -> [String] {
@@ -120,7 +120,7 @@ struct StatusPage {
         return table(ofRules: shown) + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : []) + errors
     }
 
-    /// The receivers that rest, a sentence each; in the short form a line each.
+    /// The resting receivers, a sentence each; in the short form a line each.
     private func rests(limit: Int) -> [String] {
         let (shown, more) = cut(status["resting"]?.asArray ?? [], limit: limit)
         let lines = shown.map { rest in
@@ -136,7 +136,7 @@ struct StatusPage {
             + (more > 0 ? ["and \(more) more rest: `bellhop status --all`"] : [])
     }
 
-    /// As many as there is room for, less one where a line says how many are left out.
+    /// As many as fit, minus one if a line says how many are left out.
     private func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
         guard all.count > limit else { return (all, 0) }
         let shown = Array(all.prefix(max(limit - 1, 1)))
@@ -145,7 +145,7 @@ struct StatusPage {
 
     private static func failingFirst(_ all: [JSON]) -> [JSON] { all.filter(isFailing) + all.filter { !isFailing($0) } }
 
-    /// Of a source or of a rule.
+    /// Whether a source or a rule is failing.
     private static func isFailing(_ item: JSON) -> Bool {
         if let state = item["state"]?.asString {
             return state == SourceState.failing.rawValue || state == SourceState.held.rawValue
@@ -193,12 +193,12 @@ struct StatusPage {
         return table.lines(width: width)
     }
 
-    /// Why sources fail, each reason once with the names of all that it keeps from working.
+    /// Why sources fail, each reason once with the names of all affected sources.
     private func reasons(_ sources: [JSON]) -> [String] {
         var names: [String: [String]] = [:]
         var order: [String] = []
         for source in sources {
-            let held = "the last result is so unlike the one before that the next one must show the same"
+            let held = "the last result is so different from the one before that the next poll must show the same"
             let reason = source["error"]?.asString ?? held
             if names[reason] == nil { order.append(reason) }
             names[reason, default: []].append(source["source"].words(in: zone))

@@ -2,20 +2,20 @@ import BellhopCore
 import BellhopEngine
 import Synchronization
 
-/// Tells what an agent does as it happens, a line for each thing that a person cares for, with the time of the configuration's zone.
+/// Reports what an agent does as it happens, a line per notable signal, in the configuration's time zone.
 ///
 /// A class over a mutex, because signals come from several loops and lines must not mix.
 final class Story: Sendable {
     private let clock: any AgentClock
     private let zone: TimeZoneTable
     private let isColoured: Bool
-    /// Of the screen; nil for no limit.
+    /// The screen's width; nil for no limit.
     private let width: Int?
-    /// The least important signals that are told.
+    /// The least important level that is reported.
     private let level: LogOptions.Level
     private let showsIDs: Bool
     private let print: @Sendable (String) -> Void
-    /// What failed last, by source or delivery: the same reason is told whole once.
+    /// The last failure by source or delivery: the same reason is printed in full only once.
     private let failures = Mutex<[String: String]>([:])
     private let lines = Mutex(0)
 
@@ -33,7 +33,7 @@ final class Story: Sendable {
         self.print = print
     }
 
-    /// A line of a `log` action, without its moment, which stands in front already.
+    /// A line of a `log` action, without its time, which is already in front.
     func log(_ line: String) {
         let words = line.split(separator: " ", maxSplits: 1)
         let hasMoment = words.first.flatMap { Timestamp(rfc3339: String($0)) } != nil
@@ -75,7 +75,7 @@ final class Story: Sendable {
         case .rebound(let connection, let problem):
             say(
                 problem == nil ? "notice" : "failing", problem == nil ? .green : .red,
-                "\(connection): \(problem ?? "what changed in the keychain is in use")")
+                "\(connection): \(problem ?? "the changed keychain is in use")")
         case .notice(let source, let text): say("notice", .yellow, "\(source): \(text)")
         case .storeFailed(let doing, let error): say("retrying", .red, "\(doing): \(error.message)")
         case .ruleFailed(let rule, let error, _): say("failed", .red, "\(rule): \(error)")
@@ -92,7 +92,7 @@ final class Story: Sendable {
         case .configurationChanged(let file): say("notice", .yellow, "\(file) changed; restart to use it")
         case .pollHeld(let source, _): say("held", .yellow, "\(source): \(signal.message)")
         case .rescued(let count):
-            say("retrying", .yellow, "\(count) left behind by an earlier run \(count == 1 ? "is" : "are") taken up again")
+            say("retrying", .yellow, "\(count) left by an earlier run \(count == 1 ? "is" : "are") resumed")
         case .leaseLost(let delivery):
             say("retrying", .yellow, "\(Self.words(delivery)): \(signal.message)", id: delivery.shortID)
         case .pollSuperseded(let source): say("notice", .yellow, "\(source): \(signal.message)")
@@ -121,7 +121,7 @@ final class Story: Sendable {
 
     private func time(_ moment: Timestamp) -> String { zone.clock(moment) }
 
-    /// Why something failed; in two words where it is what was told before.
+    /// Why something failed; two words if the reason is the same as before.
     private func reason(_ failure: Failure, of thing: String, isFirst: Bool) -> String {
         let before = failures.withLock { failures in
             defer { failures[thing] = failure.message }

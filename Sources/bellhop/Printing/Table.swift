@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// Rows in columns, for people. Where it is wider than the screen, the least important columns are left out: no word is broken.
+/// Rows in columns, for people. If it is wider than the screen, the least important columns are left out: no word is broken.
 struct Table {
     struct Column {
         var heading: String
-        /// 0 for one that is always shown; those with the greatest number go first.
+        /// 0 if always shown; columns with the greatest number are left out first.
         var rank: Int
-        /// A text, whose end may be left out behind a word.
+        /// A text, which may be truncated after a word.
         var isText: Bool
 
         init(_ heading: String, rank: Int = 0, isText: Bool = false) {
@@ -18,13 +18,13 @@ struct Table {
 
     private struct Row {
         var cells: [String]
-        /// The colours of cells, by their columns.
+        /// The colours of cells, by column.
         var paints: [Int: Paint]
     }
 
-    /// A text that is left fewer columns says nothing.
+    /// The narrowest useful text column.
     private static let leastText = 16
-    /// A text on a screen takes no more: what is longer stands whole behind the row's id.
+    /// The widest text column on a screen: the row's id shows longer text whole.
     private static let mostText = 60
 
     private let columns: [Column]
@@ -40,7 +40,7 @@ struct Table {
     struct Layout {
         fileprivate var shown: [Int]
         fileprivate var widths: [Int]
-        /// Left out because nothing stood in them.
+        /// Left out because they were empty.
         fileprivate var empty: [Int]
     }
 
@@ -56,7 +56,7 @@ struct Table {
 
     /// - Parameter width: the screen's; nil for no limit.
     func layout(width: Int?) -> Layout {
-        // A column in which nothing stands says nothing.
+        // Leave out empty columns.
         let empty = columns.indices.filter { column in
             columns[column].rank > 0 && !rows.isEmpty && rows.allSatisfy { $0.cells[column] == "-" }
         }
@@ -82,7 +82,7 @@ struct Table {
 
     func rows(_ layout: Layout) -> [String] { rows.map { line($0, layout) } }
 
-    /// Whether something stands in a column that the layout leaves out because nothing did.
+    /// Whether a column that the layout left out as empty is filled now.
     func hasMore(than layout: Layout) -> Bool {
         layout.empty.contains { column in rows.contains { $0.cells[column] != "-" } }
     }
@@ -95,14 +95,14 @@ struct Table {
         columns.indices.map { column in ([columns[column].heading] + rows.map { $0.cells[column] }).map(\.shownWidth).max() ?? 0 }
     }
 
-    /// By how much the table is too wide; nil where it fits.
+    /// By how much the table is too wide; nil if it fits.
     private func excess(_ shown: [Int], _ widths: [Int], over width: Int) -> Int? {
         let total = shown.reduce(0) { $0 + widths[$1] } + 2 * max(shown.count - 1, 0)
         return total > width ? total - width : nil
     }
 
     private func cell(_ row: Row, _ column: Int, _ widths: [Int], isLast: Bool) -> String {
-        // An id or a name that is wider than those of the rows before it stays whole.
+        // An id or a name that is wider than its column stays whole.
         let text = columns[column].isText ? row.cells[column].cutBetweenWords(to: widths[column]) : row.cells[column]
         let padded = isLast ? text : text.padded(to: widths[column])
         return row.paints[column].map { $0(padded) } ?? padded

@@ -9,9 +9,9 @@ struct TerminalLog: LogHandler {
     var logLevel: Logger.Level
     private let format: Format
     private let clock: any AgentClock
-    /// Whose clocks lines of text show; nil for UTC.
+    /// The time zone of text lines; nil for UTC.
     private let zone: TimeZoneTable?
-    /// True where somebody else tells the signals.
+    /// Whether something else reports the signals.
     private let leavesOutSignals: Bool
 
     init(level: Logger.Level, format: Format, clock: any AgentClock, zone: TimeZoneTable?, leavesOutSignals: Bool = false) {
@@ -58,7 +58,7 @@ struct TerminalLog: LogHandler {
         return JSON.object(object).printable
     }
 
-    /// What it is about first.
+    /// Puts the subject first.
     private static let first = [
         "signal", "source", "connection", "type", "task", "title", "author", "text", "changes", "rule", "step", "action",
         "receiver",
@@ -72,13 +72,13 @@ struct TerminalLog: LogHandler {
 }
 
 extension String {
-    /// Filled up with blanks.
+    /// Padded with blanks.
     func padded(to width: Int) -> String {
         let missing = width - unicodeScalars.count
         return missing > 0 ? self + String(repeating: " ", count: missing) : self
     }
 
-    /// Cut to a number of scalars, with an ellipsis.
+    /// Truncated to a number of scalars, with an ellipsis.
     func cut(to width: Int) -> String {
         unicodeScalars.count <= width ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(width - 1))) + "…"
     }
@@ -93,6 +93,6 @@ extension Timestamp {
     /// Without fractions: `2026-01-05T08:30:00Z`.
     var short: String { short(in: .utc) }
 
-    /// Without fractions, by the clocks of a zone: `2026-01-05T09:30:00+01:00`.
+    /// Without fractions, in a time zone: `2026-01-05T09:30:00+01:00`.
     func short(in zone: TimeZoneTable) -> String { Timestamp(seconds: seconds).formatted(in: zone) }
 }

@@ -69,10 +69,10 @@ struct Trouble: Error {
                 .unreachable
             default: .problem
             }
-        self.init(code, failure.advised + (failure.passesByItself ? " Nothing is lost by it, and the next try may work." : ""))
+        self.init(code, failure.advised + (failure.passesByItself ? " Nothing is lost, and the next try may work." : ""))
     }
 
-    /// Says it on standard error.
+    /// Prints it on standard error.
     func print() {
         if let diagnostics { Printing.print(diagnostics) }
         if let message { Console.sentence(Paint.red("error:", if: Console.noteHasColour) + " " + message.visible) }
@@ -80,7 +80,7 @@ struct Trouble: Error {
 }
 
 enum Printing {
-    /// Prints diagnostics and how many there are.
+    /// Prints diagnostics and their number.
     static func print(_ diagnostics: Diagnostics) {
         for diagnostic in diagnostics.all { Console.note(diagnostic.rendered(colour: Console.noteHasColour)) }
         let errors = diagnostics.errorCount

@@ -9,12 +9,12 @@ enum Key: Hashable {
     case endOfInput
 }
 
-/// Makes keys of what a terminal sends: UTF-8, control characters, and the escape sequences of ECMA-48 that common terminals use for
-/// keys. Of pasted text, line breaks are enter.
+/// Decodes a terminal's input into keys: UTF-8, control characters, and the escape sequences of ECMA-48 that common terminals use
+/// for keys. Line breaks in pasted text count as enter.
 struct KeyReader {
     private var pending: [UInt8] = []
 
-    /// The key that the byte completes; nil while it completes none.
+    /// The key that the byte completes, if any.
     mutating func read(_ byte: UInt8) -> Key? {
         pending.append(byte)
         switch pending[0] {
@@ -35,7 +35,7 @@ struct KeyReader {
         default: length = 1
         }
         if pending.count > 1, pending[pending.count - 1] & 0xC0 != 0x80 {
-            // The character was cut off: what comes now begins anew.
+            // The character is incomplete: start again with this byte.
             let byte = pending[pending.count - 1]
             pending = []
             return read(byte)

@@ -1,25 +1,25 @@
-/// A line that is being typed: what keys do to it. Pure; the terminal is the caller's.
+/// A line being typed, edited by keys. Pure; the caller handles the terminal.
 struct LineEditor {
-    /// What the caller has to do after a key.
+    /// What the caller must do after a key.
     enum Effect: Hashable {
         case redraw
         /// The line is finished.
         case submit(String)
-        /// The line was given up.
+        /// The line was cancelled.
         case abandon
         case end
-        /// The user asks what may follow the text before the cursor.
+        /// The user asks for completions of the text before the cursor.
         case complete(String)
         case clearScreen
     }
 
     private(set) var characters: [Character] = []
-    /// How many characters stand before the cursor.
+    /// The number of characters before the cursor.
     private(set) var cursor = 0
     private var history: [String]
-    /// The place in the history; its count is the line that is being typed.
+    /// The position in the history; its count means the line being typed.
     private var place: Int
-    /// What was typed before the history was looked at.
+    /// The line typed before the history was opened.
     private var draft = ""
 
     init(history: [String] = []) {
@@ -60,7 +60,7 @@ struct LineEditor {
         return .redraw
     }
 
-    /// Puts text at the cursor; a mark that combines with the character before it joins it.
+    /// Inserts text at the cursor; a combining mark joins the character before it.
     mutating func insert(_ text: String) {
         for scalar in text.unicodeScalars {
             if cursor > 0 {
@@ -120,12 +120,12 @@ struct LineEditor {
 }
 
 extension LineEditor {
-    /// The part of the line that fits beside a prompt, and how many columns of it stand before the cursor.
+    /// The part of the line that fits beside a prompt, and its number of columns before the cursor.
     func window(columns: Int) -> (text: String, cursor: Int) {
         let room = max(columns, 4) - 1
         var start = cursor
         var left = 0
-        // The cursor stays in sight, with what is before it rather than what is after it.
+        // Keep the cursor visible, preferring the text before it.
         while start > 0, left + characters[start - 1].columns <= room {
             start -= 1
             left += characters[start].columns
@@ -143,7 +143,7 @@ extension LineEditor {
 extension Character {
     fileprivate var isPartOfWord: Bool { isLetter || isNumber || self == "_" }
 
-    /// How many columns a terminal gives it: two where Unicode calls it wide (UAX #11), or it is an emoji.
+    /// Its width in a terminal: two columns for wide characters (UAX #11) and emoji.
     var columns: Int {
         guard let scalar = unicodeScalars.first else { return 0 }
         if scalar.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }

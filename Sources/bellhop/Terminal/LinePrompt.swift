@@ -3,8 +3,8 @@ import Glibc
 
 /// Asks for lines on a terminal, with editing, history and completion.
 ///
-/// Bellhop's own rather than a library's: those keep one state for the whole process, call back through bare function pointers, and would be one
-/// more package to install, for what is a small value here.
+/// Bellhop's own, because libraries keep one state per process, call back through bare function pointers, and would be one more
+/// package to install.
 struct LinePrompt {
     private var editor: LineEditor
     private var keys = KeyReader()
@@ -16,7 +16,7 @@ struct LinePrompt {
     }
 
     /// The next line; nil at the end of input.
-    /// - Parameter complete: what may follow a text: how much of it is a name's beginning, and the whole names.
+    /// - Parameter complete: completes a text: how much of it is a name's beginning, and the whole names.
     mutating func line(complete: (String) -> (stem: String, common: String, names: [String])) -> String? {
         guard let terminal = RawTerminal() else { return readLine() }
         defer { terminal.restore() }
@@ -24,7 +24,7 @@ struct LinePrompt {
         while let byte = terminal.read() {
             guard let key = keys.read(byte) else { continue }
             if key == .interrupt {
-                // What was given up stays to be read, whole.
+                // Leave the cancelled line on the screen, whole.
                 _ = editor.press(.end)
                 draw()
             }
@@ -79,11 +79,11 @@ struct LinePrompt {
     }
 }
 
-/// The terminal on standard input with keys as they are pressed, until it is restored.
+/// The terminal on standard input, delivering single keys until it is restored.
 struct RawTerminal {
     private let mode: TerminalMode
 
-    /// Nil where standard input is no terminal.
+    /// Nil if standard input is not a terminal.
     init?() {
         let mode = TerminalMode { mode in
             mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)

@@ -1,20 +1,20 @@
 import Dispatch
 import Glibc
 
-/// A change of how the terminal on standard input behaves, taken back by ``restore()`` and by every signal that ends the program.
+/// A change of the mode of the terminal on standard input, undone by ``restore()`` and by every signal that ends the program.
 struct TerminalMode {
     private let before: termios
     private let watches: [any DispatchSourceSignal]
 
     private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
-    /// Nil where standard input is no terminal.
+    /// Nil if standard input is not a terminal.
     init?(flushing: Bool = false, _ change: (inout termios) -> Void) {
         var mode = termios()
         guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         let before = mode
         self.before = before
-        // A signal that came before its watch is there would be lost: it is ignored already.
+        // A signal that arrives before its watch is set would be lost, because it is already ignored.
         let ready = DispatchSemaphore(value: 0)
         watches = Self.signals.map { number in
             signal(number, SIG_IGN)

@@ -26,7 +26,7 @@ import Testing
             .map { "\($0.verdict.rawValue) \($0.subject)" }
     }
 
-    @Test func `where everything is there each step is ok, one login is made, and nothing is written`() async throws {
+    @Test func `if everything is there each step is ok, one login is made, and nothing is written`() async throws {
         #expect(
             try await look(["program": "Housing"]) == [
                 "ok connection", "ok login", "ok enterprise", "ok site", "ok site login", "ok program", "ok clock",
@@ -83,7 +83,7 @@ import Testing
         for secret in practice.eto.secrets { #expect(!"\(findings)".contains(secret)) }
     }
 
-    @Test func `responses that may not be read, and a TouchPoint that is not there, are told`() async throws {
+    @Test func `unreadable responses and a missing TouchPoint are reported`() async throws {
         practice.simulation.faults.add(.status(403, body: ""), path: "/API/TouchPoint.svc/ListTouchPointResponses", times: nil)
         #expect(try await look().contains("missing read visits"))
         // In its own program it may be readable, and the program is not changed for a look.

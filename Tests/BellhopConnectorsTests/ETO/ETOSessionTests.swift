@@ -78,7 +78,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a token that is not zero is no login when the status says otherwise`() async throws {
+    @Test func `a nonzero token is not a login when the status says otherwise`() async throws {
         practice.simulation.faults.add(
             .status(
                 200,
@@ -146,7 +146,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a token that is no JSON text is no token`() async throws {
+    @Test func `a token that is not JSON text is not a token`() async throws {
         for body in [#"{"Token": "x"}"#, "plain", "\"\"", "\"a\\nb\""] {
             let practice = ETOPractice()
             practice.simulation.faults.add(.status(200, body: body), path: "/API/Security.svc/SSOSiteLogin", times: nil)
@@ -173,7 +173,7 @@ import Testing
         #expect(practice.simulation.requests.count() == 2)
     }
 
-    @Test func `the program is set before what needs it, again after another and after a new login`() async throws {
+    @Test func `the program is set before each need, again after another and after a new login`() async throws {
         try await practice.open(["program": "housing"]) { connection in
             try await list(connection)
             try await list(connection)

@@ -142,7 +142,7 @@ import Testing
         #expect(practice.eto.counts.added == 1)
     }
 
-    @Test func `a redirect in answer to what took effect leaves its outcome open, and is found out`() async throws {
+    @Test func `a redirect after a successful write leaves the outcome open, and is resolved`() async throws {
         try await practice.open { connection in
             practice.simulation.faults.add(
                 FaultRule(

@@ -62,7 +62,7 @@ import Testing
         #expect(entries.isEmpty)
     }
 
-    @Test func `a changed answer is another fingerprint, and a response that is gone is told as gone`() async throws {
+    @Test func `a changed answer changes the fingerprint, and a deleted response is reported as gone`() async throws {
         let one = practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         let two = practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
@@ -121,7 +121,7 @@ import Testing
             ])
     }
 
-    @Test func `what was entered is read where the simulator is told only that`() async throws {
+    @Test func `the entered value is read if the simulator has only that`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [(1006, #""second visit""#), (20, "7")])
         let snapshot = try await practice.open { connection in
             let source = try practice.source(connection, ["title": "1006"])

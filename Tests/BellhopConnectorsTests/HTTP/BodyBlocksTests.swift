@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `an array that was not announced is not twice as large as what it holds`() {
+    @Test func `an array of unannounced size is not twice as large as its contents`() {
         let piece = Self.bytes(60_000)
         var blocks = BodyBlocks(announced: nil, step: 1 << 20)
         for _ in 0..<100 { blocks.append(piece) }

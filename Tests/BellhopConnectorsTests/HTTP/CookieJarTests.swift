@@ -17,7 +17,7 @@ import Testing
         HeaderFields(cookies.map { .init("Set-Cookie", $0) })
     }
 
-    @Test func `what ServiceNow sets at a login is kept, and what it deletes is gone`() {
+    @Test func `cookies that ServiceNow sets at a login are kept, and deleted ones are gone`() {
         var jar = CookieJar()
         jar.store(headers("glide_user=old; Path=/"), from: https, at: now)
         jar.store(

@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [
         "", "acme", "ftp://acme", "https://", "https:///x", "https://a b/", "https://acme:0/", "https://acme:http/",
     ])
-    func `what is no address is refused`(_ text: String) {
+    func `an invalid address is refused`(_ text: String) {
         #expect(throws: HTTPAddress.Problem.self) { try HTTPAddress(text) }
     }
 

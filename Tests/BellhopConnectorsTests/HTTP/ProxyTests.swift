@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy gets the name and the password that its address holds, and nobody else does`() async throws {
+    @Test func `only a proxy gets the name and the password in its address`() async throws {
         try await ConnectProxy.serve(credentials: Self.credentials) { proxy in
             try await simulation.serve { address in
                 let right = try await send(

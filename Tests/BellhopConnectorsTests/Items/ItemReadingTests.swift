@@ -24,7 +24,7 @@ import Testing
             {"meta": {"id": "x/1"}, "status": null, "n": "many"}]}}
         """
 
-    @Test func `a field that no item has is told where all are read, with the one that was meant`() throws {
+    @Test func `an unknown field is reported when all items are read, with the field that was meant`() throws {
         let reading = try reading(
             Settings([
                 "id": "id",
@@ -123,12 +123,12 @@ import Testing
             (["id": "id", "url": "https://shop.example.com/{id"], "url"),
             (["id": "id", "url": "https://shop.example.com{id}/x"], "url"),
         ] as [(JSON.Object, String)])
-    func `a way that leads nowhere is told by the setting it is in`(_ values: JSON.Object, _ setting: String) {
+    func `an invalid path is reported with its setting`(_ values: JSON.Object, _ setting: String) {
         let error = #expect(throws: ConnectorError.self) { _ = try reading(Settings(values)) }
         #expect(error?.setting == setting)
     }
 
-    @Test func `what is read, and not which fields, is what a source's memory belongs to`() throws {
+    @Test func `a source's memory belongs to the items read, not to the fields`() throws {
         var other = settings
         other.values["fields"] = ["status"]
         #expect(try reading(settings).canonical == reading(other).canonical)

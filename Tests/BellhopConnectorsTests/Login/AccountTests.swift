@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["servicenow", "eto"])
-    func `a password goes to whom it was typed for, and nobody else`(_ kind: String) async throws {
+    func `a password goes only to the origin that it was typed for`(_ kind: String) async throws {
         chest.login.withLock { $0?.place = "https://elsewhere.example.com" }
         let address: JSON.Object =
             kind == "eto" ? ["address": "http://127.0.0.1:9"] : ["instance": "http://127.0.0.1:9", "auth": ["keychain": true]]

@@ -32,7 +32,7 @@ struct WebhookMessageRendererTests {
         #expect(read["fields"]?[0]?["value"] == .string(value))
     }
 
-    @Test func `what is not there is null`() {
+    @Test func `a missing value is null`() {
         let origin = MessageOrigin(delivery: "d", rule: "r", time: .epoch)
         let rendered = WebhookMessageRenderer().render(SampleMessage.titled("t"), from: origin)
         for name in ["list", "link", "thread", "task"] { #expect(rendered[name] == .some(.null)) }

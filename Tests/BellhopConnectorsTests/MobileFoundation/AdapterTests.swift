@@ -51,7 +51,7 @@ import Testing
         #expect((method == "GET" ? request.query : request.text) == "params=%5B%22it%27s%22%2C2%2Cnull%5D")
     }
 
-    @Test func `a person's retry of a call is not held again by what was doubtful before it`() async throws {
+    @Test func `a person's retry of a call is not held again for an earlier doubt`() async throws {
         let now = practice.clock.now
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": true}"#) })
         let arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
@@ -78,7 +78,7 @@ import Testing
         (#"{"isSuccessful": "no"}"#, .serverError, true), (#"{"isSuccessful": []}"#, .serverError, true),
         ("\u{FEFF}" + #"{"isSuccessful": false}"#, .serverError, true),
     ])
-    func `200 with an isSuccessful that is no yes is the back end's failure`(
+    func `200 with an isSuccessful that is not true is the back end's failure`(
         _ body: String, _ reason: Failure.Reason, _ again: Bool
     ) async throws {
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: body) })
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `the word in a text is no failure`() async throws {
+    @Test func `the word in a text is not a failure`() async throws {
         practice.runtime.addAdapter(
             "feed",
             .init { _ in .init(body: #"[{"id": 1, "note": "\"isSuccessful\": false"}, {"id": 2, "isSuccessful": false}]"#) })
@@ -195,7 +195,7 @@ import Testing
         #expect(practice.simulation.requests.all.last?.path == "/mfp/api/services/resorts/cities")
     }
 
-    @Test func `a source reads items, and its memory belongs to what is asked`() async throws {
+    @Test func `a source reads items, and its memory belongs to the query`() async throws {
         practice.runtime.addAdapter(
             "feed",
             .init(scopes: ["orders"], isJavaScript: true) { call in

@@ -57,7 +57,7 @@ import Testing
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
     }
 
-    @Test func `tokens that are never valid are no loop`() async throws {
+    @Test func `tokens that are never valid do not loop`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         practice.runtime.setLifetime(0)
         let failure = await failure {

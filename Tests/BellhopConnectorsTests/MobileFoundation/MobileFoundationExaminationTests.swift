@@ -21,7 +21,7 @@ import Testing
             .map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
     }
 
-    @Test func `token, clock and adapters are told, with the scopes they ask for, and nothing but GET is asked`() async throws {
+    @Test func `token, clock and adapters are reported, with the scopes they need, using only GET`() async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: #"[{"id": 1}, {"id": 2}]"#) })
         let lines = try await look(
             [
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a scope that the client has not, an adapter that is not there, and a back end that fails are told`() async throws
+    @Test func `a missing scope, a missing adapter, and a failing back end are reported`() async throws
     {
         practice.runtime.addAdapter("vault", .init(scopes: ["admin"]) { _ in .init(body: "[]") })
         practice.runtime.addAdapter("broken", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": false}"#) })

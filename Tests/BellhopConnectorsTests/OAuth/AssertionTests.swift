@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512"])
-    func `an assertion is signed, and another one each time`(_ algorithm: String) async throws {
+    func `an assertion is signed, and new each time`(_ algorithm: String) async throws {
         let (secret, open) = try Self.pair(algorithm)
         let key = try SigningKey(pem: secret, algorithm: #require(SigningKey.Algorithm(rawValue: algorithm)), from: "key.pem")
         practice.instance.addClient("bellhop") { $0.publicKey = open }
@@ -51,7 +51,7 @@ import Testing
         #expect(Set(assertions).count == 2)
     }
 
-    @Test func `a key that is none, of another kind, with a password or not there is told of without what it holds`() throws {
+    @Test func `an invalid, wrong, encrypted or missing key is reported without its contents`() throws {
         let (secret, _) = try Self.pair("ES256")
         let problems = [
             ("ES384", secret), ("RS256", secret), ("ES256", "canary"), ("ES256", "-----BEGIN ENCRYPTED PRIVATE KEY-----"),

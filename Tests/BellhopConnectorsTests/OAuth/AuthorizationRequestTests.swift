@@ -60,7 +60,7 @@ import Testing
         #expect(keeper.all.isEmpty)
     }
 
-    @Test func `what comes back is read as address, query or bare code, and must have our state`() async throws {
+    @Test func `the reply is read as address, query or bare code, and must have our state`() async throws {
         let settings = practice.oauth("authorization_code")
         let request = try #require(await practice.client("http://127.0.0.1:1", settings).askPerson())
         let good = "code=a%2Fb%3D&state=\(request.state)"

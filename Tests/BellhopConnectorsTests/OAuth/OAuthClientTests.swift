@@ -146,7 +146,7 @@ import Testing
         #expect(asked() == 3)
     }
 
-    @Test func `a refresh token that cannot be kept is told of, not lost, and kept as soon as it can be`() async throws {
+    @Test func `a refresh token that cannot be stored is reported, not lost, and stored later`() async throws {
         _ = practice.oauth("refresh_token") { $0.next = .other }
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
@@ -193,7 +193,7 @@ import Testing
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 
-    @Test func `a refusal is final, for all who wait and over a restart, until what is shown changes`() async throws {
+    @Test func `a refusal is final, for all waiters and over a restart, until the credentials change`() async throws {
         let wrong = practice.oauth("client_credentials", ["client_secret": "canary-wrong-secret"])
         try await practice.simulation.serve { address in
             for _ in 1...2 {
@@ -232,7 +232,7 @@ import Testing
     @Test(arguments: [
         Fault.badGateway, .internalError, .hibernating, .loginPage, .resetBefore, .tooManyRequests(.seconds(7)), .redirectToLogin,
     ])
-    func `an outage of the token endpoint is no refusal, and what is still good is used meanwhile`(_ fault: Fault) async throws {
+    func `an outage of the token endpoint is not a refusal, and a valid token is used meanwhile`(_ fault: Fault) async throws {
         let settings = practice.oauth("password")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)

@@ -53,7 +53,7 @@ import Testing
         #expect(problem(settings) == ConnectorError(connection: "snow", setting: "auth.oauth.\(setting)", message))
     }
 
-    @Test func `where a system has no endpoint of its own, one must be named`() {
+    @Test func `a system without its own endpoint needs a named one`() {
         let settings: JSON.Object = ["grant": "client_credentials", "client_id": "a", "client_secret": "b"]
         #expect(problem(settings) == nil)
         #expect(problem(settings, hasDefaults: false)?.message == "The grant client_credentials needs `token_url` here.")

@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: ["", "li >", "> li", "li,,b", "#", ".", "[a", "[a=\"b]", "li:last", "li:first b", "a+b", "a ~ b", "li!"])
-    func `what is no selector says so`(_ text: String) {
+    func `an invalid selector is reported`(_ text: String) {
         #expect(throws: Selector.Problem.self) { try Selector(text) }
     }
 

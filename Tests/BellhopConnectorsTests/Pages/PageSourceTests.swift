@@ -47,7 +47,7 @@ import Testing
         #expect(instance.counts.logins == 1)
     }
 
-    @Test func `what lies too deep to be read fails the poll instead of being empty`() async throws {
+    @Test func `content that is nested too deep fails the poll instead of being empty`() async throws {
         func page(_ depth: Int, _ inner: String) -> String {
             "<body>" + String(repeating: "<div>", count: depth) + inner + String(repeating: "</div>", count: depth) + "<p>End</p>"
         }
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["https://far.example.com/board", "http://127.0.0.2:8080/x"])
-    func `a page that leads to another host is told as that, and ends no session`(_ target: String) async throws {
+    func `a redirect to another host is reported as such, and ends no session`(_ target: String) async throws {
         instance.setRedirect("/far.do", to: target)
         let found: Failure? = try await source(["path": "far.do?token=x"]) { source in
             await failure { _ = try await source.list(from: Standing()) }
@@ -157,12 +157,12 @@ import Testing
         ("https://x.example.com/a?SAMLRequest=abc", true), ("https://x.example.com/board", false),
         ("https://x.example.com/a?next=login", false), ("https://authors.example.com/blog", false),
     ])
-    func `an address where one logs in is told by its words`(_ address: String, _ isLogin: Bool) throws {
+    func `a login address is recognised by its words`(_ address: String, _ isLogin: Bool) throws {
         #expect(LoginPage.isLogin(try HTTPAddress(address)) == isLogin)
     }
 
     @Test(arguments: ["nopage", "gone.do"])
-    func `a page that is not there is told as that, with its path`(_ path: String) async throws {
+    func `a missing page is reported as missing, with its path`(_ path: String) async throws {
         let found: Failure? = try await source(["path": .string(path)]) { source in
             await failure { _ = try await source.list(from: Standing()) }
         }
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `pages are preloaded once, before the first poll, and failures are told`() async throws {
+    @Test func `pages are preloaded once, before the first poll, and failures are reported`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         instance.setPage("/warm.do", "<p>warm</p>")
         try await source(["preload": ["warm.do", "cold.do"]]) { source in
@@ -294,7 +294,7 @@ import Testing
         ("<form action=login.do><input name=user><input type=\"password\" name=pw></form>", .sessionExpired),
         ("", .badAnswer),
     ])
-    func `what comes in the place of a page of an instance is no page`(_ body: String, _ reason: Failure.Reason) async throws {
+    func `a substitute for a page of an instance is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         try await source { source in
             let (answer, _) = try await read(source)
@@ -309,7 +309,7 @@ import Testing
         ("<form action='https://idp'><input name='SAMLResponse' value='x'></form>", .unexpectedPage),
         ("<script>window.location = '/login'</script>", .unexpectedPage),
     ])
-    func `what comes in the place of a page of a site is no page`(_ body: String, _ reason: Failure.Reason) async throws {
+    func `a substitute for a page of a site is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
         let practice = WebPractice()
         practice.api.add("Fan broken")
         try await practice.open { connection in
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `an error as JSON and a hibernating instance are no words of a page of a site`() async throws {
+    @Test func `a JSON error or a hibernating instance fails the poll of a page of a site`() async throws {
         let practice = WebPractice()
         practice.api.add("Fan broken")
         try await practice.open { connection in

@@ -45,7 +45,7 @@ import Testing
         #expect(keys[0] == SampleDelivery.make("rest", .values([:]), to: "api").id.text)
     }
 
-    @Test func `a lost answer is held, except for what can be repeated`() async {
+    @Test func `a lost answer is held, except for repeatable requests`() async {
         api.add("a")
         for (method, path, repeatable, remedy) in [
             ("POST", "issues", nil, Failure.Remedy.hold), ("PATCH", "issues/1", nil, .hold),
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `what an earlier attempt may have done is not done again, whatever became of that attempt`() async throws {
+    @Test func `work that an earlier attempt may have done is not repeated, however it ended`() async throws {
         let now = SampleDelivery.now
         let second = Attempt(number: 2, now: now, firstStarted: now, lastUncertain: now)
         let post: JSON.Object = ["path": "issues", "json": ["title": "once"]]
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test
-    func `a person's retry covers what was doubtful before it, over later attempts too, and nothing that is doubtful after it`()
+    func `a person's retry covers all doubts before it, in later attempts too, and none after it`()
         async throws
     {
         let now = SampleDelivery.now
@@ -135,7 +135,7 @@ import Testing
         #expect(practice.simulation.requests.all[1].header("Idempotency-Key") == nil)
     }
 
-    @Test func `an answer that does not say what it must is refused`() async {
+    @Test func `an answer without a required value is refused`() async {
         let failure = await failure(["path": "issues", "json": ["title": "a"], "check": ["state": "closed"]])
         #expect(failure?.reason == .refused && failure?.remedy == .giveUp)
         #expect(failure?.message.contains(#"`state` is "open", not "closed""#) == true, "\(failure?.message ?? "")")
@@ -166,7 +166,7 @@ import Testing
         #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
     }
 
-    @Test func `a page in the place of an answer is no success`() async throws {
+    @Test func `a page instead of an answer is not success`() async throws {
         let post: JSON.Object = ["path": "issues", "json": ["title": "a"]]
         practice.simulation.faults.add(.loginPage)
         let held = await failure(post)
@@ -192,7 +192,7 @@ import Testing
         #expect(api.writes == 1)
     }
 
-    @Test func `of an answer that is no JSON the text is kept`() async throws {
+    @Test func `the text of an answer that is not JSON is kept`() async throws {
         practice.simulation.faults.add(.status(200, body: "OK, made\n 17"))
         let receipt = try await perform(["path": "issues", "json": ["title": "a"], "receipt": "id"])
         #expect(receipt.summary.hasSuffix("): OK, made 17"))

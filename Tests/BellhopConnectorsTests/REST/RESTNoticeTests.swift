@@ -18,7 +18,7 @@ import Testing
         return ["path": "cursor", "items": "data.items", "paging": .object(paging)]
     }
 
-    @Test func `a full page without what leads to the next is told, for the list may be cut`() async throws {
+    @Test func `a full page without a link to the next is reported, for the list may be cut`() async throws {
         let expected =
             "The answers to source issues have nothing at `data.next` (`paging.next`): the list may continue after these 4 items, and the rest is not read."
         #expect(try await notices(Self.cursor("data.next")) == [expected])
@@ -32,7 +32,7 @@ import Testing
         #expect(try await notices(field).first?.contains("no field `Link`") == true)
     }
 
-    @Test func `a number of all items that no answer has is told`() async throws {
+    @Test func `a total count that no answer has is reported`() async throws {
         let settings: JSON.Object = [
             "path": "offset", "items": "issues",
             "paging": ["by": "offset", "size": 4, "size_parameter": "limit", "total": "totl"],
@@ -62,7 +62,7 @@ import Testing
         #expect(words == "4 items on the first page, and nothing at `data.next` (`paging.next`)")
     }
 
-    @Test func `a moment of change that no item has is told`() async throws {
+    @Test func `a change time that no item has is reported`() async throws {
         func settings(_ field: String) -> JSON.Object {
             ["path": "list", "since": ["parameter": "updated_since", "field": .string(field)]]
         }

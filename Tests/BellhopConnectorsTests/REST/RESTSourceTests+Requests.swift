@@ -114,7 +114,7 @@ extension RESTSourceTests {
         }
     }
 
-    @Test func `a date alone tells answers apart only when it is some seconds old`() {
+    @Test func `a date alone distinguishes answers only when it is some seconds old`() {
         let now = SampleDelivery.now
         func validators(_ age: Int, _ more: HeaderFields = [:]) -> Validators {
             let headers: HeaderFields = ["Last-Modified": (now - .seconds(age)).httpDate, "Date": now.httpDate]
@@ -126,7 +126,7 @@ extension RESTSourceTests {
         #expect(Validators(["Last-Modified": "soon"]) == Validators())
     }
 
-    @Test func `with since only what changed is asked for, and everything now and then`() async throws {
+    @Test func `with since only changes are requested, and everything now and then`() async throws {
         _ = add(3)
         let settings: JSON.Object = [
             "path": "list", "since": ["parameter": "updated_since", "field": "updated_at"], "reconcile": 3_600_000_000,
@@ -298,7 +298,7 @@ extension RESTSourceTests {
         }
     }
 
-    @Test func `an answer that says of itself that it failed is none`() async throws {
+    @Test func `an answer that reports a failure is an error`() async throws {
         let settings: JSON.Object = ["path": "page", "items": "items", "check": ["success": true]]
         for body in [#"{"success": false, "items": []}"#, #"{"items": []}"#] {
             practice.simulation.faults.add(.status(200, body: body))
@@ -310,7 +310,7 @@ extension RESTSourceTests {
         #expect(try await practice.titles(settings) == ["a"])
     }
 
-    @Test func `what is encoded once arrives encoded once`() async throws {
+    @Test func `text that is encoded once arrives encoded once`() async throws {
         practice.simulation.faults.add(
             .status(200, body: #"{"items": [{"id": 1}], "next": "?page[after]=eyJ%2Bx%3D%3D&a b=100%&c={d}|^é"}"#))
         let failure = await practice.failure(["path": "list", "items": "items", "paging": ["by": "link", "next": "next"]])

@@ -125,7 +125,7 @@ import Testing
             (#"{"items": [{"id": 1}], "total": 1, "more": true}"#, "there is more, but not where"),
             (#"{"items": [{"id": 1}], "total": "3", "more": false}"#, "end after 1 of 3"),
         ])
-    func `what an answer says of itself must be so`(_ body: String, _ words: String) async {
+    func `an answer's claims about itself must be true`(_ body: String, _ words: String) async {
         practice.simulation.faults.add(.status(200, body: body))
         let failure = await practice.failure([
             "path": "cursor", "items": "items", "paging": ["by": "cursor", "next": "next", "total": "total", "more": "more"],
@@ -200,7 +200,7 @@ import Testing
     ]
 
     @Test(arguments: numbered)
-    func `where the API has no page beyond its last, that is the end, once the last one says the same again`(
+    func `if the API has no page beyond its last, the end is the last page, read twice the same`(
         _ settings: JSON.Object
     ) async throws {
         let titles = add(6)
@@ -216,7 +216,7 @@ import Testing
         #expect(await practice.failure(plain)?.reason == .goneOrHidden)
     }
 
-    @Test func `a page that is not there is no end where the one before says that there is more`() async throws {
+    @Test func `a missing page is not the end if the one before promises more`() async throws {
         practice.simulation.faults.add(.status(200, body: #"{"items": [{"id": 1, "title": "a"}], "more": true}"#))
         practice.simulation.faults.add(.status(404, body: "{}"))
         practice.simulation.faults.add(.status(200, body: #"{"items": [{"id": 1, "title": "a"}], "more": true}"#))
@@ -287,7 +287,7 @@ import Testing
             (.status(204, body: ""), .badAnswer, "204"), (.status(304, body: ""), .badAnswer, "unasked"),
             (.status(404, body: "gone"), .goneOrHidden, "404"), (.status(401, body: ""), .unauthenticated, "401"),
         ] as [(Fault, Failure.Reason, String)])
-    func `an answer that is none fails and says why`(_ fault: Fault, _ reason: Failure.Reason, _ words: String) async {
+    func `an invalid answer fails and says why`(_ fault: Fault, _ reason: Failure.Reason, _ words: String) async {
         _ = add(4)
         practice.simulation.faults.add(fault)
         let failure = await practice.failure(["path": "list"], connection: ["auth": ["bearer": "s3cret-token"]])
@@ -297,7 +297,7 @@ import Testing
         #expect(practice.simulation.requests.total == 1)
     }
 
-    @Test func `an empty error beside the items is none`() async throws {
+    @Test func `an empty error beside the items is not an error`() async throws {
         practice.simulation.faults.add(.status(200, body: #"{"error": null, "errors": [], "items": [{"id": 1, "title": "a"}]}"#))
         #expect(try await practice.titles(["path": "page", "items": "items"]) == ["a"])
     }
@@ -350,7 +350,7 @@ import Testing
         }
     }
 
-    @Test func `what is asked for is part of what is remembered, its secrets are not`() throws {
+    @Test func `the request is part of the memory's key, its secrets are not`() throws {
         let connection = try practice.connection("http://127.0.0.1:1")
         func scope(_ settings: JSON.Object) throws -> Scope {
             var settings = settings

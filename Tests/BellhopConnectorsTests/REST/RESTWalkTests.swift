@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a list whose pages are too large together is refused, and says what to allow`() async throws {
+    @Test func `a list that is too large in total is refused, with the setting to raise`() async throws {
         for number in 1...60 { api.add("issue \(number)") }
         func settings(_ most: Int) -> JSON.Object {
             [

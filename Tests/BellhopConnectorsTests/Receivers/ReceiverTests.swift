@@ -216,7 +216,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a status that the step expects is success, another is none`() async throws {
+    @Test func `a status that the step expects is success, another is failure`() async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.receivers.setAnswer(of: "mine", status: 404, body: "")
             _ = try await perform(SampleDelivery.webhook(["expect": [404, "2xx"]], to: "mine"), connectors)
@@ -248,7 +248,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `nobody listening is told by host and port`() async throws {
+    @Test func `a closed port is reported by host and port`() async throws {
         let connectors = try await Connectors(
             connections: [("ops", "slack", Settings(["url": "http://127.0.0.1:1/hooks/T0SECRETSECRET"]))], sources: [],
             environment: .sample())

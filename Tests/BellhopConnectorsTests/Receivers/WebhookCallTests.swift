@@ -51,7 +51,7 @@ struct WebhookCallTests {
             ["headers": ["Host": "x"]], ["headers": ["a b": "x"]], ["headers": ["Content-Length": "1"]], ["expect": ["2yy"]],
             ["expect": 99], ["expect": []],
         ] as [JSON.Object])
-    func `what cannot be sent is given up`(_ arguments: JSON.Object) {
+    func `a message that cannot be sent is given up`(_ arguments: JSON.Object) {
         let failure = #expect(throws: Failure.self) { try call(arguments) }
         #expect(failure?.reason == .badArguments)
         #expect(failure?.remedy == .giveUp)

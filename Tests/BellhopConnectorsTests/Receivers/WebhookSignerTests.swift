@@ -17,7 +17,7 @@ struct WebhookSignerTests {
     @Test(arguments: [
         "", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_c2hvcnQ=", "whsec_!!!!", "whsk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     ])
-    func `what is no secret is refused without being repeated`(_ text: String) {
+    func `an invalid secret is refused without being repeated`(_ text: String) {
         let problem = #expect(throws: WebhookSigner.Problem.self) { try WebhookSigner(secret: text) }
         #expect(problem?.message.contains("c2hvcnQ") == false)
     }
@@ -36,5 +36,5 @@ struct WebhookSignerTests {
     }
 
     @Test(arguments: ["A", "AB=", "AB===", "A=BC", "AB=C", "AAB", "====", "AA A", "AAé="])
-    func `what is not Base64 is none`(_ text: String) { #expect(Base64.decode(text) == nil) }
+    func `invalid Base64 is rejected`(_ text: String) { #expect(Base64.decode(text) == nil) }
 }

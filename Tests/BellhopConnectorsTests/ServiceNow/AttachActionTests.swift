@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: Weather.all)
-    func `it is attached once on an instance that tells no hashes`(_ weather: Weather) async throws {
+    func `it is attached once on an instance without hashes`(_ weather: Weather) async throws {
         instance.settings.hashesAttachments = false
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/attachment", skip: 1, times: 1)
@@ -93,7 +93,7 @@ import Testing
         #expect(files.count == 1)
     }
 
-    @Test func `where the files cannot be read, a lost attempt is held`() async throws {
+    @Test func `if the files cannot be read, a lost attempt is held`() async throws {
         instance.changeUser("john.doe") { $0.attachments = .hidden }
         practice.simulation.faults.add(.resetAfter, "POST")
         let delivery = attach(["text": "x"])

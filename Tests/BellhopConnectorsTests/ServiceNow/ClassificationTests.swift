@@ -23,7 +23,7 @@ import Testing
             ("https://idp.example.com/saml", .loginRequired(host: "idp.example.com")),
             ("https://evil.example/login.do", .loginRequired(host: "evil.example")), ("/nowhere", .unexpectedPage(status: 302)),
         ])
-    func `a redirect is told by where it leads`(_ location: String, _ meaning: Classification) throws {
+    func `a redirect is classified by its target`(_ location: String, _ meaning: Classification) throws {
         #expect(try read(HTTPResponse(status: 302, headers: ["Location": location])) == meaning)
     }
 
@@ -37,7 +37,7 @@ import Testing
             (200, "<html>Maintenance", .unexpectedPage(status: 200)), (401, "<html>No", .unauthenticated),
             (429, "<html>Slow down", .throttled(after: nil)),
         ])
-    func `a page is told by what it says`(_ status: Int, _ body: String, _ meaning: Classification) throws {
+    func `a page is classified by its text`(_ status: Int, _ body: String, _ meaning: Classification) throws {
         #expect(try read(.html(status, body)) == meaning)
     }
 
@@ -85,14 +85,14 @@ import Testing
         }
     }
 
-    @Test func `a 401 is told by its fields`() throws {
+    @Test func `a 401 is classified by its fields`() throws {
         #expect(
             try read(.json(401, ["X-Is-Logged-In": "true", "X-UserToken-Response": "t0"], envelope("x"))) == .csrf(token: "t0"))
         #expect(try read(.json(401, ["X-MFA_TOKEN": "invalid"], envelope("x"))) == .mfaRequired)
         #expect(try read(.json(401, ["X-Is-Logged-In": "false"], envelope("User Not Authenticated"))) == .unauthenticated)
     }
 
-    @Test func `the other statuses are told by the platform's words`() throws {
+    @Test func `the other statuses are classified by the platform's words`() throws {
         #expect(
             try read(.json(403, [:], envelope("Insufficient rights to query records")))
                 == .forbidden("Insufficient rights to query records"))

@@ -7,7 +7,7 @@ import Testing
 
 /// What a person's retry, a clock, a restart and a last attempt may not double or lose.
 extension CommentActionTests {
-    @Test func `a person's retry looks first, and does not double what an earlier attempt wrote`() async throws {
+    @Test func `a person's retry looks first, and does not repeat an earlier write`() async throws {
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
         let delivery = Delivery.comment("Thanks", on: task.id)
@@ -20,7 +20,7 @@ extension CommentActionTests {
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `where nothing can be proved, a person's retry sends it once, past the server's time limit`() async throws {
+    @Test func `if nothing can be proved, a person's retry sends it once, past the server's time limit`() async throws {
         instance.changeUser("john.doe") {
             $0.journal = .forbidden
             $0.hiddenFields = ["work_notes"]
@@ -84,7 +84,7 @@ extension CommentActionTests {
         }
     }
 
-    @Test func `a last attempt that cannot look holds what an earlier one may have written`() async throws {
+    @Test func `a last attempt that cannot look is held if an earlier one may have written`() async throws {
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
         var delivery = Delivery.comment("Thanks", on: task.id)
         delivery.retry.attempts = 3

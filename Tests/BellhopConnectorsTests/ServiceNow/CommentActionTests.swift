@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `where the journal cannot be read, the task's own history proves it`(_ reading: SimulatedUser.Reading) async throws {
+    func `if the journal cannot be read, the task's own history proves it`(_ reading: SimulatedUser.Reading) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         let receipt = try await perform(.comment("Two\n\nlines", on: task.id), attempt(1))
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `where nothing can be proved, the delivery is held`(_ reading: SimulatedUser.Reading) async throws {
+    func `if nothing can be proved, the delivery is held`(_ reading: SimulatedUser.Reading) async throws {
         instance.changeUser("john.doe") {
             $0.journal = reading
             $0.hiddenFields = ["work_notes"]

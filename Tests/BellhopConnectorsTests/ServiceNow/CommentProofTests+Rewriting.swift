@@ -30,7 +30,7 @@ extension CommentProofTests {
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `what the instance says it wrote is taken for ours though its text is another`(
+    func `an entry that the instance reports as written counts as ours despite a different text`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
@@ -42,7 +42,7 @@ extension CommentProofTests {
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `where it cannot be proved that an altered text is ours, the delivery is held and not sent again`(
+    func `if an altered text cannot be proved ours, the delivery is held and not sent again`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }

@@ -125,7 +125,7 @@ import Testing
     // MARK: Login pages, refusals and looks that fail
 
     @Test(arguments: [Fault.loginPage, .redirectToLogin])
-    func `a login page in answer to what took effect is held where nothing can be read`(_ fault: Fault) async throws {
+    func `a login page after a successful write is held if nothing can be read`(_ fault: Fault) async throws {
         instance.changeUser("john.doe") {
             $0.journal = .forbidden
             $0.hiddenFields = ["work_notes"]
@@ -154,7 +154,7 @@ import Testing
     // MARK: After the store was put back
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `what was written in a time that the store does not know is found before anything is sent`(
+    func `entries written in a time unknown to the store are found before anything is sent`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }

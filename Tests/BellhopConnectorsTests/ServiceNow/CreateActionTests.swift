@@ -115,7 +115,7 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 0)
     }
 
-    @Test func `a person's retry is a word on what nobody can tell, and good for one time`() async throws {
+    @Test func `a person's retry decides an unknown outcome, once`() async throws {
         let delivery = create(["short_description": "x"], ["correlation": "k"])
         practice.simulation.faults.add(.resetBefore, "POST")
         #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)

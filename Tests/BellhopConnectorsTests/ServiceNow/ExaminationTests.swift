@@ -37,7 +37,7 @@ import Testing
             .map { "\($0.verdict.rawValue) \($0.subject)" }
     }
 
-    @Test func `where everything is there, every line is ok, and nothing is written`() async throws {
+    @Test func `if everything is there, every line is ok, and nothing is written`() async throws {
         instance.accessRules = Self.rules
         let before = instance.revision
         #expect(
@@ -69,7 +69,7 @@ import Testing
         #expect(try await look(ConnectionNeeds(actions: Self.needs.actions)).contains("note task tracker"))
     }
 
-    @Test func `records, journal and roles that cannot be read are told each with what mends it`() async throws {
+    @Test func `unreadable records, journal and roles are each reported with a remedy`() async throws {
         instance.changeUser("john.doe") {
             $0.tasks = .forbidden
             $0.journal = .forbidden
@@ -90,7 +90,7 @@ import Testing
         return Dictionary(findings.map { ($0.subject, $0) }) { first, _ in first }
     }
 
-    @Test func `access rules that nobody shows leave writing unknown, whatever the roles, and say whom to ask`() async throws {
+    @Test func `hidden access rules leave writing unknown, whatever the roles, and say whom to ask`() async throws {
         for roles in [["itil"], ["admin"], []] {
             let lines = try await lines(nil, roles: roles)
             let note = try #require(lines["write work_notes"])
@@ -128,7 +128,7 @@ import Testing
         #expect(two["update"]?.verdict == .ok)
     }
 
-    @Test func `fields that a source or a rule names wrongly are told`() async throws {
+    @Test func `fields that a source or a rule names wrongly are reported`() async throws {
         practice.simulation.faults.add(.sloppyQueries, times: nil)
         instance.addTask("problem", title: "Old")
         var needs = Self.needs
@@ -142,7 +142,7 @@ import Testing
         ] { #expect(texts.contains(text), "\(text)") }
     }
 
-    @Test func `a field of a filter, an order or a list that the table does not have is told as a poll tells it`() async throws {
+    @Test func `an unknown field in a filter, an order or a list is reported as in a poll`() async throws {
         let settings = Settings([
             "table": "incident", "where": ["any": [["pririty": 1, "active": true]], "sort": ["colour"]],
             "fields": ["number", "stat"],
@@ -166,7 +166,7 @@ import Testing
         #expect(instance.revision == before)
     }
 
-    @Test func `where nobody may read the dictionary, a field that is not there is told all the same`() async throws {
+    @Test func `without access to the dictionary, an unknown field is still reported`() async throws {
         let settings = Settings(["table": "incident", "query": "pririty=1"])
         practice.instance.changeUser("john.doe") { $0.dictionary = .forbidden }
         let schema = try TaskFields.schema(nil, display: .values, source: "incidents")
@@ -196,7 +196,7 @@ import Testing
         #expect(practice.simulation.requests.all.allSatisfy { $0.method == "GET" })
     }
 
-    @Test func `a clock that is off, a limit and a time zone are told`() async throws {
+    @Test func `a clock that is off, a limit and a time zone are reported`() async throws {
         instance.settings.rateLimit = 100
         instance.changeUser("john.doe") { $0.timeZone = "Europe/Berlin" }
         var needs = Self.needs
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.hibernating, .redirect(to: "https://sso.example/"), .badGateway])
-    func `an address that is not an instance is reported as what it answers`(_ fault: Fault) async throws {
+    func `an address that is not an instance is reported with its answer`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, times: nil)
         let findings = try await practice.open { connection in await connection.examine(Self.needs) }
         #expect(findings.map(\.verdict) == [.ok, .missing])
@@ -234,7 +234,7 @@ import Testing
         ).findings()
     }
 
-    @Test func `a certificate is told with its end, or with why it is not trusted`() async throws {
+    @Test func `a certificate is reported with its expiry, or with why it is not trusted`() async throws {
         try await TLSServer.serve { server in
             let ca = FileManager.default.temporaryDirectory.appending(path: "bellhop-ca-\(UInt64.random(in: 0 ... .max)).pem")
                 .path

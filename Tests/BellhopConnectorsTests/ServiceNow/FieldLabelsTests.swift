@@ -49,7 +49,7 @@ import Testing
         #expect(made["priority"] == "1" && made["assignment_group"] == network)
     }
 
-    @Test func `a label or a name that nothing has is told with those that there are, and nothing is written`() async throws {
+    @Test func `an unknown label or name is reported with the known ones, and nothing is written`() async throws {
         _ = instance.group("Network Operations")
         let wrong: [(JSON.Object, String)] = [
             (["priority": "Hihg"], "`priority` cannot be 'Hihg' on"),
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `without the dictionary people are found, and a label is told to be none`(_ access: SimulatedUser.Reading) async throws {
+    func `without the dictionary people are found, and a label is unknown`(_ access: SimulatedUser.Reading) async throws {
         instance.changeUser("john.doe") { $0.dictionary = access }
         _ = try await practice.perform(update(["assigned_to": "Abel Tuter"]), practice.attempt(1))
         #expect(try now.assignedTo == instance.user("abel.tuter")?.id)

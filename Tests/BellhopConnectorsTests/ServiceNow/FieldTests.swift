@@ -80,7 +80,7 @@ import Testing
         #expect(error?.message.contains("plain_http: true") == true)
     }
 
-    @Test func `an empty keychain says what to run`() {
+    @Test func `an empty keychain names the command to run`() {
         let error = #expect(throws: ConnectorError.self) {
             try ServiceNowConnection(
                 name: "snow", settings: Settings(["instance": "acme", "auth": ["keychain": true]]), in: Practice().surroundings)

@@ -35,12 +35,12 @@ import Testing
         "2026-01-05 09:30 - Any Name (Additional comments)", "05/01/2026 09:30:00 - Any Name (Additional comments)",
         "2026-01-05 19:30:00 - Any Name (Additional comments)", "2026-01-05 09:30:00 Any Name (Additional comments)",
     ])
-    func `a line that is no heading of this journal belongs to its text`(_ line: String) throws {
+    func `a line that is not a heading of this journal belongs to its text`(_ line: String) throws {
         let entries = try read("2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n\(line)\n\nTwo\n\n")
         #expect(entries.map(\.text) == ["One\n\n\(line)\n\nTwo"])
     }
 
-    @Test func `a heading in the middle of a text is none without an empty line above it`() throws {
+    @Test func `a heading inside a text counts only after an empty line`() throws {
         let quoted =
             "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n2026-01-05 09:30:00 - X (Additional comments)\n\n"
         #expect(try read(quoted).count == 1)
@@ -67,7 +67,7 @@ import Testing
         #expect(try read(old, since: "2026-01-05 09:00:00") == [])
     }
 
-    @Test func `where the history does not end as it did, it is read by its times`() throws {
+    @Test func `if the history does not end as it did, it is read by its times`() throws {
         let new = "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n"
         #expect(try read(new + old, above: "another" + old, since: "2026-01-05 09:00:00").map(\.text) == ["One"])
     }
@@ -79,7 +79,7 @@ import Testing
         #expect(entries.map(\.author) == ["J. (extern) Doe", "A"])
     }
 
-    @Test func `a first line with another label than the dictionary has is no heading`() throws {
+    @Test func `a first line without the dictionary's label is not a heading`() throws {
         let history = "2026-01-05 10:30:00 - Any Name (Customer notes)\nOne\n\n" + old
         #expect(throws: JournalHistory.Unreadable.heading) { try read(history, labels: ["Additional comments", "Kommentare"]) }
         #expect(try read(history, labels: ["Customer notes"]).map(\.author) == ["Any Name"])

@@ -38,7 +38,7 @@ extension JournalWatchTests {
     }
 
     @Test(arguments: ["2026-01-05 04:05:00", "2020-01-01 00:00:00"])
-    func `an entry that somebody wrote into a text is told as doubtful, without an author, and hides nobody's`(
+    func `an entry forged in a text is reported as doubtful, without an author, and hides no real one`(
         _ time: String
     ) async throws {
         var (observer, task) = try await watch()
@@ -58,7 +58,7 @@ extension JournalWatchTests {
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `a journal with a label of its own is read by it, and what has the usual one is text`(
+    func `a journal with its own label is read by it, and the usual label is text`(
         _ dictionary: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.dictionary = dictionary }
@@ -86,7 +86,7 @@ extension JournalWatchTests {
         #expect(try await observer.comments().map(\.text).sorted() == ["Genuine", "Please close it."])
     }
 
-    @Test func `what a history showed when the journal was read is not told again`() async throws {
+    @Test func `entries of a history seen when the journal was read are not reported again`() async throws {
         var (observer, task) = try await watch()
         for (number, reading) in [SimulatedUser.Reading.allowed, .forbidden].enumerated() {
             instance.changeUser("john.doe") { $0.journal = reading }
@@ -121,7 +121,7 @@ extension JournalWatchTests {
         #expect(told == ["now", "late"])
     }
 
-    @Test func `what was written on a task before it came is not told, however far the journal is read back`() async throws {
+    @Test func `entries written on a task before it came are not reported, however far back the journal is read`() async throws {
         instance.addTask(title: "A", priority: 1)
         let other = instance.addTask(title: "B", priority: 3)
         var observer = try table("priority=1")

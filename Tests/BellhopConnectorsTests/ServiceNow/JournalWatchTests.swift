@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `where the journal cannot be read, the tasks' histories are`(_ access: SimulatedUser.Reading) async throws {
+    func `if the journal cannot be read, the tasks' histories are`(_ access: SimulatedUser.Reading) async throws {
         let task = instance.addTask(title: "A", assignedTo: "john.doe")
         instance.changeUser("john.doe") {
             $0.journal = access
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `in histories, too, an entry of the same second as the last change is told, however late it is committed`()
+    @Test func `in histories, too, an entry of the last change's second is reported, however late it commits`()
         async throws
     {
         let task = instance.addTask(title: "A")
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `entries are told once though they are read another way after a restart`(_ beginsWithJournal: Bool) async throws {
+    func `entries are reported once though they are read another way after a restart`(_ beginsWithJournal: Bool) async throws {
         let tasks = (0..<3).map { instance.addTask(title: "task \($0)") }
         instance.changeUser("john.doe") {
             $0.journal = beginsWithJournal ? .allowed : .hidden
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `a tracker tells what is added to the journals of its tasks`() async throws {
+    @Test func `a tracker reports additions to its tasks' journals`() async throws {
         let task = instance.addTask(title: "A", assignedTo: "john.doe")
         var observer = try tracker()
         #expect(try await observer.comments() == [])

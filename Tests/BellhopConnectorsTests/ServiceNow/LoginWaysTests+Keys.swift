@@ -47,7 +47,7 @@ extension LoginWaysTests {
         #expect(failure?.message.contains("REST API Access Policy") == true)
     }
 
-    @Test func `who a source's memory belongs to is the same over restarts and changed keys, and is nobody else's`() async throws
+    @Test func `the owner of a source's memory survives restarts and changed keys, and is unique`() async throws
     {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.addAPIKey("key-2", of: "john.doe")
@@ -83,7 +83,7 @@ extension LoginWaysTests {
         #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
     }
 
-    @Test func `whoever may not read their own record has logged in all the same, as somebody`() async throws {
+    @Test func `a user who may not read their own record is still logged in, without a name`() async throws {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.changeUser("john.doe") { $0.users = .forbidden }
         let user = try await open(["api_key": "key-1"]) { try await $0.verifyUser() }
@@ -115,7 +115,7 @@ extension LoginWaysTests {
             (["cert": "/nowhere.pem", "key": "/nowhere.pem"], "https://acme.example.com", "auth.certificate.cert"),
             (["cert": "/nowhere.pem", "key": "/nowhere.pem"], "http://127.0.0.1:9", "auth.certificate"),
         ] as [(JSON, String, String)])
-    func `a certificate that cannot be used is told of when it is made`(_ files: JSON, _ instance: String, _ setting: String) {
+    func `an unusable certificate is reported when it is loaded`(_ files: JSON, _ instance: String, _ setting: String) {
         let error = #expect(throws: ConnectorError.self) {
             try ServiceNowConnection(
                 name: "snow", settings: Settings(["instance": .string(instance), "auth": ["certificate": files]]),

@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.loginPage, .redirectToLogin, .redirect(to: "https://idp.example.com/sso")])
-    func `login pages without end are no loop, and are told as what they are`(_ fault: Fault) async throws {
+    func `endless login pages do not loop, and are reported as login pages`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work", times: nil)
         let failure = await failure {
             try await open(["oauth": .object(practice.oauth("password"))]) { try await list($0) }
@@ -147,7 +147,7 @@ import Testing
         #expect(asked == 2)
     }
 
-    @Test func `a refusal of the token endpoint is a failed login, told once`() async throws {
+    @Test func `a refusal of the token endpoint is a failed login, reported once`() async throws {
         let wrong = practice.oauth("password", ["password": "canary-wrong-password"])
         try await practice.simulation.serve { address in
             for _ in 1...2 {  // the second is after a restart

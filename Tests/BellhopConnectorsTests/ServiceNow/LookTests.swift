@@ -31,7 +31,7 @@ import Testing
     ]
 
     @Test(arguments: kinds, Weather.refusals)
-    func `a refusal of what took effect is no end while the look fails, and is found out later`(
+    func `a refused but effective write is not final while the look fails, and is found later`(
         _ kind: Kind, _ weather: Weather
     ) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: kind.method, takesEffect: true))

@@ -47,7 +47,7 @@ import Testing
     // MARK: After an unknown outcome
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `many comments of unknown outcome are looked for together, and only what is missing is written`(
+    func `many comments of unknown outcome are looked for together, and only missing ones are written`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `what was read while a request could still be at work does not prove that it wrote nothing`(
+    func `data read while a request may still be running does not prove that it wrote nothing`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
@@ -144,7 +144,7 @@ import Testing
         try await connection.shutdown()
     }
 
-    @Test func `what was read before a task was written to, or before the event, says nothing of it any more`() async throws {
+    @Test func `data read before a write to the task, or before the event, no longer counts`() async throws {
         let tasks = tasks(3)
         let connection = try practice.near(InProcess(practice.simulation))
         func set(_ state: Int, _ task: SimulatedTask, next: [SimulatedTask] = [], createdAt: Timestamp = .epoch) async throws

@@ -8,7 +8,7 @@ import Testing
 
 /// Passwords that are refused, and what is remembered of them.
 extension SessionTests {
-    @Test func `a wrong password is tried once, in every session and after a restart, until it is another one`() async throws {
+    @Test func `a wrong password is tried once, in every session and after a restart, until it changes`() async throws {
         try await practice.simulation.serve { address in
             for _ in 1...2 {  // the second is after a restart: only the notebook is the same
                 let connection = try practice.connection(address, password: "wrong")
@@ -76,7 +76,7 @@ extension SessionTests {
         #expect(practice.instance.counts.failedLogins == 1)
     }
 
-    @Test func `what is kept of a refused password is neither it nor a plain hash of it`() async throws {
+    @Test func `the record of a refused password is neither it nor a plain hash of it`() async throws {
         _ = await failure { try await practice.open(password: "hunter2hunter2") { try await list($0) } }
         let note = try #require(practice.notebook.all.values.first)
         #expect(!note.text.contains("hunter2"))
@@ -84,7 +84,7 @@ extension SessionTests {
     }
 
     @Test(arguments: [Fault.badGateway, .internalError, .hibernating, .resetBefore, .tooManyRequests(.seconds(7))])
-    func `an outage at the login is no refused password`(_ fault: Fault) async throws {
+    func `an outage at the login is not a refused password`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, "GET", path: "/api/now/v2/table/sys_user")
         try await practice.open { connection in
             let failure = await failure { try await list(connection) }

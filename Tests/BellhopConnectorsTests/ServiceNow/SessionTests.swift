@@ -24,7 +24,7 @@ import Testing
         #expect(login.parameter("sysparm_query") == "user_name=john.doe")
     }
 
-    @Test func `a login tells who one is`() async throws {
+    @Test func `a login returns the user`() async throws {
         let user = try await practice.open { try await $0.verifyUser() }
         #expect(user.name == "John Doe")
         let event = try #require(practice.events.events.first)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `whoever may not read their own record has logged in all the same`(_ reading: SimulatedUser.Reading) async throws {
+    func `a user who may not read their own record is still logged in`(_ reading: SimulatedUser.Reading) async throws {
         practice.instance.changeUser("john.doe") { $0.users = reading }
         let user = try await practice.open { try await $0.verifyUser() }
         #expect(user == ServiceNowUser(username: "john.doe"))
@@ -72,7 +72,7 @@ import Testing
         #expect(practice.events.events.map { $0.data["code"] } == ["unauthenticated", "unreachable", "hibernating"])
     }
 
-    @Test func `a session that ends at once again is no loop`() async throws {
+    @Test func `a session that ends at once again does not loop`() async throws {
         practice.simulation.faults.add(.loginPage, "GET", path: "/api/x_snc_my_work", times: nil)
         let failure = await failure { try await practice.open { try await list($0) } }
         #expect(failure?.reason == .sessionExpired)

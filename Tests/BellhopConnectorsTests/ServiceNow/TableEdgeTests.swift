@@ -52,7 +52,7 @@ import Testing
 
     // MARK: A window's edges
 
-    @Test func `a row at the very start of a window is told`() async throws {
+    @Test func `a row at the very start of a window is reported`() async throws {
         let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
         let source = try source()
         var observer = TableObserver()
@@ -70,7 +70,7 @@ import Testing
         #expect(try await observer.told(source) == [])
     }
 
-    @Test func `a row that commits later than the window reaches is told when all rows are walked`() async throws {
+    @Test func `a row that commits later than the window is reported when all rows are walked`() async throws {
         let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
         let source = try source()
         var observer = TableObserver()
@@ -84,7 +84,7 @@ import Testing
         #expect(try await observer.told(source) == [tasks[1].id])
     }
 
-    @Test func `a row at the very end of a window is told, and one a second later by the next`() async throws {
+    @Test func `a row at the very end of a window is reported, and one a second later in the next`() async throws {
         let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
         let source = try source()
         var observer = TableObserver()
@@ -127,7 +127,7 @@ import Testing
         (same: 5, next: 3, page: 5), (same: 10, next: 5, page: 5), (same: 5, next: 0, page: 5), (same: 4, next: 3, page: 5),
         (same: 6, next: 4, page: 5), (same: 2, next: 2, page: 1), (same: 11, next: 9, page: 10),
     ])
-    func `where a page ends, in a run of rows of one second or right behind it, no row is lost`(
+    func `if a page ends in or right after a run of rows of one second, no row is lost`(
         _ course: (same: Int, next: Int, page: Int)
     ) async throws {
         for number in 0..<(course.same + course.next) { instance.addTask(title: "task \(number)") }
@@ -145,7 +145,7 @@ import Testing
         #expect(try await observer.told(source) == [])
     }
 
-    @Test func `two rows of one second between which a page ends are both told, though the first moves on meanwhile`()
+    @Test func `two rows of one second on two pages are both reported, though the first moves meanwhile`()
         async throws
     {
         for number in 0..<4 { instance.addTask(title: "task \(number)") }

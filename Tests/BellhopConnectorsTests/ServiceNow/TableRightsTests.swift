@@ -27,7 +27,7 @@ import Testing
         #expect(message.contains("itil or snc_read_only"), "\(message)")
     }
 
-    @Test func `where access rules hide all rows, the first list is an error that names them`() async throws {
+    @Test func `if access rules hide all rows, the first list is an error that names them`() async throws {
         practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.changeUser("john.doe") { $0.tasks = .hidden }
         let failure = await failure { _ = try await list() }

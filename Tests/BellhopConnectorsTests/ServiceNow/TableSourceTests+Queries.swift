@@ -20,7 +20,7 @@ extension TableSourceTests {
         #expect(await failure { _ = try await source().list(from: Standing()) } == nil)
     }
 
-    @Test func `what names a field that is not there is named, and a look at the source shows which there are`() async throws {
+    @Test func `the place of an unknown field is reported, and a look at the source lists the fields`() async throws {
         instance.addTask(title: "A")
         let failure = await failure {
             _ = try await source(["where": ["pririty": 1]]).list(from: Standing())
@@ -113,7 +113,7 @@ extension TableSourceTests {
         #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") >= 2)
     }
 
-    @Test func `where batches are refused too, it says what to allow`() async throws {
+    @Test func `if batches are refused too, it names the permission to add`() async throws {
         instance.settings.longestAddress = 700
         instance.settings.takesBatches = false
         let numbers = (0..<40).map { "INC\(10_000_000 + $0)" }
@@ -123,7 +123,7 @@ extension TableSourceTests {
         #expect(failure?.message.contains("/api/now/v1/batch") == true)
     }
 
-    @Test func `types come from the dictionary, and are remembered for when nobody can be asked`() async throws {
+    @Test func `types come from the dictionary, and are stored for when it is unreachable`() async throws {
         let fields: JSON = ["number", "risk", "start_date", "correlation_id"]
         let source = try source(["table": "change_request", "fields": fields])
         #expect(source.schema["risk"]?.type == .text)

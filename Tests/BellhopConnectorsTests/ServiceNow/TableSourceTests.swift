@@ -86,7 +86,7 @@ import Testing
         #expect(comparison.new.count == 50)
     }
 
-    @Test func `where rows are not counted, the end is an empty page that the statistics confirm`() async throws {
+    @Test func `if rows are not counted, the end is an empty page that the statistics confirm`() async throws {
         for number in 0..<35 { instance.addTask(title: "task \(number)") }
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[10..<30]) }
@@ -167,7 +167,7 @@ import Testing
         #expect(windows.last?.contains("sys_updated_on<=\(end)") == true)
     }
 
-    @Test func `what left and what changed without a stamp shows when all rows are walked`() async throws {
+    @Test func `departures and unstamped changes show when all rows are walked`() async throws {
         for number in 0..<60 { instance.addTask(title: "task \(number)") }
         let source = try source(["page": 50])
         var observer = TableObserver()
@@ -215,7 +215,7 @@ import Testing
         #expect(answer.notices.first?.contains(task.id) == true)
     }
 
-    @Test func `a row whose sys_id is none is set aside and told, and the others come`() async throws {
+    @Test func `a row with an invalid sys_id is skipped and reported, and the others come`() async throws {
         instance.addTask(title: "A")
         instance.addTask(NewTask("incident", title: "odd", sysID: "zz-not-an-id"))
         instance.addTask(title: "B")
@@ -238,7 +238,7 @@ import Testing
         #expect(pages.allSatisfy { $0.parameter("sysparm_query_category") == "report" })
     }
 
-    @Test func `a batch that is left unserviced is no answer, and is sent again by the next poll`() async throws {
+    @Test func `an unserviced batch is not an answer, and is sent again by the next poll`() async throws {
         instance.settings.longestAddress = 2048
         let numbers = (0..<300).map { "INC\(10_000_000 + $0)" } + [instance.addTask(title: "A").number]
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ","))])

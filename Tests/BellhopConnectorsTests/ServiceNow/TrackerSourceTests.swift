@@ -64,7 +64,7 @@ import Testing
         #expect(snapshot.className == "incident")
     }
 
-    @Test func `with labels, numbers and references are what people read, times stay times`() async throws {
+    @Test func `with labels, numbers and references have display values, times stay times`() async throws {
         let task = instance.addTask(title: "A", priority: 1, assignedTo: "john.doe")
         let (_, details) = try await poll(["display": "labels", "fields": ["priority", "assigned_to", "active", "opened_at"]])
         let snapshot = try #require(details.snapshots[TaskKey(task.id)])
@@ -81,7 +81,7 @@ import Testing
         #expect(details.snapshots[TaskKey(task.id)]?.fields == ["opener": "Abel Tuter"])
     }
 
-    @Test func `a field that no record has is told where all are read, with the one that was meant`() async throws {
+    @Test func `an unknown field is reported when all records are read, with the field that was meant`() async throws {
         instance.addTask(title: "A", assignedTo: "john.doe")
         instance.addTask(title: "B", assignedTo: "john.doe")
         practice.simulation.faults.add(.sloppyQueries, "GET", path: "/api/now", times: nil)
@@ -180,7 +180,7 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 2)
     }
 
-    @Test func `where the account may not read records, the list's own fields serve and the reason is told`() async throws {
+    @Test func `if the account may not read records, the list's fields serve and the reason is reported`() async throws {
         let task = instance.addTask(title: "Printer", priority: 1, assignedTo: "john.doe")
         instance.changeUser("john.doe") { $0.tasks = .forbidden }
         let gone = TaskKey(String(repeating: "f", count: 32))
@@ -198,7 +198,7 @@ import Testing
         #expect(details.notice?.contains("may not read tasks from the Table API") == true)
     }
 
-    @Test func `a listed task whose record is hidden keeps what the list says`() async throws {
+    @Test func `a listed task with a hidden record keeps the list's fields`() async throws {
         let (seen, hidden) = (
             instance.addTask(title: "Seen", assignedTo: "john.doe"), instance.addTask(title: "Hidden", assignedTo: "john.doe")
         )
@@ -235,7 +235,7 @@ import Testing
         #expect(failure?.message.contains("it ignored the query") == true)
     }
 
-    @Test func `an instance without the update set says what to install`() async throws {
+    @Test func `an instance without the update set names what to install`() async throws {
         var settings = instance.settings
         settings.hasTracker = false
         instance.settings = settings
@@ -276,14 +276,14 @@ import Testing
         }
     }
 
-    @Test func `an identity that is no sys_id fails the whole poll`() async throws {
+    @Test func `an identity that is not a sys_id fails the whole poll`() async throws {
         instance.addTask(NewTask(title: "Odd", assignedTo: "john.doe", sysID: "../../admin"))
         let failure = await failure { _ = try await poll() }
         #expect(failure?.reason == .badAnswer)
         #expect(failure?.message.contains("whose sys_id is none: '../../admin'") == true)
     }
 
-    @Test func `a source that is told how long to wait says so to the request`() async throws {
+    @Test func `a source with a timeout passes it to the request`() async throws {
         let failure = await failure {
             try await practice.open { connection in
                 _ = try await connection.reading.send(.tasks)
@@ -295,7 +295,7 @@ import Testing
         #expect(failure?.reason == .timeout)
     }
 
-    @Test func `what it knows belongs to instance, user and kind`() async throws {
+    @Test func `its memory belongs to instance, user and kind`() async throws {
         try await source { source in
             #expect(source.scope.user == "john.doe")
             #expect(source.scope.kind == "tracker")

@@ -35,7 +35,7 @@ import Testing
         #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
     }
 
-    @Test func `what is so already is not written`() async throws {
+    @Test func `values that are already set are not written`() async throws {
         let receipt = try await practice.perform(update(["state": 1, "active": true]), practice.attempt(1))
         #expect(receipt.summary == "it was already so")
         #expect(patches == 0)
@@ -47,7 +47,7 @@ import Testing
         #expect(try now["urgency"] == "")
     }
 
-    @Test func `what people read is written with display, and proved by it`() async throws {
+    @Test func `display values are written with display, and proved by it`() async throws {
         let fields: JSON.Object = ["state": "In Progress", "assigned_to": "Abel Tuter"]
         _ = try await practice.perform(update(fields, ["display": true]), practice.attempt(1))
         #expect(try now["state"] == "2")
@@ -114,7 +114,7 @@ import Testing
         #expect(failure?.message.contains("did not take `priority` (it stayed '3')") == true)
     }
 
-    @Test func `what a rule of the instance makes of a value is in the receipt`() async throws {
+    @Test func `a value changed by a rule of the instance is in the receipt`() async throws {
         practice.simulation.faults.add(.businessRule(field: "priority", value: "2"), "PATCH")
         let receipt = try await practice.perform(update(["priority": 1]), practice.attempt(1))
         #expect(receipt.summary == "200, set priority; changed by a rule of the instance: `priority` became '2'")
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["comments", "work_notes", "sys_id", "a.b", ""])
-    func `what is no field to set is given up without a request`(_ name: String) async throws {
+    func `an invalid field is given up without a request`(_ name: String) async throws {
         #expect(await practice.failing(update([name: "x"]), practice.attempt(1))?.reason == .badArguments)
         #expect(await practice.failing(update(["state": ["a"]]), practice.attempt(1))?.reason == .badArguments)
         #expect(practice.simulation.requests.total == 0)
@@ -176,7 +176,7 @@ import Testing
         #expect(patches == 1)
     }
 
-    @Test func `what somebody changed after a lost attempt stays as it is`() async throws {
+    @Test func `a person's change after a lost attempt stays as it is`() async throws {
         practice.simulation.faults.add(.resetAfter, "PATCH")
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)
         let delivery = update(["state": 2])
@@ -188,7 +188,7 @@ import Testing
         #expect(patches == 1)
     }
 
-    @Test func `a change of another field after a lost attempt is no obstacle`() async throws {
+    @Test func `a change of another field after a lost attempt does not matter`() async throws {
         practice.simulation.faults.add(.resetBefore, "PATCH")
         let delivery = update(["state": 2])
         #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
@@ -197,7 +197,7 @@ import Testing
         #expect(try now["state"] == "2")
     }
 
-    @Test func `a last attempt that cannot look holds what an earlier one may have written`() async throws {
+    @Test func `a last attempt that cannot look is held if an earlier one may have written`() async throws {
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
         var delivery = update(["state": 2])
         delivery.retry.attempts = 2

@@ -26,7 +26,7 @@ import Testing
             .map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
     }
 
-    @Test func `a login is proved by what a stranger is refused, and nothing but GET is asked`() async throws {
+    @Test func `a login is proved by a request that is refused without it, using only GET`() async throws {
         practice.api.door = .field("Authorization", "Bearer t0ken")
         let lines = try await look(
             [Self.list, Self.source("found", ["method": "POST", "path": "search", "json": ["query": ""], "id": "id"])],
@@ -54,7 +54,7 @@ import Testing
         #expect(practice.simulation.requests.count() == 1)
     }
 
-    @Test func `paths and items that are not there are told`() async throws {
+    @Test func `missing paths and items are reported`() async throws {
         let lines = try await look([
             Self.source("gone", ["path": "nowhere", "id": "id"]), Self.source("nameless", ["path": "list", "id": "identity"]),
         ])
@@ -72,12 +72,12 @@ import Testing
         #expect(RateLimit(HeaderFields(fields.map { .init($0.key, $0.value) })) == limit)
     }
 
-    @Test func `how many requests a server takes is told`() async throws {
+    @Test func `a server's request limit is reported`() async throws {
         practice.api.rateLimit = 60
         #expect(try await look().contains { $0.hasPrefix("note rate limit: the server allows 60 requests") })
     }
 
-    @Test func `a login is tried where it can be, and what it does not show is said`() async throws {
+    @Test func `a login is tried if possible, and its limits are reported`() async throws {
         func trial(_ needs: ConnectionNeeds = ConnectionNeeds()) async throws -> LoginTrial {
             try await practice.open(Self.auth) { try await $0.verifyLogin(needs) }
         }

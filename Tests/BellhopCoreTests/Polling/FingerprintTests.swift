@@ -53,7 +53,7 @@ struct FingerprintTests {
     }
 
     /// Half of the bits each on their own: a collision among these many would be expected once in some 40,000 such tests.
-    @Test func `contents that hardly differ have nothing in common, not even half`() {
+    @Test func `nearly equal contents have different fingerprints, even in each half`() {
         var highs: Set<UInt64> = []
         var lows: Set<UInt64> = []
         var count = 0
@@ -97,7 +97,7 @@ struct FingerprintTests {
         }
     }
 
-    @Test func `facts are told apart by their kind, their borders and their number`() {
+    @Test func `facts are distinguished by their kind, their borders and their number`() {
         func of(_ add: (inout FingerprintBuilder) -> Void) -> Fingerprint {
             var builder = FingerprintBuilder()
             add(&builder)

@@ -11,7 +11,7 @@ struct KnownTasksTests {
         KnownTasks(try listing(records).entries.map { KnownTask(key: $0.key, listed: $0.fingerprint) })
     }
 
-    @Test func `a comparison tells what is new, changed and gone`() throws {
+    @Test func `a comparison finds new, changed and gone tasks`() throws {
         let known = try Self.known([("a", 1), ("b", 1), ("c", 1), ("d", 1)])
         let comparison = known.compare(with: try Self.listing([("x", 1), ("b", 2), ("a", 1), ("d", 1)]))
         #expect(comparison.new == [0])

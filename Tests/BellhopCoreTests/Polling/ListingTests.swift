@@ -65,7 +65,7 @@ struct ListingTests {
         (#"{"result":[{"sys_id":"a","x":01}]}"#, ListingError(.json(.number), at: 29)),
     ]
 
-    @Test(arguments: refused) func `an answer that is no whole list is refused`(_ text: String, _ error: ListingError) {
+    @Test(arguments: refused) func `an answer that is not a whole list is refused`(_ text: String, _ error: ListingError) {
         #expect(throws: error) { try Listing(Array(text.utf8), shape: .serviceNow) }
     }
 
@@ -99,7 +99,7 @@ struct ListingTests {
         #expect(throws: ListingError(.duplicateKey("a"), at: first.body.count + 11)) { try Listing(pages: [first, first]) }
     }
 
-    @Test func `entries are searched for in the listing's order, and what is missing is told in the order asked`() throws {
+    @Test func `entries are searched in the listing's order, and missing ones reported in the order asked`() throws {
         let listing = try Listing(Self.answer, shape: .serviceNow)
         let (found, missing) = listing.search(for: ["x", "c", "b", "absent", "c"])
         #expect(found == [listing.entries[1], listing.entries[2]])
@@ -108,7 +108,7 @@ struct ListingTests {
         #expect(Listing().search(for: ["a"]).missing == ["a"])
     }
 
-    @Test func `records that were made are listed by what they say`() throws {
+    @Test func `records that were made are listed by their contents`() throws {
         let one = try Listing(records: [("a", ["x": 1, "y": 2]), ("b", [:])])
         let other = try Listing(records: [("a", ["y": 2, "x": 1]), ("b", [:])])
         #expect(one.entries.map(\.fingerprint) == other.entries.map(\.fingerprint))

@@ -75,7 +75,7 @@ struct StormGuardTests {
         #expect(try Poll(known: 40..<80, listed: 0..<30).held != held)
     }
 
-    @Test func `where nothing is to be held, an empty list is read again and then believed`() throws {
+    @Test func `without storm protection, an empty list is read again and then believed`() throws {
         let poll = try Poll(known: 0..<30, listed: 0..<0)
         let off = StormGuard(mayHold: false)
         let decisions = [false, true].map { isSecondReading in
@@ -164,7 +164,7 @@ struct StormGuardTests {
     }
 
     @Test(arguments: [(RemovalReason.gone, true), (.unknown, true), (.closed, false), (.leftQuery, false)])
-    func `an empty list is proved by a record that tells where its task went`(_ reason: RemovalReason, _ isUnproved: Bool) {
+    func `an empty list is proved by a record that shows where its task went`(_ reason: RemovalReason, _ isUnproved: Bool) {
         let keys = [TaskKey("a"), TaskKey("b")]
         let departures = Departures(
             asked: keys, details: Details(departures: [keys[0]: reason, keys[1]: .gone]), isListEmpty: true)

@@ -48,7 +48,7 @@ struct TaskKeyHashTests {
         #expect(Set(keys.map { TaskKey("x" + $0.text).hash(seed) >> 32 }).count > 990)
     }
 
-    @Test func `all indices of a process find a key by the same seed, which is none that could be known`() {
+    @Test func `all indices of a process find a key by the same seed, which cannot be predicted`() {
         #expect(KeyIndex().seed == KeyIndex(minimumCapacity: 100).seed)
         #expect(KeyIndex().seed != Fingerprint(high: 0x9e37_79b9_7f4a_7c15, low: 0xd1b5_4a32_d192_ed03))
     }

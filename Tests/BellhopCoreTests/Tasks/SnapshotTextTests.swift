@@ -24,7 +24,7 @@ import Testing
         #expect(!SnapshotText(Snapshot(key: "x", title: "listed")).isRead)
     }
 
-    @Test func `a key that is no id is all there is`() {
+    @Test func `a snapshot can have an empty key and nothing else`() {
         #expect(SnapshotText(Snapshot(key: "")).snapshot == Snapshot(key: ""))
     }
 

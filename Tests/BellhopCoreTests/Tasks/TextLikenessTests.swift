@@ -37,7 +37,7 @@ import Testing
         #expect(!TextLikeness("Reminder 2 of 3").covers(TextLikeness("")))
     }
 
-    @Test func `a smaller sign is no tag, and an ampersand no entity`() {
+    @Test func `a less-than sign is not a tag, and an ampersand not an entity`() {
         #expect(TextLikeness("1 < 2 & 3 > 2").covers(TextLikeness("1 < 2 & 3 > 2")) == false, "there are no letters")
         #expect(TextLikeness("a < b & c > d").covers(TextLikeness("a &lt; b &amp; c &gt; d")))
         #expect(TextLikeness("R&D; x").covers(TextLikeness("R&D; x")))

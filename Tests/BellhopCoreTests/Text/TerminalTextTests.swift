@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `text that is no control stays, newlines and tabs where there may be several lines`() {
+    @Test func `text without control characters stays, newlines and tabs if several lines are allowed`() {
         let text = "Grüße, привет, שלום, 漢字 👩‍👩‍👧 e\u{301}\n\tx"
         #expect(TerminalText.lines(text) == text)
         #expect(text.visible == text.replacing("\n", with: "\u{FFFD}"))

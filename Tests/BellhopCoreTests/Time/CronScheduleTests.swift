@@ -73,7 +73,7 @@ struct `Cron schedules` {
         #expect(found.map { $0.formatted(in: zone) } == due)
     }
 
-    @Test func `list what is due from one moment through another`() throws {
+    @Test func `list the due times from one moment through another`() throws {
         let schedule = try CronSchedule("0 12 * * *")
         let (first, last): (Timestamp, Timestamp) = ("2026-01-01T12:00Z", "2026-01-04T12:00Z")
         #expect(schedule.occurrences(from: first, through: last, limit: 100, in: .utc).count == 4)

@@ -68,7 +68,7 @@ struct `The clock of the tests` {
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }
 
-    @Test func `a deadline that has passed is no sleep`() async throws {
+    @Test func `a deadline that has passed does not sleep`() async throws {
         try await clock.sleep(until: .epoch)
         try await clock.sleep(for: .seconds(-5))
         #expect(clock.sleeperCount == 0)

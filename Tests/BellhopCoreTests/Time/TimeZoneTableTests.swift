@@ -61,7 +61,7 @@ struct `Time zones` {
             ("America/Sao_Paulo", "2018-11-04 00:00", .gap(before: "2018-11-04T02:59:59.999999Z", after: "2018-11-04T03:00Z")),
             ("Pacific/Kwajalein", "1993-08-21 12:00", .gap(before: "1993-08-21T11:59:59.999999Z", after: "1993-08-21T12:00Z")),
         ] as [(String, CivilDateTime, LocalMoment)])
-    func `tell what is left out and what comes twice`(_ name: String, _ local: CivilDateTime, _ expected: LocalMoment) throws {
+    func `identify skipped and repeated local times`(_ name: String, _ local: CivilDateTime, _ expected: LocalMoment) throws {
         #expect(try zone(name).resolve(local) == expected)
     }
 

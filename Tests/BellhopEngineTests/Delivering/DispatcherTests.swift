@@ -100,7 +100,7 @@ import Testing
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
     }
 
-    @Test func `a rule that tells of what was given up, by what is given up as well, ends`() async throws {
+    @Test func `a rule that reports failed deliveries by deliveries that fail too ends`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(telling("delivery_dead"))
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }

@@ -30,7 +30,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("second")])
     }
 
-    @Test func `what an earlier run left behind is taken up at start, and may have been received`() async throws {
+    @Test func `deliveries left by an earlier run are resumed at start, and may have been received`() async throws {
         let bench = try Bench()
         try await bench.owe([Owed("a"), Owed("b")])
         _ = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)

@@ -131,7 +131,7 @@ import Testing
         #expect(action.performed.count { $0.delivery.id.receiver == "busy" } <= 3)
     }
 
-    @Test func `waiting for a receiver's turn is no attempt, and a stop leaves the delivery as it is`() async throws {
+    @Test func `waiting for a receiver's turn is not an attempt, and a stop leaves the delivery as it is`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, _ in

@@ -40,7 +40,7 @@ import Testing
         #expect(try await bench.happened().count == 1)
     }
 
-    @Test func `that go on from poll to poll are told at the second`() async throws {
+    @Test func `that go on from poll to poll are reported at the second`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 400)
         source.set(tasks(0..<150, "moved") + tasks(150..<400))
@@ -49,7 +49,7 @@ import Testing
         #expect(try await poller.pollOnce().events == 300)
     }
 
-    @Test func `in a hundred tasks, or each in other fields, are told at once`() async throws {
+    @Test func `in a hundred tasks, or each in other fields, are reported at once`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 300)
         source.set(tasks(0..<100, "upgraded") + tasks(100..<300))
@@ -60,7 +60,7 @@ import Testing
         #expect(try await poller.pollOnce().events == 200)
     }
 
-    @Test func `are told at once where storms are off, and so is a list of which most is unlike`() async throws {
+    @Test func `are reported at once if storms are off, and so is a mostly different list`() async throws {
         let bench = try Bench()
         let plan = PollPlan(cadence: .every(.seconds(60)), storms: StormGuard(mayHold: false))
         var (source, poller) = try await baseline(bench, 300, plan)

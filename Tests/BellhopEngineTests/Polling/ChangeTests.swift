@@ -5,7 +5,7 @@ import Testing
 
 /// What a poll tells of what changed.
 @Suite struct `Changes a poll tells` {
-    @Test func `the first poll is the baseline and tells nothing`() async throws {
+    @Test func `the first poll is the baseline and emits nothing`() async throws {
         let bench = try Bench()
         var poller = bench.poller(bench.source(tasks(0..<3)))
         guard case .baseline(let count) = try await poller.pollOnce() else { return #expect(Bool(false), "no baseline") }
@@ -15,7 +15,7 @@ import Testing
         #expect(try await bench.happened() == [])
     }
 
-    @Test func `initial: emit tells of the baseline's tasks`() async throws {
+    @Test func `initial: emit reports the baseline's tasks`() async throws {
         let bench = try Bench()
         var poller = bench.poller(bench.source(tasks(0..<3)), PollPlan(cadence: .every(.seconds(60)), emitsInitial: true))
         _ = try await poller.pollOnce()
@@ -42,7 +42,7 @@ import Testing
         #expect(try await bench.happened() == ["task_created new"])
     }
 
-    @Test func `fields and titles that change are told with both values`() async throws {
+    @Test func `fields and titles that change are reported with both values`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -66,7 +66,7 @@ import Testing
         ("a field that is declared now", labelled("a", fields: ["priority": 3, "state": 2])),
         ("a field that is declared no more", labelled("a", fields: [:])),
         ("labels", labelled("a", labels: ["priority": "3 - mittel"])),
-    ]) func `a difference that is no change of the task is no event`(_ what: String, _ after: Snapshot) async throws {
+    ]) func `a difference that does not change the task makes no event`(_ what: String, _ after: Snapshot) async throws {
         let bench = try Bench()
         let before = labelled("a", fields: ["priority": 3, "sys_updated_on": "now"])
         let source = bench.source([before])
@@ -90,7 +90,7 @@ import Testing
         #expect(try await bench.happened() == ["task_removed a \(reason.rawValue)"])
     }
 
-    @Test func `coming back is not being created, and every return is told`() async throws {
+    @Test func `coming back is not being created, and every return is reported`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -113,7 +113,7 @@ import Testing
         #expect(returned.data["removed"] == .string((bench.now - .seconds(120)).rfc3339))
     }
 
-    @Test func `a restart forgets nothing and tells nothing twice`() async throws {
+    @Test func `a restart forgets nothing and reports nothing twice`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         for step in 0..<4 {
@@ -158,7 +158,7 @@ import Testing
         #expect(Set(ids[0]).count == 4)
     }
 
-    @Test func `a task whose details cannot be had is told of once they can`() async throws {
+    @Test func `a task without available details is reported once they are available`() async throws {
         let bench = try Bench()
         let source = bench.source()
         var poller = bench.poller(
@@ -172,7 +172,7 @@ import Testing
         #expect(try await bench.happened() == ["task_created a"])
     }
 
-    @Test func `details that may not be read are no change, nor is reading them again, and what is kept of them stays`()
+    @Test func `details that become unreadable or readable again are not changes, and stored ones stay`()
         async throws
     {
         let bench = try Bench()
@@ -216,7 +216,7 @@ import Testing
         #expect(bench.recorder.count("source.notice") == 1)
     }
 
-    @Test func `neither other numbers nor a poll that reads no details make it told again`() async throws {
+    @Test func `neither other numbers nor a poll without details report it again`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(

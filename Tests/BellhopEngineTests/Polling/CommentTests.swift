@@ -19,7 +19,7 @@ import Testing
         try await bench.store.events(EventQuery(types: [.taskCommented], limit: 1000)).map(\.event)
     }
 
-    @Test func `a comment is told once, with its task as it is, and none of tasks that nobody knows`() async throws {
+    @Test func `a comment is reported once, with its current task, and only for known tasks`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a")])
         var poller = bench.poller(source)
@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test func `what was added to a task's journal before it left is told before it leaves`() async throws {
+    @Test func `additions to a task's journal before it left are reported before it leaves`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -85,7 +85,7 @@ import Testing
         #expect((2...6).contains(events.count))
     }
 
-    @Test func `what our account wrote is known as ours, however the instance wrote it down`() async throws {
+    @Test func `entries of our account are known as ours, however the instance stored them`() async throws {
         let now = Timestamp.epoch
         let sent = "Call <b>0049 30 1234567</b> -- it's \"urgent\"."
         let known = WrittenComment(reference: "j1", text: sent, hop: 0, marker: "ref 3f2a9c")

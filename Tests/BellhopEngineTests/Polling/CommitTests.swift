@@ -106,7 +106,7 @@ import Testing
         #expect(source.asked.details.count == 1)
     }
 
-    @Test func `where the source stands is kept with the poll`() async throws {
+    @Test func `the source's position is stored with the poll`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         source.edit { $0.cursor = Cursor(["from": 1]) }

@@ -121,7 +121,7 @@ import Testing
 
     // MARK: At first
 
-    @Test func `at first makes no old task new, and says what it took for the baseline`() async throws {
+    @Test func `at first makes no old task new, and reports its baseline`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<8))
         source.edit { $0.lists = [.empty] }

@@ -25,7 +25,7 @@ import Testing
             fields: ["text": .string(text)])
     }
 
-    @Test func `a page is told only when its words change, with the difference`() async throws {
+    @Test func `a page is reported only when its words change, with the difference`() async throws {
         let bench = try Bench()
         let script = bench.source([page("Ada\nGrace")])
         var poller = Poller(Board(script: script), plan: .minutely, in: bench.surroundings)

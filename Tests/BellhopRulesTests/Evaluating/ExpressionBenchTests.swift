@@ -46,7 +46,7 @@ import Testing
         #expect(answer(text) == wanted)
     }
 
-    @Test func `every part tells what it gave, what was not reached, and what failed`() throws {
+    @Test func `every part shows its value, that it was not reached, or its failure`() throws {
         let evaluation = try evaluate(
             "task.priority <= 1 && task.title.contains('disk') || [1, 2].exists(n, n == task.state) || task.cost > 1.0")
         let told = evaluation.parts.map { part in

@@ -29,7 +29,7 @@ import Testing
         #expect(bench.completion(before: "chan").names == [])
     }
 
-    @Test func `what is offered is what the language takes`() throws {
+    @Test func `the completions are valid in the language`() throws {
         // Of a list, every macro that is offered exists.
         for name in bench.completion(before: "tasks.").names where name.hasPrefix("transform") {
             let extra = name == "transformMapEntry(" ? "{i: v}" : "v"

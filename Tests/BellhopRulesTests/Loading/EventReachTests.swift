@@ -26,7 +26,7 @@ import Testing
         return EventReach(surroundings, from: from).obstacle(to: type, among: types ?? [type])?.code
     }
 
-    @Test func `a login is told by the type of its credentials, and who waits for both means whichever there is`() {
+    @Test func `a login is identified by its credentials' type, and waiting for both means either`() {
         #expect(Self.code(.loginEvent, logins: ["snow": .keychainLoginEvent]) == "wrong-login-event")
         #expect(Self.code(.keychainLoginEvent, logins: ["snow": .loginEvent]) == "wrong-login-event")
         #expect(Self.code(.loginEvent, logins: ["snow": .loginEvent]) == nil)
@@ -38,7 +38,7 @@ import Testing
                 == "wrong-login-event")
     }
 
-    @Test func `a connection that logs in silently tells nothing, not even the end of a session`() {
+    @Test func `a connection that logs in silently emits nothing, not even the end of a session`() {
         for type in [EventType.loginEvent, .keychainLoginEvent, .sessionExpired] {
             #expect(Self.code(type, logins: ["ops": nil]) == "no-login-events")
             #expect(Self.code(type, from: ["my-work"], logins: ["snow": .loginEvent]) == "no-login-events")

@@ -68,7 +68,7 @@ import Testing
         #expect(try arguments("update: {fields: \(written)}", event) == ["unless_changed": false, "fields": fields])
     }
 
-    @Test func `unless_changed brings what the event saw, by the names of the record`() throws {
+    @Test func `unless_changed carries the event's values, by the names of the record`() throws {
         let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 2, "sys_updated_on": "x"]))
         #expect(
             try arguments("update: {fields: {state: 2}, unless_changed: true, expect: {state: [1, New]}}", event) == [

@@ -43,13 +43,13 @@ import Testing
         #"task.labels.state != null && task.labels.state == "New""#, #"has(before.labels.state)"#,
         #"changed("state", "New", "Resolved")"#, #"tasks.exists(t, t.labels.category == "Hardware")"#,
     ])
-    func `a condition on a label that no source reads is told with the setting that reads it`(_ condition: String) throws {
+    func `a condition on a label that no source reads is reported with the setting that reads it`(_ condition: String) throws {
         let help = "in bellhop.yaml give source `incidents` `display: both`"
         #expect(try Self.said(when: condition) == ["no-labels: \(help)"])
         #expect(try Self.said(when: condition, Self.source("incidents", hasLabels: true)) == [])
     }
 
-    @Test func `a change to a label that no source reads is told, and one to a value is not`() throws {
+    @Test func `a change to a label that no source reads is reported, and one to a value is not`() throws {
         func said(_ to: String, hasLabels: Bool = false) throws -> [String] {
             try Self.said("on: {task_changed: \(to)}\ndo: [{log: x}]", [Self.source("incidents", hasLabels: hasLabels)])
         }
@@ -62,7 +62,7 @@ import Testing
         #expect(try said("{state: {to: 6}, category: {to: hardware}, assignment_group: {to: }}") == [])
     }
 
-    @Test func `the label of a choice where its value is compared is told with the value to write`() throws {
+    @Test func `a choice's label compared with its value is reported with the value to write`() throws {
         let labelled = Self.source("incidents", hasLabels: true)
         #expect(
             try Self.said(when: #"task.category == "Hardware""#, labelled) == [
@@ -82,14 +82,14 @@ import Testing
         #expect(try Self.said(when: #"task.category == "hardware" || task.category == "anything else""#, labelled) == [])
     }
 
-    @Test func `a label in a text is the value where there is none, and says nothing`() throws {
+    @Test func `a missing label in a text is replaced by the value, without a message`() throws {
         #expect(
             try Self.said("on: task_created\ndo: [{log: '${{ label(\"state\") }}'}]") == [])
         #expect(
             try Self.said("on: task_created\ndo: [{log: '${{ task.labels.state }}'}]").map { $0.prefix(9) } == ["no-labels"])
     }
 
-    @Test func `sources that can have no labels are told so, where no other of the rule has some`() throws {
+    @Test func `sources without labels are reported, if no other of the rule has some`() throws {
         let rest = Self.source("issues", kind: "rest", hasLabels: false)
         let help = "a source of kind `rest` has no labels: compare the value"
         #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest) == ["no-labels: \(help)"])

@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["retry: 2", "expires: 1h", "on_error: stop", "if: task.number == ''"])
-    func `a key of the step among an action's arguments is told where it belongs`(_ key: String) {
+    func `a step's key among an action's arguments is reported with its right place`(_ key: String) {
         let name = String(key.prefix { $0 != ":" })
         let said = Fixture.diagnostics("rule: r\non: task_created\ndo:\n  - comment: {text: x, \(key)}\n")
         #expect(said.contains("`comment` has no setting `\(name)` [unknown-key]"), "\(said)")

@@ -27,7 +27,7 @@ import YAML
         return (settings, reader.diagnostics.all.map { $0.rendered() }.joined(separator: "\n"))
     }
 
-    @Test func `what is wrong inside of a setting is told at its place`() throws {
+    @Test func `an error inside of a setting is reported at its place`() throws {
         let text = """
             name: a=1^bSTARTWITHx
             any:
@@ -144,7 +144,7 @@ import YAML
         #expect(said == "bellhop.yaml:4:7: error: there is no C [missing]\n  4 | kind: $C\n    |       ^~")
     }
 
-    @Test func `what a hook hides is in no message, and hides no word of one`() throws {
+    @Test func `text that a hook hides is in no message, and hides no word of one`() throws {
         let (settings, said) = try Self.read("name: $A\ncount: $A\nkind: c") { _, text, _ in
             text == "$A" ? .hidden("number", name: "`A`") : .text(text)
         }

@@ -47,7 +47,7 @@ extension RoutingTests {
         }
     }
 
-    @Test func `times are times, and the age of none is unknown`() throws {
+    @Test func `times are times, and the age of a missing time is unknown`() throws {
         let book = try Self.log(#"when: "age(task.due_date) > duration('1h') && now > task.due_date""# + "\nfrom: my-work")
         func task(_ due: JSON) -> Event { Self.number(1, id: "a", fields: ["due_date": due]) }
         #expect(texts(book.route([task("2026-01-05T07:59:59.000000Z")])) == ["INC1"])

@@ -107,7 +107,7 @@ import Testing
         #expect(book.route([Self.number(1, id: "a"), Self.number(2, id: "a")]).state.map(\.key.key) == ["INC1", ""])
     }
 
-    @Test func `a task takes ten writes an hour from all rules together, and what is beyond dies visibly`() throws {
+    @Test func `a task takes ten writes an hour from all rules together, and further ones die visibly`() throws {
         let rules = ["a", "b"].map { "rule: \($0)\non: task_changed\ndo:\n  - comment: x" }.joined(separator: "\n---\n")
         let book = try Fixture.book(rules)
         let events = (1...6).map { number in

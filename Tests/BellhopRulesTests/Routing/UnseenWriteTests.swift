@@ -53,14 +53,14 @@ import Testing
         #expect(self.dead(book.route(events(1), state: state, at: Fixture.start + .seconds(3600))) == [])
     }
 
-    @Test func `a limit raises the budget for such requests, and is no idle word`() throws {
+    @Test func `a limit raises the budget for such requests, and is enforced`() throws {
         let book = try book("limit: 20/h\n" + Self.rule)
         #expect(book.warnings.isEmpty)
         #expect(dead(book.route(events(30))).count == 10)
     }
 
     @Test(arguments: ["to: api, path: a, method: GET", "to: api, path: a, method: HEAD", "to: other, path: a"])
-    func `what changes nothing, or goes where no source reads, is not counted`(_ request: String) throws {
+    func `a write without effect, or that no source reads, is not counted`(_ request: String) throws {
         let book = try book("rule: r\non: task_changed\ndo:\n  - rest: {\(request)}\n")
         let routing = book.route(events(30))
         #expect(routing.deliveries.count == 30 && dead(routing) == [] && routing.state == [])

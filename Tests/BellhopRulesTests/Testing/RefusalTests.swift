@@ -56,7 +56,7 @@ import Testing
             ])
     }
 
-    @Test func `an error of a rule is told beside a write that its budget ended`() throws {
+    @Test func `an error of a rule is reported beside a write that its budget ended`() throws {
         let events = ["2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z", "null"].map {
             "      - task_created: {task: {id: a1, number: INC1, due_date: \($0)}}"
         }
@@ -66,7 +66,7 @@ import Testing
         #expect(found.map(\.message) == ["rule `r` failed: `by` has no value"])
     }
 
-    @Test func `a test whose action happens says nothing of what else was refused`() throws {
+    @Test func `a test whose action happens does not report other refusals`() throws {
         let given = ["      - task_removed: {task: {id: a1, number: INC1}}", Self.event].joined(separator: "\n")
         #expect(try problems(Self.doing, given, expect: "      - comment: {}").isEmpty)
     }

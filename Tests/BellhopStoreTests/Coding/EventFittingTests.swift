@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `many long texts share what there is`() throws {
+    @Test func `many long texts share the space`() throws {
         let long = JSON.string(String(repeating: "x", count: 5000))
         let fitted = try fit(["a": long, "b": [long, ["c": long]]], 6000)
         #expect(JSON.object(fitted).encoded().count > 5000)

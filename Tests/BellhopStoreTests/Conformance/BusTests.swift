@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `events are routed once, whoever routes them again`(_ kind: StoreUnderTest) async throws {
+    func `events are routed once, even if routed again`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append([Sample.event(1)])
         let sequence = try await bench.store.unrouted(limit: 1)[0].sequence

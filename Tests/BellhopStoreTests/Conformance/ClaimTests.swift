@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a repeat of what makes a task knows what other deliveries made at the same receiver since it was first tried`(
+    func `a repeated create knows what other deliveries created at the receiver since its first try`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

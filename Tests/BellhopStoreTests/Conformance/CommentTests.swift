@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each is told with its text, its journal entry and its hop, by its task`(_ kind: StoreUnderTest) async throws {
+    func `each is reported with its text, its journal entry and its hop, by its task`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: [

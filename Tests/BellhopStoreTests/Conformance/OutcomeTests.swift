@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a person retries what is dead or held, with all its attempts`(_ kind: StoreUnderTest) async throws {
+    func `a person retries a dead or held delivery, with all its attempts`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var expiring = Sample.delivery(1)
         expiring.expires = bench.after(10)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a person's retry takes what waits for its next try`(_ kind: StoreUnderTest) async throws {
+    func `a person's retry takes a delivery that waits for its next try`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         try await bench.finish(bench.claim()[0], .retry(at: bench.after(600), Sample.failure))
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a person drops what does not run, and its lane goes on`(_ kind: StoreUnderTest) async throws {
+    func `a person drops a delivery that is not running, and its lane goes on`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...3).map { Sample.delivery($0, lane: "a") } + [Sample.delivery(4)]
         try await bench.store.route(Routing(deliveries: deliveries))

@@ -8,7 +8,7 @@ import Testing
     private let retention = Retention(events: .seconds(100), deliveries: .seconds(100), forgotten: .seconds(1000))
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `old events go, except what rules have still to see and the last`(_ kind: StoreUnderTest) async throws {
+    func `old events go, except those that rules have still to see and the last`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...2500).map { Sample.event($0) } + [Sample.event(9999, at: bench.after(101))])
         let unrouted: Set<Int64> = [7, 1999]
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `old deliveries go when they have ended, except what a person has to decide`(_ kind: StoreUnderTest) async throws {
+    func `old deliveries go when they have ended, except those that a person has to decide`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: (1...5).map { Sample.delivery($0) } + [Sample.delivery(6, initial: .shadow)]))

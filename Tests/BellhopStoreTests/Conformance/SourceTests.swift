@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `how polls go is kept with what it has to tell`(_ kind: StoreUnderTest) async throws {
+    func `the health of polls is stored with their events`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         let health = SourceHealth(failures: 3, failingSince: bench.now, lastError: "no route", announced: true)

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a death stops what comes after it, and what comes after that, visibly`(_ kind: StoreUnderTest) async throws {
+    func `a death visibly stops its successors, and theirs`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one that is held keeps waiting what comes after it, until a person decides`(_ kind: StoreUnderTest) async throws {
+    func `one that is held keeps its successors waiting, until a person decides`(_ kind: StoreUnderTest) async throws {
         for decision in [Decision.retry, .drop] {
             let bench = try kind.make()
             try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one that cannot be read dies, and what comes after it is stopped`(_ kind: StoreUnderTest) async throws {
+    func `one that cannot be read dies, and its successors are stopped`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
         try await bench.spoil(Sample.delivery(1).id)

@@ -100,7 +100,7 @@ import Testing
         #expect(error?.range == range)
     }
 
-    @Test func `a slip in an operator says what is meant`() {
+    @Test func `a slip in an operator suggests the right one`() {
         let error = #expect(throws: EncodedQueryError.self) { try EncodedQuery(parsing: "aSTARTWITHx") }
         #expect(error?.help == "did you mean `STARTSWITH`?")
     }

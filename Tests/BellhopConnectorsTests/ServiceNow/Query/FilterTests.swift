@@ -250,7 +250,7 @@ import Testing
         #expect(steps?.joined(separator: "/") == path)
     }
 
-    @Test func `a slip says what is meant, and all mistakes are told together`() {
+    @Test func `a slip suggests a correction, and all mistakes are reported together`() {
         let all = complaints(["a": ["startswith": "x"], "B": 1, "c": ["after": ["day_ago": 1]]])
         #expect(all.map(\.help) == ["did you mean `starts_with`?", "did you mean `b`?", "did you mean `days_ago`?"])
     }

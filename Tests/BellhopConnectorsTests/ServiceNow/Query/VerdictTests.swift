@@ -83,7 +83,7 @@ import Testing
 
     @Test func `every row matches the query of all`() { #expect(EncodedQuery.all.judge([:]) == .matches) }
 
-    @Test func `a verdict is what a naive reading of the text says, and a product is both`() throws {
+    @Test func `a verdict matches a naive reading of the text, and a product means both`() throws {
         var random = SeededRandom(seed: 11)
         var decided = 0
         for _ in 0..<10_000 {

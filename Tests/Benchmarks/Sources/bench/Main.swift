@@ -1,7 +1,7 @@
 import BellhopCore
 import Glibc
 
-/// Measures what the agent's hot paths reach, each beside a yardstick of the same run.
+/// Measures the agent's hot paths, each against a yardstick from the same run.
 @main
 enum Main {
     static let benchmarks: [Benchmark] =

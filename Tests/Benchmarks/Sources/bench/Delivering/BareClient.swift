@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
-/// The yardstick of deliveries: a client that posts the same body again and again, so many at once, and remembers nothing.
+/// The yardstick for deliveries: a client that posts the same body repeatedly and concurrently, and stores nothing.
 enum BareClient {
     /// Seconds for `count` requests, `inFlight` of them at a time.
     static func post(_ body: [UInt8], to address: String, count: Int, inFlight: Int) async throws -> Double {
@@ -17,7 +17,7 @@ enum BareClient {
         request.headers.add(name: "User-Agent", value: "Bellhop")
         request.body = .bytes(ByteBuffer(bytes: body))
         let prepared = request
-        // The connections are open before it counts.
+        // Open the connections before measuring.
         try await run(client, prepared, count: inFlight * 4, inFlight: inFlight)
         let time = try await Stopwatch.seconds { try await run(client, prepared, count: count, inFlight: inFlight) }
         try await client.shutdown()

@@ -6,7 +6,7 @@ import BellhopRules
 import BellhopStore
 import Synchronization
 
-/// The way of one new task through everything: scanned, compared, kept (T1), routed (T2), claimed (T3), posted.
+/// The path of one new task: scanned, compared, stored (T1), routed (T2), claimed (T3), posted.
 enum LatencyRun {
     static func run(_ bench: Bench) async throws -> [Measurement] {
         let rounds = bench.isQuick ? 20 : 200
@@ -35,9 +35,9 @@ enum LatencyRun {
             source.grow()
             guard case .changed = try await poller.pollOnce() else { throw BenchError("a poll did not see the new task") }
             let arrival = try await firstByte(at: receiver)
-            // The first few open connections and fill caches.
+            // The first few runs open connections and fill caches.
             if round >= 5 { times.append((arrival - source.lastByte).inSeconds) }
-            // Until it is marked as done, so that it disturbs the next in nothing.
+            // Wait until it is marked as done, so that it does not disturb the next run.
             while dispatcher.inFlight > 0 { try await Task.sleep(for: .milliseconds(1)) }
         }
         stop.raise()
@@ -55,7 +55,7 @@ enum LatencyRun {
                 beside: .init(name: "three times a page to disk", quantity: .time(3 * sync)), aim: .figure(atMost: 0.005),
                 remark: "From the last byte of a poll of 1,000 tasks to the first byte of the webhook for the new one: "
                     + "\(Quantity.time(times.median)) at the median, \(Quantity.time(times.quantile(0.99))) at the 99th percentile of "
-                    + "\(times.count); what is measured is the median without three fdatasync of one page.")
+                    + "\(times.count); the figure is the median without three fdatasync of one page.")
         ]
     }
 
@@ -72,7 +72,7 @@ enum LatencyRun {
     }
 
     private static func firstByte(at receiver: LocalReceiver) async throws -> ContinuousClock.Instant {
-        // It is the receiver that notes the time: looking seldom disturbs nothing.
+        // The receiver records the time, so checking rarely changes nothing.
         for _ in 0..<10_000 {
             try await Task.sleep(for: .milliseconds(2))
             if let instant = receiver.takeFirstByte() { return instant }
@@ -81,7 +81,7 @@ enum LatencyRun {
     }
 }
 
-/// A source that has one task more whenever it is told to; it knows when its answer was whole.
+/// A source that adds a task on request and records when its answer was complete.
 ///
 /// A class over a mutex, because the benchmark changes it between the polls of a poller that holds it.
 private final class GrowingSource: Source {
@@ -126,7 +126,7 @@ private final class GrowingSource: Source {
         }
     }
 
-    /// The new task as the list has it: what the Table API would add is a matter of the network.
+    /// The new task as the list has it, without the Table API's details, whose cost is network time.
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
         for entry in listing.search(for: keys).found {

@@ -3,9 +3,9 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A receiver of webhooks on this machine: it answers 200 to everything, and knows when the first byte of a request came.
+/// A webhook receiver on this machine: it answers 200 to everything, and records when the first byte of a request came.
 ///
-/// A class over a mutex, because its connections run on a thread of their own.
+/// A class over a mutex, because its connections run on another thread.
 final class LocalReceiver: Sendable {
     private struct State {
         var firstByte: ContinuousClock.Instant?
@@ -16,7 +16,7 @@ final class LocalReceiver: Sendable {
     private let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let listener = Mutex<(any Channel)?>(nil)
 
-    /// Listens on a free port; the address to post to.
+    /// Listens on a free port; returns the address to post to.
     func start() async throws -> String {
         let channel = try await ServerBootstrap(group: threads)
             .serverChannelOption(.backlog, value: 256)
@@ -43,7 +43,7 @@ final class LocalReceiver: Sendable {
     /// How many requests were answered.
     var requests: Int { state.withLock { $0.requests } }
 
-    /// When the first byte came since this was last asked; nil while none did.
+    /// When the first byte came since the last call; nil if none did.
     func takeFirstByte() -> ContinuousClock.Instant? {
         state.withLock { state in
             defer { state.firstByte = nil }
@@ -59,7 +59,7 @@ final class LocalReceiver: Sendable {
     private func requestCame() { state.withLock { $0.requests += 1 } }
 }
 
-/// Notes when bytes come, before anybody reads them.
+/// Records when bytes arrive, before they are read.
 private final class Arrival: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -73,7 +73,7 @@ private final class Arrival: ChannelInboundHandler, Sendable {
     }
 }
 
-/// Answers each request once it is whole.
+/// Answers each request once it is complete.
 private final class Answer: ChannelInboundHandler, Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

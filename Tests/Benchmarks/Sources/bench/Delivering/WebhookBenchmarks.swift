@@ -5,7 +5,7 @@ import BellhopEngine
 import BellhopStore
 import Synchronization
 
-/// Webhooks to a receiver on this machine.
+/// Measures webhooks to a receiver on this machine.
 enum WebhookBenchmarks {
     static let all = [
         Benchmark(name: "webhook.rate", summary: "webhooks with T3, HTTP and T4, 64 in flight", run: rate),
@@ -37,7 +37,7 @@ enum WebhookBenchmarks {
                     name: "a bare client loop, as many in flight", quantity: .rate(Double(count) / bare.median, of: "webhooks")),
                 aim: .ratio(atLeast: 0.2),
                 remark:
-                    "\(count) deliveries, \(inFlight) in flight: claimed (T3), posted by the agent's client, and their outcome kept (T4), "
+                    "\(count) deliveries, \(inFlight) in flight: claimed (T3), posted by the agent's client, and their outcome stored (T4), "
                     + "each on disk before the next step. Receiver and clients share the machine.")
         ]
     }
@@ -74,7 +74,7 @@ enum WebhookBenchmarks {
         return time
     }
 
-    /// Deliveries such as a rule makes, each for a task of its own.
+    /// Deliveries such as a rule makes, each for a different task.
     static func deliveries(_ count: Int, _ json: JSON, to address: String, at now: Timestamp) -> [Delivery] {
         Tasks.keys(count, seed: 5).enumerated().map { number, key in
             let task = Tasks.snapshot(number, key: key)
@@ -91,7 +91,7 @@ enum WebhookBenchmarks {
 
     /// How many deliveries have ended.
     ///
-    /// A class over a mutex, because they end in tasks of their own.
+    /// A class over a mutex, because they end in concurrent tasks.
     private final class Progress: Sendable {
         private let state = Mutex<(done: Int, failure: String?)>((0, nil))
 

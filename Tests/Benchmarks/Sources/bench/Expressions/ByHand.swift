@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the expressions say, written in Swift.
+/// The expressions, written in Swift.
 enum ByHand {
     /// The condition as one would write it.
     @inline(never)
@@ -15,7 +15,7 @@ enum ByHand {
         return found
     }
 
-    /// The condition as one would write it who wants the last of the machine: texts are bytes.
+    /// The condition optimised by hand: texts are bytes.
     @inline(never)
     static func matchesBytes(_ event: ExpressionMaterial.Event) -> Bool {
         isSame(event.type, "task_created") && event.task.priority <= 2 && contains(event.task.title, "disk")
@@ -39,7 +39,7 @@ enum ByHand {
         let found = text.utf8.withContiguousStorageIfAvailable { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             let length = needle.utf8CodeUnitCount
-            // From one place where it may begin to the next.
+            // Skip to the next possible beginning.
             while rest.count >= length, let place = memchr(rest.baseAddress!, Int32(needle.utf8Start[0]), rest.count - length + 1)
             {
                 if memcmp(place, needle.utf8Start, length) == 0 { return true }

@@ -3,12 +3,12 @@ import CAllocations
 import CEL
 import Glibc
 
-/// The expression language: what a rule costs to read, what a condition costs an event, what a digest costs.
+/// Measures the expression language: parsing a rule, evaluating a condition per event, building a digest.
 enum ExpressionBenchmarks {
     static let all = [
         Benchmark(name: "cel.compile", summary: "an expression read, checked and planned", run: compile),
         Benchmark(
-            name: "cel.condition", summary: "a condition beside the same function in Swift, and what it allocates", run: condition
+            name: "cel.condition", summary: "a condition beside the same function in Swift, and its allocations", run: condition
         ),
         Benchmark(name: "cel.digest", summary: "filter, map and join over 10,000 tasks", run: digest),
     ]
@@ -19,7 +19,7 @@ enum ExpressionBenchmarks {
         let count = bench.size(4000)
         let environment = ExpressionMaterial.environment
         let text = ExpressionMaterial.condition
-        // JSON of as many bytes and about as many words.
+        // JSON with the same number of bytes and about as many words.
         let json = Array(
             #"{"type":"task_created","priority":[2,"<="],"title":{"contains":"disk"},"also":[true,1,null,"x","y",10]}"#.utf8)
         var (parsed, checked, planned, plain): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
@@ -38,14 +38,14 @@ enum ExpressionBenchmarks {
                 remark: "`\(text)`, \(text.utf8.count) bytes."),
             Measurement(
                 "cel.check", .time(check), beside: .init(name: "reading it", quantity: .time(parse)), aim: .figure(atMost: 50e-6),
-                remark: "What checking adds to reading."),
+                remark: "The cost that checking adds to parsing."),
             Measurement(
                 "cel.plan", .time(plan), beside: .init(name: "reading and checking it", quantity: .time(parse + check)),
-                aim: .figure(atMost: 50e-6), remark: "What planning adds to both."),
+                aim: .figure(atMost: 50e-6), remark: "The cost that planning adds to both."),
         ]
     }
 
-    /// The processor's time for one of many.
+    /// The processor time for one of many.
     private static func each(_ count: Int, _ work: () throws -> Void) rethrows -> Double {
         try Stopwatch.processorSeconds { for _ in 0..<count { try work() } } / Double(count)
     }
@@ -93,12 +93,12 @@ enum ExpressionBenchmarks {
             Measurement(
                 "cel.condition", rate(ours), beside: .init(name: "the same function in Swift", quantity: rate(plain)),
                 aim: .ratio(atLeast: 0.5),
-                remark: "`\(ExpressionMaterial.condition)`; the values of each event are asked for anew."),
+                remark: "`\(ExpressionMaterial.condition)`; the values are read again for each event."),
             Measurement(
                 "cel.condition.bytes", rate(ours),
                 beside: .init(name: "that function over UTF-8, with memchr and memcmp", quantity: rate(searched)),
                 remark:
-                    "Told only: a function for one condition that reads its fields in place, with nothing to ask for and no strings to compare."
+                    "Reported only: a function for one condition that reads its fields in place, without look-ups and string comparisons."
             ),
             Measurement(
                 "cel.allocations", .count(Double(made), of: "allocations"),
@@ -111,7 +111,7 @@ enum ExpressionBenchmarks {
         ]
     }
 
-    /// Whether an array whose size nobody knows before is seen to take memory.
+    /// Whether the allocation counter sees an array whose size the compiler cannot know.
     private static func isCounting() throws -> Bool {
         let before = bench_allocations()
         let array = [Int](repeating: 1, count: Int(getpid()) % 7 + 3)

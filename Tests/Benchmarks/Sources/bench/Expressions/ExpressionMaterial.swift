@@ -1,6 +1,6 @@
 import CEL
 
-/// Events as a host keeps them, and what expressions may ask of them.
+/// Events as a host stores them, and what expressions may read from them.
 struct ExpressionMaterial: Sendable {
     struct Task: Sendable {
         var number: String
@@ -15,7 +15,7 @@ struct ExpressionMaterial: Sendable {
 
     var events: [Event]
 
-    /// Three in four are of another type, of low priority or about something else; of the last, the word is within the title.
+    /// Three in four are of another type, of low priority or about something else; in the rest, the word is within the title.
     init(_ count: Int) {
         events = (0..<count).map { number in
             let about = number % 4 == 3 ? "The disk" : "The printer"
@@ -43,7 +43,7 @@ struct ExpressionMaterial: Sendable {
     }
 }
 
-/// Gives the paths of the event that is looked at, each by its number, as rules do.
+/// Provides the paths of the current event, each by its number, as rules do.
 final class EventReader: Resolver {
     private enum Path { case type, number, title, priority, tasks, other }
 
@@ -79,7 +79,7 @@ final class EventReader: Resolver {
     }
 }
 
-/// A task as an object of the host.
+/// A task as a host object.
 final class TaskRow: HostObject {
     private let task: ExpressionMaterial.Task
 

@@ -1,10 +1,10 @@
 /// What a measurement should reach.
 struct Aim: Sendable, Hashable {
-    /// What is judged.
+    /// The figure that is judged.
     enum Subject: Sendable, Hashable {
         /// The ratio to the yardstick of the same run, which holds on any machine.
         case ratio
-        /// The figure itself, which is meant for a quiet machine.
+        /// The figure itself, which applies to a quiet machine.
         case figure
     }
 
@@ -21,7 +21,7 @@ struct Aim: Sendable, Hashable {
     static func figure(atLeast floor: Double) -> Aim { Aim(subject: .figure, bound: .atLeast(floor)) }
     static func figure(atMost ceiling: Double) -> Aim { Aim(subject: .figure, bound: .atMost(ceiling)) }
 
-    /// The same aim with a bound that much farther off; nil for one that allows nothing at all, which only an optimised build keeps.
+    /// The same aim with a bound wider by this factor; nil for a bound of zero, which only an optimised build meets.
     func widened(by factor: Double) -> Aim? {
         switch bound {
         case .atMost(0) where factor > 1: nil
@@ -37,7 +37,7 @@ struct Aim: Sendable, Hashable {
         }
     }
 
-    /// The aim in the unit of what was measured.
+    /// The aim in the unit of the measurement.
     func text(for measured: Quantity) -> String {
         let (sign, limit) =
             switch bound {

@@ -1,6 +1,6 @@
 /// One benchmark: measures something and its yardstick in the same run.
 struct Benchmark: Sendable {
-    /// What to call it on the command line.
+    /// Its name on the command line.
     var name: String
     var summary: String
     var run: @Sendable (Bench) async throws -> [Measurement]
@@ -8,23 +8,23 @@ struct Benchmark: Sendable {
 
 /// What a benchmark needs from outside.
 struct Bench: Sendable {
-    /// A folder of its own on the disk that is measured; gone afterwards.
+    /// A folder on the measured disk, removed afterwards.
     var folder: String
     /// The program under test, built for release.
     var program: String
     /// How often a measurement is repeated; its median counts.
     var repetitions: Int
-    /// True for a run that only shows that everything works: sizes are a twentieth.
+    /// True for a run that only checks that everything works: sizes are a twentieth.
     var isQuick: Bool
 
-    /// The size of a task, made small for a quick run.
+    /// A size, reduced for a quick run.
     func size(_ full: Int) -> Int { isQuick ? max(full / 20, 100) : full }
 
-    /// Says on standard error what is going on.
+    /// Reports progress on standard error.
     func say(_ text: String) { Console.note("  … \(text)") }
 }
 
-/// Why a benchmark could not go on.
+/// Why a benchmark failed.
 struct BenchError: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

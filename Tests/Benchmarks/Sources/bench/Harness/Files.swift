@@ -1,6 +1,6 @@
 import Glibc
 
-/// The few things that are done with files here.
+/// The few file operations of the benchmarks.
 enum Files {
     static func read(_ path: String) -> String? {
         guard let file = fopen(path, "r") else { return nil }
@@ -15,7 +15,7 @@ enum Files {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Writes a file anew; false when that cannot be done.
+    /// Creates or replaces a file; false on failure.
     @discardableResult
     static func write(_ text: String, to path: String) -> Bool {
         guard let file = fopen(path, "w") else { return false }
@@ -26,7 +26,7 @@ enum Files {
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// Makes a folder that nobody has, beneath `parent`.
+    /// Makes a new folder with a unique name below `parent`.
     static func makeTemporaryFolder(in parent: String) throws -> String {
         var template = Array((parent + "/bellhop-bench-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else { throw BenchError("no folder can be made in \(parent)") }
@@ -37,7 +37,7 @@ enum Files {
         guard mkdir(path, 0o700) == 0 else { throw BenchError("\(path) cannot be made") }
     }
 
-    /// Removes a folder with all that is in it.
+    /// Removes a folder and its contents.
     static func remove(_ folder: String) {
         if let stream = opendir(folder) {
             while let entry = readdir(stream) {

@@ -1,24 +1,24 @@
 import CMalloc
 import Glibc
 
-/// The machine that is measured on.
+/// The machine that runs the benchmarks.
 enum Machine {
     static var cores: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-    /// How many processes wanted to run during the last minute, on average.
+    /// The load average of the last minute.
     static var load: Double {
         var loads = [0.0]
         return getloadavg(&loads, 1) == 1 ? loads[0] : .nan
     }
 
-    /// The processor's time that this process has taken, in seconds.
+    /// The processor time of this process, in seconds.
     static var processorTime: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// The memory of a process, in bytes, by its name in /proc/PID/status: `VmRSS`, `VmHWM`, `RssAnon`.
+    /// The memory of a process in bytes, by the field's name in /proc/PID/status: `VmRSS`, `VmHWM`, `RssAnon`.
     static func memory(_ field: String, of process: String = "self") -> Int? {
         guard let status = Files.read("/proc/\(process)/status") else { return nil }
         for line in status.split(separator: "\n") where line.hasPrefix(field + ":") {
@@ -27,17 +27,17 @@ enum Machine {
         return nil
     }
 
-    /// Gives back to the system what was freed, so that what is used next is seen.
+    /// Returns freed memory to the system, so that later use is visible.
     static func giveBackMemory() { malloc_trim(0) }
 
-    /// Starts the count of the greatest memory (`VmHWM`) anew.
+    /// Resets the peak memory (`VmHWM`).
     static func resetPeak() throws {
         guard Files.write("5", to: "/proc/self/clear_refs") else { throw BenchError("/proc/self/clear_refs cannot be written") }
     }
 
-    /// How long it takes to put one page on the disk that has this folder, in seconds: the median of many.
+    /// The median time for syncing one page to the disk of this folder, in seconds.
     ///
-    /// The page is one of a file that has them all already, as a write-ahead log has after its first checkpoint: nothing is faster.
+    /// The page is already allocated in its file, as in a write-ahead log after its first checkpoint: nothing is faster.
     static func syncTime(in folder: String, count: Int = 200) throws -> Double {
         let path = folder + "/sync"
         let file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)

@@ -1,6 +1,6 @@
-/// One line of the table: what was measured, its yardstick from the same run, and what it should reach.
+/// One line of the table: the measurement, its yardstick from the same run, and its aim.
 struct Measurement: Sendable, Hashable {
-    /// Something measured beside the thing itself, to hold it against.
+    /// Something measured in the same run for comparison.
     struct Yardstick: Sendable, Hashable {
         var name: String
         var quantity: Quantity
@@ -9,10 +9,10 @@ struct Measurement: Sendable, Hashable {
     var name: String
     var measured: Quantity
     var yardstick: Yardstick?
-    /// Nil for what is only told.
+    /// Nil if it is only reported.
     var aim: Aim?
     var remark: String?
-    /// Why it could not be measured; then the figures say nothing.
+    /// Why it could not be measured; then the figures mean nothing.
     var missing: String?
 
     init(
@@ -25,7 +25,7 @@ struct Measurement: Sendable, Hashable {
         self.remark = remark
     }
 
-    /// A line for what could not be measured.
+    /// A line for something that could not be measured.
     static func missing(_ name: String, _ reason: String) -> Measurement {
         var measurement = Measurement(name, .factor(0))
         measurement.missing = reason
@@ -38,12 +38,12 @@ struct Measurement: Sendable, Hashable {
         return copy
     }
 
-    /// What was measured as a part of its yardstick.
+    /// The measurement as a fraction of its yardstick.
     var ratio: Double? { yardstick.map { measured.value / $0.quantity.value } }
 
     enum Verdict: String, Sendable, Hashable {
         case met, missed
-        /// An absolute figure that was missed while others used the machine.
+        /// Whether an absolute aim was missed while other processes used the machine.
         case busy = "missed on a busy machine"
         case told = "-"
         case missing

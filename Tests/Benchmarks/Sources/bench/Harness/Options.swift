@@ -1,10 +1,10 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: Sendable {
     var names: [String] = []
     var isJSON = false
     var gates = true
     var isQuick = false
-    /// How much wider than written the floors are.
+    /// The factor by which the floors are widened.
     var slack = 1.0
     var lists = false
     var repetitions = 3

@@ -1,16 +1,16 @@
 /// A measured figure with its unit.
 enum Quantity: Sendable, Hashable {
-    /// So many a second of something: `events`.
+    /// A rate per second of something: `events`.
     case rate(Double, of: String)
-    /// Bytes a second.
+    /// Bytes per second.
     case throughput(Double)
     /// Seconds.
     case time(Double)
-    /// Bytes, of memory, perhaps for each of something: `task`.
+    /// Bytes of memory, perhaps per unit of something: `task`.
     case memory(Double, per: String?)
-    /// So many times as much.
+    /// A ratio.
     case factor(Double)
-    /// So many of something: `allocations`.
+    /// A count of something: `allocations`.
     case count(Double, of: String)
 
     var value: Double {
@@ -79,7 +79,7 @@ extension Quantity: CustomStringConvertible {
         return value < 0 ? "-" + text : text
     }
 
-    /// A whole number with its thousands apart.
+    /// A whole number with thousands separators.
     static func grouped(_ value: Double) -> String {
         var digits = fixed(value, 0)
         var groups: [String] = []

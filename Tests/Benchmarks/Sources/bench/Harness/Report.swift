@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// All that was measured, with the machine it was measured on.
+/// All measurements, with the machine that ran them.
 struct Report: Sendable {
     var measurements: [Measurement] = []
     var loadBefore: Double
@@ -8,10 +8,10 @@ struct Report: Sendable {
     var cores: Int
     var syncTime: Double
 
-    /// Whether others used the machine when the run began.
+    /// Whether other processes used the machine when the run began.
     var isBusy: Bool { loadBefore > Double(cores) / 2 }
 
-    /// Whether every floor was reached; what could not be measured was not.
+    /// Whether every floor was reached; anything that could not be measured counts as missed.
     var passes: Bool {
         measurements.allSatisfy { measurement in
             switch measurement.verdict(onBusyMachine: isBusy) {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Measures time on a clock that nobody sets.
+/// Measures time on a monotonic clock.
 enum Stopwatch {
-    /// The processor's time that this thread took for work that never waits: what it would take on a core of its own.
+    /// The processor time of this thread for work that never waits: the time that it would take on an otherwise idle core.
     static func processorSeconds(_ work: () throws -> Void) rethrows -> Double {
         let start = processorTime
         try work()
@@ -43,10 +43,10 @@ extension Duration {
 }
 
 extension [Double] {
-    /// The one in the middle; the mean of the two in the middle where they are even in number.
+    /// The median.
     var median: Double { quantile(0.5) }
 
-    /// The value below which this share of the values lies, between neighbours in proportion.
+    /// The quantile, interpolated linearly.
     func quantile(_ share: Double) -> Double {
         guard !isEmpty else { return .nan }
         let sorted = sorted()

@@ -1,7 +1,7 @@
 import Logging
 
 extension Logger {
-    /// Says nothing, as an agent does that has nothing to warn of.
+    /// Logs nothing, like an agent without warnings.
     static var silent: Logger {
         var logger = Logger(label: "bench")
         logger.logLevel = .critical

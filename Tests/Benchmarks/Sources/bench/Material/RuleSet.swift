@@ -2,14 +2,14 @@ import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
-/// Many rules such as people write, each for a team, a person or a reporter of its own, and events of which one in ten concerns
-/// exactly one of them.
+/// Many realistic rules, each for a different team, person or reporter, and events of which one in ten concerns exactly one
+/// of them.
 struct RuleSet: Sendable {
     var count: Int
-    /// Where their webhooks go.
+    /// The address of their webhooks.
     var hook = "http://127.0.0.1:9/hook"
 
-    /// What tells one rule's tasks from another's.
+    /// What distinguishes one rule's tasks from another's.
     private enum Kind: Int, CaseIterable { case group, owner, both }
 
     private func kind(_ number: Int) -> Kind { Kind.allCases[number % Kind.allCases.count] }
@@ -45,7 +45,7 @@ struct RuleSet: Sendable {
 
     func book() throws -> RuleBook { try RuleBook.load(files, surroundings: Self.surroundings) }
 
-    /// Events of tasks: one in ten matches one rule, four in ten are a rule's but for their priority, five are nobody's.
+    /// Events of tasks: one in ten matches one rule, four in ten match a rule except for their priority, five match none.
     func events(_ total: Int, seed: UInt64, at time: Timestamp) -> [Event] {
         Tasks.keys(total, seed: seed).enumerated().map { number, key in
             var (group, owner, priority) = (Self.group(90_000 + number % 50), Self.owner(90_000 + number % 50), Int64(3))

@@ -1,4 +1,4 @@
-/// What the Table API answers for a table of so many rows, in pages; about 560 bytes each row.
+/// The Table API's answer for a whole table, in pages; about 560 bytes per row.
 struct TableAnswer: Sendable {
     static let table = "incident"
     static let query = "active=true"
@@ -7,7 +7,7 @@ struct TableAnswer: Sendable {
     /// The pages' bodies, in the order of the sys_ids.
     let pages: [[UInt8]]
     let count: Int
-    /// The page that follows the row with this sys_id; that without any is the first.
+    /// The page after the row with this sys_id; without one, the first page.
     private let places: [String: Int]
 
     init(rows count: Int, seed: UInt64 = 3) {
@@ -31,10 +31,10 @@ struct TableAnswer: Sendable {
         self.count = count
     }
 
-    /// The number of the page that follows a row; nil for a row at which no page ends.
+    /// The number of the page after a row; nil if no page ends at that row.
     func page(after sysID: String) -> Int? { places[sysID] }
 
-    /// How many rows there are from a page on.
+    /// How many rows there are from a page to the end.
     func rows(from page: Int) -> Int { max(0, count - page * Self.pageSize) }
 
     var bytes: Int { pages.reduce(0) { $0 + $1.count } }

@@ -30,7 +30,7 @@ enum Tasks {
             ])
     }
 
-    /// The event that a snapshot makes when its task is new, or changed from state 1 to 2.
+    /// The event for a snapshot of a new task, or of one that changed from state 1 to 2.
     static func event(_ type: EventType, _ snapshot: Snapshot, at time: Timestamp) -> Event {
         var data: JSON.Object = ["task": snapshot.json(source: source)]
         if type == .taskChanged {
@@ -42,7 +42,7 @@ enum Tasks {
             subject: "\(scope.instance)/\(snapshot.key.text)", time: time, data: data)
     }
 
-    /// So many tasks, all different.
+    /// Tasks that are all different.
     static func keys(_ count: Int, seed: UInt64) -> [TaskKey] {
         var chance = Chance(seed)
         return (0..<count).map { _ in TaskKey(chance.sysID()) }

@@ -1,4 +1,4 @@
-/// What the Task Tracker answers for so many tasks: groups of records, some with escapes, some with umlauts; about 380 bytes each.
+/// The Task Tracker's answer: groups of records, some with escapes, some with umlauts; about 380 bytes each.
 enum TrackerAnswer {
     private static let groups = [("Incident", "incident"), ("Catalog Task", "sc_task"), ("Change Request", "change_request")]
 
@@ -16,7 +16,7 @@ enum TrackerAnswer {
             }
             body.append(UInt8(ascii: "]"))
         }
-        // The blank at the end is there to be changed: the same tasks in another body.
+        // The blank at the end can be changed: the same tasks in a different body.
         body += Array("}} ".utf8)
         return body
     }

@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// A source whose answer is in memory already: what it does with the answer is what the tracker does once its last byte is there.
+/// A source whose answer is already in memory: it processes it as the tracker does after its last byte.
 ///
 /// A class over a mutex, because the benchmark changes the body between the polls of a poller that holds the source.
 final class BodySource: Source {
@@ -12,10 +12,10 @@ final class BodySource: Source {
 
     init(_ body: [UInt8]) { self.body = Mutex(body) }
 
-    /// Lets the body be looked at where it is: whoever kept a copy would have it copied when it is changed.
+    /// Gives access to the body in place: a kept reference would force a copy on the next change.
     func look<Value>(_ work: (Span<UInt8>) -> Value) -> Value { body.withLock { work($0.span) } }
 
-    /// Changes the blank at the body's end into another one: not one task is another, but the body is.
+    /// Changes the blank at the body's end: a different body with the same tasks.
     func touch() {
         body.withLock { body in
             let last = body.count - 1

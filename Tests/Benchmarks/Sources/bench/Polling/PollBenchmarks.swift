@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopStore
 import Logging
 
-/// A poll of a million tasks that brings nothing new: scanned, compared, done.
+/// Measures a poll of a million tasks without changes: scan and compare.
 enum PollBenchmarks {
     static let all = [
         Benchmark(name: "poll", summary: "unchanged polls of 1,000,000 tasks, and the memory they take", run: run)
@@ -27,7 +27,7 @@ enum PollBenchmarks {
         let opening = (Machine.memory("VmHWM") ?? 0) - before
         try Machine.resetPeak()
 
-        // The processor's time, of all threads together, so that others on the machine change little; and how long one waits.
+        // The processor time of all threads, which other processes affect little; and the elapsed time.
         var (loop, hash, changed, same): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
         var (fast, waits): ([Double], [Double]) = ([], [])
         for round in 0..<bench.repetitions {
@@ -53,7 +53,7 @@ enum PollBenchmarks {
                 "poll.unchanged", .throughput(Double(size) / changed.median), beside: yardstick, aim: .ratio(atLeast: 0.5),
                 remark:
                     "\(count) tasks in \(size / 1_000_000) MB, of which one byte differs from the last answer; whole polls of the "
-                    + "agent's poller over a body that is in memory, without HTTP: \(Quantity.time(changed.median)) of processor and \(Quantity.time(waits.median)) in all "
+                    + "agent's poller over a body in memory, without HTTP: \(Quantity.time(changed.median)) of processor and \(Quantity.time(waits.median)) in all "
                     + "each, \(Quantity.time(first)) with reading the store first."
             ),
             Measurement(
@@ -61,15 +61,15 @@ enum PollBenchmarks {
                 beside: .init(name: "the same without branches", quantity: .throughput(Double(size) / fast.median))),
             Measurement(
                 "poll.same-bytes", .throughput(Double(size) / same.median), beside: yardstick, aim: .ratio(atLeast: 0.5),
-                remark: "The answer's fingerprint is the last one's: \(Quantity.time(same.median)); the fingerprint alone takes "
+                remark: "The answer has the last one's fingerprint: \(Quantity.time(same.median)); the fingerprint alone takes "
                     + "\(Quantity.time(hash.median))."),
             Measurement(
                 "poll.memory", .memory(Double(max(opening, peak)) / Double(count), per: "task"),
                 beside: .init(name: "the body itself", quantity: .memory(Double(size) / Double(count), per: "task")),
                 aim: .figure(atMost: 200),
                 remark:
-                    "The greatest beside the body, which lies in memory already and was not collected over HTTP: \(Quantity.memory(Double(opening) / Double(count), per: "task")) in the first poll, which "
-                    + "reads the store, \(Quantity.memory(Double(peak) / Double(count), per: "task")) in those that follow."),
+                    "The peak besides the body, which is already in memory and was not received over HTTP: \(Quantity.memory(Double(opening) / Double(count), per: "task")) in the first poll, which "
+                    + "reads the store, \(Quantity.memory(Double(peak) / Double(count), per: "task")) in later polls."),
         ]
     }
 
@@ -78,7 +78,7 @@ enum PollBenchmarks {
         guard case .unchanged = outcome else { throw BenchError("the poll was to bring nothing new, and was: \(outcome)") }
     }
 
-    /// Puts the tasks of an answer into a store, as a first poll would.
+    /// Stores the tasks of an answer, as a first poll would.
     private static func remember(_ source: BodySource, in path: String) async throws {
         let store = try SQLiteStore.open(path: path)
         let now = SystemClock().now
@@ -105,7 +105,7 @@ enum PollBenchmarks {
         try await store.close()
     }
 
-    /// Keeps a result from being left out.
+    /// Keeps the optimiser from removing a result.
     @inline(never)
     private static func keep(_ value: Int) {}
 }

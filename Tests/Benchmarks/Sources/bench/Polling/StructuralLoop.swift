@@ -1,6 +1,6 @@
-/// The yardsticks of a scan: loops over the bytes that find every quote, brace, bracket, colon and comma.
+/// The yardsticks for a scan: loops over the bytes that find every quote, brace, bracket, colon and comma.
 enum StructuralLoop {
-    /// The plain loop, as one writes it: adds up where they stand, so that no place goes unlooked at.
+    /// The plain loop: adds up the positions, so that none can be skipped.
     @inline(never)
     static func plain(_ bytes: Span<UInt8>) -> Int {
         var found = 0
@@ -21,8 +21,8 @@ enum StructuralLoop {
         return marks
     }()
 
-    /// A loop without a branch that could be guessed wrong, about three times as fast: writes down the place of each, over and over
-    /// into the same few, and says how many there are.
+    /// A loop without mispredicted branches, about three times as fast: writes each position into a small buffer, over and over,
+    /// and returns their number.
     @inline(never)
     static func branchFree(_ bytes: Span<UInt8>) -> Int {
         let marks = marks.span

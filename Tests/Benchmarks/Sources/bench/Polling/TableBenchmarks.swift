@@ -7,11 +7,11 @@ import BellhopStore
 import Logging
 import NIOCore
 
-/// Polls of a table over HTTP: the first sync, and a poll of many rows that brings nothing new.
+/// Measures polls of a table over HTTP: the first sync, and a poll of many rows without changes.
 enum TableBenchmarks {
     static let all = [
         Benchmark(name: "table.sync", summary: "the first sync of a table of 100,000 rows, over HTTP", run: sync),
-        Benchmark(name: "table.quiet", summary: "polls of a table of 1,000,000 rows of which none was touched", run: quiet),
+        Benchmark(name: "table.quiet", summary: "polls of a table of 1,000,000 unchanged rows", run: quiet),
     ]
 
     // MARK: The first sync
@@ -34,14 +34,14 @@ enum TableBenchmarks {
                 "table.sync", rate(ours),
                 beside: .init(name: "the same pages downloaded and parsed", quantity: rate(bare)), aim: .ratio(atLeast: 0.5),
                 remark:
-                    "\(answer.count) rows in \(answer.pages.count) pages, \(answer.bytes / 1_000_000) MB, from a server on this machine: asked for, "
-                    + "checked against the query, compared, made into tasks and kept in a store on disk in \(Quantity.time(ours.median)); "
+                    "\(answer.count) rows in \(answer.pages.count) pages, \(answer.bytes / 1_000_000) MB, from a server on this machine: requested, "
+                    + "checked against the query, compared, made into tasks and stored on disk in \(Quantity.time(ours.median)); "
                     + "without the store \(Quantity.time(reading.median)); the bare download and parse took \(Quantity.time(bare.median))."
             )
         ]
     }
 
-    /// Seconds for a first poll, from logging in to what is on disk.
+    /// Seconds for a first poll, from login to data on disk.
     private static func keepAll(of answer: TableAnswer, at address: String, in path: String) async throws -> Double {
         let store = try SQLiteStore.open(path: path)
         let connection = try connection(to: address, notebook: store)
@@ -121,7 +121,7 @@ enum TableBenchmarks {
             Measurement(
                 "table.quiet", .time(times.median), aim: .figure(atMost: 0.005),
                 remark:
-                    "A poll of \(count) known rows of which none was touched: one request, \(Int(sizes.median)) bytes with the answer and all "
+                    "A poll of \(count) known, unchanged rows: one request, \(Int(sizes.median)) bytes with the answer and all "
                     + "headers; \(Quantity.time(times.quantile(0.99))) at the 99th percentile of \(times.count).")
         ]
     }

@@ -3,18 +3,18 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// The Table API of an instance on this machine, as far as a sync asks it: its pages were made before, so that all it does is send them.
+/// A Table API on this machine, as far as a sync needs it: its pages are prepared, so that it only sends them.
 ///
-/// A class over a mutex, because its connections run on a thread of their own.
+/// A class over a mutex, because its connections run on another thread.
 final class TableServer: Sendable {
-    /// What it was asked since this was last set to nothing.
+    /// The requests since this was last cleared.
     struct Traffic: Sendable, Hashable {
         var requests = 0
         var received = 0
         var sent = 0
     }
 
-    /// The body of an answer, and how many rows it says there are.
+    /// The body of an answer, and the row count that it announces.
     private struct Answer: Sendable {
         var body: ByteBuffer
         var total: Int
@@ -31,7 +31,7 @@ final class TableServer: Sendable {
         pages = table.pages.map { ByteBuffer(bytes: $0) }
     }
 
-    /// Listens on a free port; the instance's address.
+    /// Listens on a free port; returns the instance's address.
     func start() async throws -> String {
         let channel = try await ServerBootstrap(group: threads)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -60,7 +60,7 @@ final class TableServer: Sendable {
         }
     }
 
-    /// The address of a page, as the agent asks for it.
+    /// The address of a page, as the agent requests it.
     static func path(after sysID: String) -> String {
         let place = sysID.isEmpty ? "" : "%5Esys_id%3E\(sysID)"
         return "/api/now/v2/table/\(TableAnswer.table)?sysparm_query=active%3Dtrue\(place)%5EORDERBYsys_id"
@@ -76,7 +76,7 @@ final class TableServer: Sendable {
                 "{\"result\":[{\"name\":\"John Doe\",\"email\":\"\",\"sys_id\":\"\(id)\",\"user_name\":\"john.doe\"}]}", 1)
         case "sys_dictionary": return text(Self.dictionary, Self.columns.count)
         case "incident":
-            if address.contains("sys_updated_on%3E%3D") { return text("{\"result\":[]}", 0) }  // nothing was touched
+            if address.contains("sys_updated_on%3E%3D") { return text("{\"result\":[]}", 0) }  // nothing was changed
             let place = address.firstRange(of: "sys_id%3E").map { String(address[$0.upperBound...].prefix(32)) } ?? ""
             guard let page = table.page(after: place), page < pages.count else { return text("{\"result\":[]}", 0) }
             return Answer(body: pages[page], total: table.rows(from: page))
@@ -116,7 +116,7 @@ final class TableServer: Sendable {
     }
 }
 
-/// Answers each request of a connection once it is whole.
+/// Answers each request of a connection once it is complete.
 private final class Turn: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

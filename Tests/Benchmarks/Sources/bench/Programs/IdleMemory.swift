@@ -3,7 +3,7 @@ import BellhopCore
 import NIOCore
 import NIOHTTP1
 
-/// The memory of an agent that watches a thousand tasks in which nothing happens, against the simulated instance.
+/// The memory of an agent that watches a thousand unchanging tasks on the simulated instance.
 enum IdleMemory {
     static func run(_ bench: Bench) async throws -> [Measurement] {
         let name = "program.memory"
@@ -12,7 +12,7 @@ enum IdleMemory {
         let simulator = try program.start(["simulate", "--still", "--port", "0"], output: .file(output))
         defer { simulator.stop() }
         let instance = try await Instance(address: address(in: output))
-        // The same runtime and libraries, with nothing to do and nothing to remember.
+        // The same runtime and libraries, without work or data.
         let bare = Machine.memory("RssAnon", of: "\(simulator.process)") ?? 0
         let tasks = bench.size(1000)
         bench.say("\(tasks) tasks for the simulated instance")
@@ -27,7 +27,7 @@ enum IdleMemory {
             throw BenchError("bellhop run did not become ready: \(Files.read(errors) ?? "")")
         }
         bench.say("the agent polls")
-        // The baseline with all details, and some polls after it.
+        // Wait for the baseline with all details, and some more polls.
         try await instance.waitForPolls(8)
         var anonymous: [Double] = []
         var resident = 0
@@ -44,7 +44,7 @@ enum IdleMemory {
                 beside: .init(name: "`bellhop simulate`, just started", quantity: .memory(Double(bare), per: nil)),
                 aim: .figure(atMost: 20_000_000),
                 remark:
-                    "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the greatest of five looks after eight polls; "
+                    "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the maximum of five samples after eight polls; "
                     + "\(Quantity.memory(Double(resident), per: nil)) resident with the program's own pages.")
         ]
     }
@@ -79,7 +79,7 @@ private struct Instance {
         _ = try await answer(to: request)
     }
 
-    /// Waits until the list of tasks was asked for so often.
+    /// Waits until the list of tasks was requested `count` times.
     func waitForPolls(_ count: Int) async throws {
         for _ in 0..<600 {
             let requests = try await answer(to: HTTPClientRequest(url: address + "/simulator/requests"))

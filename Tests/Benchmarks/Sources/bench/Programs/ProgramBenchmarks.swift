@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is measured of whole processes.
+/// Measures whole processes.
 enum ProgramBenchmarks {
     static let all = [
         Benchmark(name: "program.rules", summary: "`bellhop check` of 1,000 rules, and an agent ready with them", run: rules),
@@ -10,7 +10,7 @@ enum ProgramBenchmarks {
     private static func rules(_ bench: Bench) async throws -> [Measurement] {
         let names = ["program.check", "program.ready"]
         guard let program = ProgramUnderTest(bench) else { return ProgramUnderTest.missing(names, bench) }
-        // Nobody listens there: an agent is ready before it has polled.
+        // The port is closed: an agent is ready before its first poll.
         let file = try program.configure("thousand", instance: "http://127.0.0.1:9", every: "1m", rules: 1000)
         let store = file.replacingSuffix("bellhop.yaml", by: "bellhop.db")
         var (bare, check, ready): ([Double], [Double], [Double]) = ([], [], [])
@@ -57,6 +57,6 @@ enum ProgramBenchmarks {
 }
 
 extension String {
-    /// The text with another end, where it ends so.
+    /// The text with its suffix replaced, if it has it.
     func replacingSuffix(_ old: String, by new: String) -> String { hasSuffix(old) ? dropLast(old.count) + new : self }
 }

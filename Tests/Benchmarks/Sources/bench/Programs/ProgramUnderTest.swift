@@ -1,6 +1,6 @@
 import Glibc
 
-/// The agent itself, as it is built for release, with a folder of its own to work in.
+/// The agent itself, built for release, with its own working folder.
 struct ProgramUnderTest {
     let path: String
     let folder: String
@@ -15,7 +15,7 @@ struct ProgramUnderTest {
         return "/" + (parts.dropLast() + ["bellhop"]).joined(separator: "/")
     }
 
-    /// Nil when it has not been built.
+    /// Nil if it has not been built.
     init?(_ bench: Bench) {
         guard Files.exists(bench.program) else { return nil }
         (path, folder) = (bench.program, bench.folder)
@@ -25,7 +25,7 @@ struct ProgramUnderTest {
         names.map { .missing($0, "there is no \(bench.program): needs `make build`") }
     }
 
-    /// Writes a configuration for an instance at that address, and so many rules, each in a file of its own.
+    /// Writes a configuration for an instance at that address, and the rules, each in its own file.
     func configure(_ name: String, instance: String, every: String, rules count: Int) throws -> String {
         let place = "\(folder)/\(name)"
         try Files.makeFolder(place)

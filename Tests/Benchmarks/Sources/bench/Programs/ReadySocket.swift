@@ -1,6 +1,6 @@
 import Glibc
 
-/// Hears from an agent that it is ready, as systemd would (sd_notify(3)).
+/// Receives an agent's ready notification, as systemd would (sd_notify(3)).
 ///
 /// A class, because it owns a socket.
 final class ReadySocket {
@@ -31,7 +31,7 @@ final class ReadySocket {
         unlink(path)
     }
 
-    /// Waits until it is said; false when that takes longer than so many seconds.
+    /// Waits for the notification; false after a timeout, given in seconds.
     func waitUntilReady(atMost seconds: Int) -> Bool {
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopRules
 import BellhopStore
 
-/// Events through rules to what they owe.
+/// Measures events through rules to deliveries.
 enum RoutingBenchmarks {
     static let all = [
         Benchmark(name: "route.durable", summary: "events from the store through 100 rules to delivery rows (T2)", run: durable),
@@ -37,8 +37,8 @@ enum RoutingBenchmarks {
                 ),
                 aim: .figure(atLeast: 30_000),
                 remark:
-                    "\(count) events, of which one in ten makes a delivery; \(batch) events a transaction, and as many of the plain inserts; "
-                    + "\(Quantity.figures(processor.median / Double(count) * 1e6)) µs of processor an event."
+                    "\(count) events, of which one in ten makes a delivery; \(batch) events per transaction, as many as the plain inserts; "
+                    + "\(Quantity.figures(processor.median / Double(count) * 1e6)) µs of processor time per event."
             )
         ]
     }
@@ -88,7 +88,7 @@ enum RoutingBenchmarks {
         let hundred = try Passage(rules: 100, events: count)
         let (ten, thousand) = (try Passage(rules: 10, events: count), try Passage(rules: 1000, events: count))
         var (ours, bare, few, many): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        // Side by side in each round, so that what disturbs one disturbs the others.
+        // Interleave them in each round, so that disturbances affect all of them.
         for _ in 0..<(bench.repetitions + 2) {
             ours.append(try hundred.run())
             bare.append(hundred.runBare())
@@ -99,24 +99,24 @@ enum RoutingBenchmarks {
             Measurement(
                 "route.memory", .rate(Double(count) / ours.median, of: "events"),
                 beside: .init(
-                    name: "three dictionary look-ups an event", quantity: .rate(Double(count) / bare.median, of: "events")),
+                    name: "three dictionary look-ups per event", quantity: .rate(Double(count) / bare.median, of: "events")),
                 aim: .figure(atLeast: 1_000_000),
                 remark:
-                    "\(Quantity.figures(ours.median / Double(count) * 1e9)) ns of processor an event: matching, and the deliveries of one in ten."
+                    "\(Quantity.figures(ours.median / Double(count) * 1e9)) ns of processor time per event: matching, and the deliveries of one in ten."
             ),
             Measurement(
                 "route.1000-rules", .time(many.median / Double(count)),
                 beside: .init(name: "10 rules", quantity: .time(few.median / Double(count))), aim: .ratio(atMost: 2),
-                remark: "The processor's time for one event: \(Quantity.figures(many.median / Double(count) * 1e9)) ns beside "
+                remark: "The processor time per event: \(Quantity.figures(many.median / Double(count) * 1e9)) ns beside "
                     + "\(Quantity.figures(few.median / Double(count) * 1e9)) ns."),
         ]
     }
 
-    /// Events on their way through so many rules.
+    /// Events routed through many rules.
     private struct Passage {
         let book: RuleBook
-        /// How many events there are: a batch as the router reads it. They pass again and again, so that they are as near as events
-        /// are that were just read.
+        /// The number of events: a batch as the router reads it. They are routed repeatedly, so that they are in the cache like
+        /// events that were just read.
         static let size = batch
         let batches: [[StoredEvent]]
         let passes: Int
@@ -149,7 +149,7 @@ enum RoutingBenchmarks {
             return time
         }
 
-        /// Seconds for what nothing does without: find the task's group, and who asks for it.
+        /// Seconds for the unavoidable work: find the task's group and the rules that ask for it.
         func runBare() -> Double {
             var found = 0
             let time = Stopwatch.processorSeconds {

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// The yardstick of the store: SQLite itself, with the store's durability and nothing between.
+/// The yardstick for the store: plain SQLite with the store's durability.
 ///
 /// A class, because it owns a connection.
 final class PlainSQLite {
@@ -42,7 +42,7 @@ final class PlainSQLite {
         return rows
     }
 
-    /// Inserts rows, in the transaction that is open.
+    /// Inserts rows in the open transaction.
     func insert(_ rows: ArraySlice<[Value]>, into table: String) throws {
         guard let width = rows.first?.count else { return }
         let marks = Array(repeating: "?", count: width).joined(separator: ", ")
@@ -65,7 +65,7 @@ final class PlainSQLite {
         return type == SQLITE_BLOB ? .blob(bytes) : .text(bytes)
     }
 
-    /// Binds a value; SQLite copies it, which lets the array go as it likes.
+    /// Binds a value; SQLite copies it, so the array may be freed.
     private func bind(_ value: Value, _ statement: OpaquePointer?, _ place: Int32) {
         let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)  // SQLITE_TRANSIENT, a macro that Swift does not see
         switch value {

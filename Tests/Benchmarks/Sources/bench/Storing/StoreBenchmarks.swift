@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopStore
 
-/// A poll that finds a hundred thousand new tasks, kept in one transaction.
+/// Measures a poll with a hundred thousand new tasks, stored in one transaction.
 enum StoreBenchmarks {
     static let all = [
         Benchmark(

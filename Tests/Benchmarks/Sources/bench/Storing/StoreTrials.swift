@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopStore
 
-/// What the store alone allows where many come at once. Told, not judged: the aims are those of the paths that use it.
+/// The store's own throughput under concurrency. Reported, not judged: the aims belong to the paths that use it.
 enum StoreTrials {
     static let all = [
         Benchmark(name: "store.deliveries", summary: "T3 and T4 alone, 64 in flight, each finished by itself", run: deliveries),
@@ -36,7 +36,7 @@ enum StoreTrials {
                             }
                         }
                         running += claims.count
-                        // Those that end together make room together.
+                        // Deliveries that end together make room together.
                         while running > inFlight / 2 || (claims.isEmpty && running > 0) {
                             try await group.next()
                             running -= 1
@@ -86,7 +86,7 @@ enum StoreTrials {
         let count = bench.size(100_000)
         let now = clock.now
         let store = try SQLiteStore.open(path: bench.folder + "/backlog.db")
-        // A receiver that is busy, one lane that waits for its first, and what may go.
+        // A busy receiver, a lane that waits for its first delivery, and free deliveries.
         try await store.route(Routing(deliveries: WebhookBenchmarks.deliveries(count, ["n": 1], to: "busy", at: now)))
         var blocked = WebhookBenchmarks.deliveries(count / 10, ["n": 1], to: "blocked", at: now)
         for place in blocked.indices { blocked[place].lane = "one lane" }
@@ -106,7 +106,7 @@ enum StoreTrials {
         return [
             Measurement(
                 "store.backlog", .time(times.median), beside: .init(name: "a page to disk", quantity: .time(sync)),
-                remark: "A claim of ten (T3, on disk) and the question what comes next.")
+                remark: "A claim of ten (T3, on disk) and finding the next due time.")
         ]
     }
 }
