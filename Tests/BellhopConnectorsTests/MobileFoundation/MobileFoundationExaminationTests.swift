@@ -74,8 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a missing scope, a missing adapter, and a failing back end are reported`() async throws
-    {
+    @Test func `a missing scope, a missing adapter, and a failing back end are reported`() async throws {
         practice.runtime.addAdapter("vault", .init(scopes: ["admin"]) { _ in .init(body: "[]") })
         practice.runtime.addAdapter("broken", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": false}"#) })
         let lines = try await look([

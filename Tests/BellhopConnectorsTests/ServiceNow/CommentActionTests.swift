@@ -251,7 +251,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("", "internal", "comment is empty"), (" \n", "internal", "comment is empty"), ("x", "public", "internal or customer"),
+            ("", "internal", "comment is empty"), (" \n", "internal", "comment is empty"),
+            ("x", "public", "internal or customer"),
         ])
     func `a comment that can never be sent is given up`(_ text: String, _ visibility: String, _ words: String) async throws {
         let failure = await failing(.comment(text, on: task.id, visibility: visibility), attempt(1))

@@ -47,8 +47,7 @@ extension LoginWaysTests {
         #expect(failure?.message.contains("REST API Access Policy") == true)
     }
 
-    @Test func `the owner of a source's memory survives restarts and changed keys, and is unique`() async throws
-    {
+    @Test func `the owner of a source's memory survives restarts and changed keys, and is unique`() async throws {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.addAPIKey("key-2", of: "john.doe")
         practice.instance.addAPIKey("key-3", of: "abel.tuter")
