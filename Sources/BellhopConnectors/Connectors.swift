@@ -121,7 +121,10 @@ public struct Connectors: Sendable {
     }
 
     /// Closes what is open; requests under way fail.
-    public func shutdown() async { await Self.close(bound.all, [direct, guarded]) }
+    public func shutdown() async {
+        await Self.close(bound.all, [direct, guarded])
+        await environment.rates.settle()
+    }
 
     static func close(_ connections: [String: any Connection], _ direct: [HTTPConnection?]) async {
         for connection in connections.values {

@@ -15,7 +15,7 @@ final class Rests: Sendable {
 
     /// The length of a rest that was requested without one.
     private static let unsaid = Duration.seconds(5)
-    /// Longer rests are ignored, so that a changed clock cannot silence a connection for ever.
+    /// No rest lasts longer, so that a changed clock cannot silence a connection for ever.
     private static let longest = Duration.days(1)
 
     /// Restores what an earlier run stored.
@@ -34,15 +34,22 @@ final class Rests: Sendable {
 
     /// Until when a connection rests; nil if it does not.
     func until(_ receiver: String, at now: Timestamp) -> Timestamp? {
-        guard let until = latest(of: receiver)?.until, until > now, until - now <= Self.longest else { return nil }
-        return until
+        guard let until = latest(of: receiver)?.until, until > now else { return nil }
+        return min(until, now + Self.longest)
     }
 
-    /// Records the rest that a delivery met.
-    func take(_ rest: ReceiverRest) { state.withLock { $0.rests[rest.receiver] = rest } }
+    /// Records the rest that a delivery met, and returns it with the later end of both if the connection rests already.
+    func record(_ rest: ReceiverRest) -> ReceiverRest {
+        state.withLock { state in
+            var rest = rest
+            if let known = state.rests[rest.receiver] { rest.until = max(rest.until, known.until) }
+            state.rests[rest.receiver] = rest
+            return rest
+        }
+    }
 
     /// Records the rest that a poll met and returns it to be stored. The pace of deliveries afterwards is not decided here.
-    func take(_ wait: Duration?, of receiver: String, why: String, at now: Timestamp) -> ReceiverRest {
+    func recordPoll(_ wait: Duration?, of receiver: String, why: String, at now: Timestamp) -> ReceiverRest {
         state.withLock { state in
             let known = state.rests[receiver]
             let until = now + max(wait ?? Self.unsaid, .zero)

@@ -28,6 +28,9 @@ public final class RateLimiter: Sendable {
         queue.withLock { $0.restore(used, at: clock.now) }
     }
 
+    /// Stores what was used, at the end of a run.
+    func settle() async { await memory?.settle() }
+
     /// Returns when the next request may go. A wait that is cancelled leaves its turn to others.
     public func wait() async throws(CancellationError) {
         try await pass()

@@ -69,17 +69,32 @@ final class RateMemory: Sendable {
     /// request goes all the same: the store says by itself that it has trouble.
     func note(useAt now: Timestamp) async throws(CancellationError) {
         if useLeft(at: now) { return }
-        try await gate.enter()
+        // Waiting for the disk does not last: the requests set aside for the attempt stay its own.
+        let isIn = await FIFOGate.$onWaiting.withValue(nil) { (try? await gate.enter()) != nil }
+        guard isIn else { throw CancellationError() }
         defer { gate.leave() }
         if useLeft(at: now) { return }
         let portion = portion
         let used = state.withLock { state in
-            state.used.removeAll { $0.time + rate.period <= now }
+            // A clock that was set back must not leave entries of the future for ever.
+            state.used = state.used.filter { $0.time + rate.period > now }.map { Use(time: min($0.time, now), count: $0.count) }
             state.used.append(Use(time: now, count: 1))
             return state.used
         }
         do { try await notebook.setNote(key, to: Self.note(used, more: portion - 1)) } catch { return }
         state.withLock { $0.left = portion - 1 }
+    }
+
+    /// Hands back what the last note allowed and nobody used, so that an orderly stop costs nothing of the rate.
+    func settle() async {
+        let used = state.withLock { state -> [Use]? in
+            guard state.left > 0 else { return nil }
+            state.left = 0
+            return state.used
+        }
+        guard let used else { return }
+        // Without it the next run counts them as used, which is only slower.
+        try? await notebook.setNote(key, to: Self.note(used, more: 0))
     }
 
     private func useLeft(at now: Timestamp) -> Bool {
@@ -107,6 +122,11 @@ final class SharedRates: Sendable {
         let limiter = RateLimiter(rate, clock: environment.clock, memory: memory)
         await limiter.restore()
         limiters.withLock { $0[connection] = limiter }
+    }
+
+    /// Stores the uses of all rates at the end of a run.
+    func settle() async {
+        for limiter in limiters.withLock({ Array($0.values) }) { await limiter.settle() }
     }
 
     /// The limiter of a connection; nil where none was restored for it.

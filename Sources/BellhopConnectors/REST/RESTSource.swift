@@ -53,6 +53,7 @@ public struct RESTSource: ProbedSource {
         let now = session.now
         if let since, let latest = before.since, let whole = before.whole, now - whole < since.reconcile, now >= whole {
             let pages = try await pages(adding: [since.pair(latest)], validators: Validators())
+            if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages) }
             let listing = try joined(pages.all, latestCounts: true)
             var next = before
             next.since = since.latest(in: listing, known: latest, answered: pages.answered)

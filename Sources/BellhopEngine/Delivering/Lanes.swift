@@ -156,8 +156,7 @@ final class Lanes: Sendable {
             let rest = ReceiverRest(
                 receiver: receiver, since: now, until: lane.pace.restsUntil ?? now, interval: lane.pace.interval,
                 why: failure.message)
-            rests.take(rest)
-            return (rest, isNew)
+            return (rests.record(rest), isNew)
         }
     }
 

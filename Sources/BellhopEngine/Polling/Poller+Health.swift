@@ -26,7 +26,7 @@ extension Poller {
         surroundings.signals.emit(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: next))
         var rest: ReceiverRest?
         if case .rest(let wait) = failure.remedy {
-            rest = surroundings.rests.take(wait, of: source.receiver, why: failure.message, at: now)
+            rest = surroundings.rests.recordPoll(wait, of: source.receiver, why: failure.message, at: now)
         }
         try await surroundings.store.setHealth(health, of: source.scope.id, events: events, rest: rest)
         announce(events)
@@ -37,7 +37,7 @@ extension Poller {
         let now = surroundings.clock.now
         guard let until = surroundings.rests.until(source.receiver, at: now) else { return nil }
         retryAt = until
-        return Failure(.throttled, .rest(until - now), health.lastError ?? "The source asked for no requests until \(until).")
+        return Failure(.throttled, .rest(until - now), surroundings.rests.latest(of: source.receiver)?.why ?? "The source asked for no requests until \(until).")
     }
 
     /// Records that polls work again, if they failed before, and that an empty list is still empty.

@@ -78,7 +78,7 @@ struct EncodedQueryText {
         func literal(_ value: String) -> String {
             if value.isEmpty { return empty }
             let isPlain = type != .string && (Double(value) != nil || value == "true" || value == "false")
-            return isPlain ? value : "\"" + value.replacing("\"", with: "") + "\""
+            return isPlain ? value : "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
         }
         switch term.how {
         case "=": return "\(field) == \(literal(term.value))"

@@ -32,6 +32,8 @@ final class Connections: Sendable {
     private struct Readers {
         var free: [Lane] = []
         var all: [Lane] = []
+        /// Those that are being opened are counted too.
+        var count = 0
         var waiting: [Reading] = []
         var isClosed = false
     }
@@ -76,9 +78,18 @@ final class Connections: Sendable {
         case .onNewConnection:
             do {
                 let lane = Lane(try Database(path: path, .reading), label: "bellhop.store.reader")
-                readers.withLock { $0.all.append(lane) }
-                run(reading, on: lane)
+                let isClosed = readers.withLock { readers in
+                    if !readers.isClosed { readers.all.append(lane) }
+                    return readers.isClosed
+                }
+                if isClosed {
+                    lane.close()
+                    reading(.failure(SQLiteError.closed))
+                } else {
+                    run(reading, on: lane)
+                }
             } catch {
+                readers.withLock { $0.count -= 1 }
                 reading(.failure(error))
             }
         }
@@ -88,7 +99,10 @@ final class Connections: Sendable {
         readers.withLock { readers in
             if readers.isClosed { return .never }
             if let lane = readers.free.popLast() { return .now(lane) }
-            if readers.all.count < Self.mostReaders { return .onNewConnection }
+            if readers.count < Self.mostReaders {
+                readers.count += 1
+                return .onNewConnection
+            }
             readers.waiting.append(reading)
             return .later
         }

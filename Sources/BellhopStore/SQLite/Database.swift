@@ -64,7 +64,8 @@ final class Database {
             try execute("COMMIT")
             return value
         } catch {
-            if isInTransaction { try execute("ROLLBACK") }
+            // The failure that led here counts; where even this fails, SQLite has rolled back by itself.
+            if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }
     }

@@ -73,10 +73,11 @@ final class GroupCommit: Sendable {
         }
         if isFirst {
             connections.write { [self] access in
-                guard case .success(let database) = access else {
-                    preconditionFailure("the queue of writers ends before its connection")
+                switch access {
+                case .success(let database): drain(Session(database, faults: faults))
+                case .failure(let error):
+                    while let group = take() { for job in group { job.fail(error) } }
                 }
-                drain(Session(database, faults: faults))
             }
         }
         return isOpen

@@ -72,8 +72,7 @@ enum RegexFunctions {
         case group(Int)
     }
 
-    /// A replacement: `\1` is a group, `\0` the whole match, `
-    /// ` a backslash.
+    /// A replacement: `\1` is a group, `\0` the whole match, `\\` a backslash.
     private static func template(_ text: String, groups: Int) throws(EvaluationError) -> [Part] {
         var parts: [Part] = []
         var plain = String.UnicodeScalarView()

@@ -25,7 +25,7 @@ extension Standard {
             [CELType.string, .int, .uint, .double, .bool, .bytes, .timestamp, .duration].map { type in
                 .pure(type, .string) { activation, value throws(EvaluationError) in
                     // The shortest text of a double takes a microsecond to find.
-                    if case .double = value { try activation.spend(elements: 24) }
+                    if case .double = value { try activation.spend(24) }
                     guard let text = value.text else { throw .invalidUTF8 }
                     try activation.spend(bytes: text.utf8.count)
                     return .string(text)

@@ -24,6 +24,16 @@ import Testing
         return count
     }
 
+    @Test func `an orderly stop hands back the requests that its last note allowed and nobody used`() async throws {
+        let rate = Rate(count: 1000, per: .days(1))
+        for _ in 0..<20 {
+            let limiter = await limiter(rate)
+            try await limiter.wait()
+            await limiter.settle()
+        }
+        #expect(free(await limiter(rate)) == 980)
+    }
+
     @Test func `a restart gives no request back that went before it`() async throws {
         let rate = Rate(count: 5, per: .seconds(60))
         var used = 0

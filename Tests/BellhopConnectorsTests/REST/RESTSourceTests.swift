@@ -284,7 +284,7 @@ import Testing
             (.status(200, body: "{}"), .badAnswer, "an array"), (.status(200, body: #"{"a": []}"#), .badAnswer, "an array"),
             (.status(200, body: "null"), .badAnswer, "cannot be"),
             (.status(202, body: "[]"), .badAnswer, "202"), (.status(206, body: "[]"), .badAnswer, "206"),
-            (.status(204, body: ""), .badAnswer, "204"), (.status(304, body: ""), .badAnswer, "unasked"),
+            (.status(204, body: ""), .badAnswer, "204"), (.status(304, body: ""), .badAnswer, "unexpected 304"),
             (.status(404, body: "gone"), .goneOrHidden, "404"), (.status(401, body: ""), .unauthenticated, "401"),
         ] as [(Fault, Failure.Reason, String)])
     func `an invalid answer fails and says why`(_ fault: Fault, _ reason: Failure.Reason, _ words: String) async {

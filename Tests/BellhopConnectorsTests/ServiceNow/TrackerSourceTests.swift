@@ -280,7 +280,7 @@ import Testing
         instance.addTask(NewTask(title: "Odd", assignedTo: "john.doe", sysID: "../../admin"))
         let failure = await failure { _ = try await poll() }
         #expect(failure?.reason == .badAnswer)
-        #expect(failure?.message.contains("whose sys_id is none: '../../admin'") == true)
+        #expect(failure?.message.contains("an invalid sys_id: '../../admin'") == true)
     }
 
     @Test func `a source with a timeout passes it to the request`() async throws {

@@ -1,8 +1,9 @@
 import BellhopCore
-import BellhopEngine
 import BellhopTesting
 import Synchronization
 import Testing
+
+@testable import BellhopEngine
 
 /// Receivers that take so much and no more.
 @Suite(.timeLimit(.minutes(5))) struct `Receivers that ask for a rest` {
@@ -74,6 +75,16 @@ import Testing
         #expect(try await bench.deliveries(.done).count == 10)
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
         #expect(action.texts.suffix(10).elementsEqual(action.texts.suffix(10).sorted()))
+    }
+
+    @Test func `a shorter rest that a delivery meets does not end the longer one that a poll met`() {
+        let rests = Rests()
+        let now = Timestamp(seconds: 1_767_600_000)
+        _ = rests.recordPoll(.seconds(3600), of: "snow", why: "429", at: now)
+        let kept = rests.record(
+            ReceiverRest(receiver: "snow", since: now, until: now + .seconds(5), interval: .zero, why: "429"))
+        #expect(kept.until == now + .seconds(3600))
+        #expect(rests.until("snow", at: now + .seconds(10)) == now + .seconds(3600))
     }
 
     @Test(arguments: [true, false]) func `a rest that a poll met is kept by the deliveries of its connection`(

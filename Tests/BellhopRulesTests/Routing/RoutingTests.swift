@@ -146,7 +146,7 @@ import Testing
         let stopped = book.route([Self.number(1, id: "a", hop: 5)])
         #expect(stopped.deliveries.map(\.id.rule) == ["l"])
         #expect(stopped.tallies.map(\.errors) == [1, 0])
-        #expect(stopped.tallies[0].lastError?.hasPrefix("stopped: 5 writes of rules") == true)
+        #expect(stopped.tallies[0].lastError?.hasPrefix("stopped: 5 writes by rules") == true)
     }
 
     @Test func `a rule in shadow mode records what it would do, with a memory of its own`() throws {

@@ -81,6 +81,8 @@ struct DictionaryReading: Sendable {
             "sys_dictionary", EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ","))).and(element), ["column_label"])
         // A class may have its own label, and the table may be extended by others.
         let others = own.isEmpty ? [] : try await rows("sys_documentation", element, ["label"])
+        // Without the translations, a heading in another language would count as forged.
+        if others.isEmpty { return [] }
         let labels = own.compactMap { FieldValue($0["column_label"])?.raw } + others.compactMap { FieldValue($0["label"])?.raw }
         return Set(labels.filter { !$0.isEmpty })
     }
@@ -118,9 +120,15 @@ struct DictionaryReading: Sendable {
             .init("name", .isOneOf, tables), .init("element", .isOneOf, names.joined(separator: ",")),
             .init("inactive", .equal, "false"))
         var choices: [String: [TaskSchema.Choice]] = [:]
-        for row in try await rows("sys_choice", query, ["element", "value", "label"]) {
-            guard let name = FieldValue(row["element"])?.raw, let value = FieldValue(row["value"])?.raw else { continue }
-            choices[name, default: []].append(TaskSchema.Choice(value, FieldValue(row["label"])?.raw ?? ""))
+        let rows = try await rows("sys_choice", query, ["name", "element", "value", "label"])
+        for table in tables.split(separator: ",") {
+            // The nearest table that has choices for a column has all of them.
+            let known = Set(choices.keys)
+            for row in rows where FieldValue(row["name"])?.raw ?? "" == table {
+                guard let name = FieldValue(row["element"])?.raw, let value = FieldValue(row["value"])?.raw, !known.contains(name)
+                else { continue }
+                choices[name, default: []].append(TaskSchema.Choice(value, FieldValue(row["label"])?.raw ?? ""))
+            }
         }
         for (name, choices) in choices {
             let isNumber = choices.allSatisfy { Int64($0.value).map(String.init) == $0.value }
