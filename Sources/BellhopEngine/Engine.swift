@@ -91,6 +91,11 @@ public struct Engine: Service {
     /// Lets a source learn its fields, which may take as long as its system needs to answer; nothing else waits for it.
     private func prepare(_ source: any Source) async {
         let known = source.schema
+        // A connection that rests is not asked for fields either. A store that fails is reported by the loops.
+        try? await surroundings.rests.restore(from: surroundings.store)
+        while let until = surroundings.rests.until(source.receiver, at: surroundings.clock.now) {
+            do { try await surroundings.clock.sleep(for: until - surroundings.clock.now) } catch { return }
+        }
         surroundings.underway.begin(.preparing, source.name, at: surroundings.clock.now)
         defer { surroundings.underway.end(source.name) }
         await source.prepare(offline: false)

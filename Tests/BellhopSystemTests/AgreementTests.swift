@@ -59,7 +59,7 @@ import Testing
             let login = try stage.start(["login", "snow"])
             try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
             let stranger = try await browse(Self.redirect + "?code=x&state=y", in: stage.folder.path)
-            #expect(stranger.contains("another login"))
+            #expect(stranger.contains("a different login"))
             let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
             #expect(try await browse(String(page), in: stage.folder.path).contains("Thank you"))
             let ended = await login.end()

@@ -40,7 +40,9 @@ import Testing
             let agent = try stage.start(["run"])
             try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
             agent.send(signal)
-            try await eventually("it finishes what is in flight") { agent.errorsSoFar.contains("Stopping; what is in flight") }
+            try await eventually("it finishes what is in flight") {
+                agent.errorsSoFar.contains("Stopping; deliveries in progress")
+            }
             agent.send(signal)
             let ended = await agent.end(within: .seconds(5))
             #expect(ended.code == 128 + signal, "\(ended.errors)")

@@ -27,7 +27,7 @@ struct NetworkExamination: Sendable {
         do {
             let channel = try await connect(target)
             try await channel.close()
-            findings.append(Finding(way, .ok, "\(target.place) answers"))
+            findings.append(Finding(way, .ok, "\(target.place) accepts connections"))
         } catch {
             let remedy =
                 configuration.proxy == nil

@@ -5,9 +5,12 @@ extension Diagnostic {
     ///       4 | when: task.pririty == 1
     ///         |            ^~~~~~~ did you mean `priority`?
     public func rendered(colour: Bool = false) -> String {
-        func paint(_ text: String, _ code: String) -> String { colour ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
-        let hue = severity == .error ? "1;31" : severity == .warning ? "1;33" : "1;36"
-        let head = paint("\(severity.rawValue):", hue) + " \(message.singleLine) " + paint("[\(code)]", "2")
+        // One parameter in each sequence: only such are printed as colours.
+        func paint(_ text: String, _ codes: String...) -> String {
+            colour ? codes.map { "\u{1B}[\($0)m" }.joined() + text + "\u{1B}[0m" : text
+        }
+        let hue = severity == .error ? "31" : severity == .warning ? "33" : "36"
+        let head = paint("\(severity.rawValue):", "1", hue) + " \(message.singleLine) " + paint("[\(code)]", "2")
         guard let place else {
             return help.map { "\(head)\n  \(paint($0.singleLine, "32"))" } ?? head
         }
@@ -22,7 +25,7 @@ extension Diagnostic {
             let room = max(1, scalars.count - (column - 1))
             let caret = "^" + String(repeating: "~", count: min(place.length, room) - 1)
             let tail = help.map { " " + paint($0.singleLine, "32") } ?? ""
-            lines.append("  \(margin) | \(indent)\(paint(caret, hue))\(tail)")
+            lines.append("  \(margin) | \(indent)\(paint(caret, "1", hue))\(tail)")
         } else if let help {
             lines.append("  " + paint(help.singleLine, "32"))
         }

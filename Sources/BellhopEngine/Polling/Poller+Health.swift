@@ -37,7 +37,9 @@ extension Poller {
         let now = surroundings.clock.now
         guard let until = surroundings.rests.until(source.receiver, at: now) else { return nil }
         retryAt = until
-        return Failure(.throttled, .rest(until - now), surroundings.rests.latest(of: source.receiver)?.why ?? "The source asked for no requests until \(until).")
+        return Failure(
+            .throttled, .rest(until - now),
+            surroundings.rests.latest(of: source.receiver)?.why ?? "The source asked for no requests until \(until).")
     }
 
     /// Records that polls work again, if they failed before, and that an empty list is still empty.

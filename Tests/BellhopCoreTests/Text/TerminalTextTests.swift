@@ -46,6 +46,18 @@ import Testing
         #expect(TerminalText.jsonEscape("\u{e0041}") == "\\udb40\\udc41")
     }
 
+    @Test func `a diagnostic in colour is printed in colour`() {
+        let place = Diagnostic.Place(file: "rules/page.yaml", line: 4, column: 12)
+        for severity in [Diagnostic.Severity.error, .warning] {
+            let text = Diagnostic(
+                severity, code: "unknown-field", "no field `pririty`", at: place, help: "did you mean `priority`?"
+            )
+            .rendered(colour: true)
+            #expect(text.contains("\u{1B}["))
+            #expect(TerminalText.lines(text, keepsColours: true) == text)
+        }
+    }
+
     @Test func `only colours stay where colours are, and nothing else that begins as they do`() {
         let fine = "\u{1B}[1mbold\u{1B}[0m \u{1B}[31mred\u{1B}[0m"
         #expect(TerminalText.lines(fine, keepsColours: true) == fine)
