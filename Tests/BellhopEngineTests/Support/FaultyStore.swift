@@ -158,8 +158,18 @@ final class FaultyStore: Store {
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         try await through(.prune) { () throws(StoreError) in try await base.prune(retention, at: now) }
     }
-    func note(_ key: String) async throws -> JSON? { try await base.note(key) }
-    func setNote(_ key: String, to value: JSON?) async throws { try await base.setNote(key, to: value) }
+    func note(_ key: String) async throws -> JSON? { try await counted { try await base.note(key) } }
+    func setNote(_ key: String, to value: JSON?) async throws { try await counted { try await base.setNote(key, to: value) } }
+
+    /// Notes never fail here, but while one is read or written nobody has settled.
+    private func counted<Value>(_ work: () async throws -> Value) async throws -> Value {
+        traffic.withLock { traffic in
+            traffic.begun += 1
+            traffic.open += 1
+        }
+        defer { traffic.withLock { $0.open -= 1 } }
+        return try await work()
+    }
 }
 
 /// Says yes once. A class over an atomic flag, because those who ask share it.
