@@ -18,6 +18,8 @@ struct LoginEvents: Sendable {
 
     /// A login ended; `reason` and `code` are empty on success.
     func loginEnded(_ session: String, _ number: Int, failure: Failure? = nil, at now: Timestamp) async {
+        // A login that was cancelled, as by a stop, has no outcome.
+        if failure?.reason == .interrupted { return }
         let type = Self.type(usesKeychain: usesKeychain)
         var data = facts
         data["ok"] = .bool(failure == nil)

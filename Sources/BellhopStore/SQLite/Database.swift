@@ -84,11 +84,6 @@ struct SQLiteError: Error, Sendable, Hashable {
     var code: Int32
     var message: String
 
-    init(code: Int32, message: String) {
-        self.code = code
-        self.message = message
-    }
-
     static let closed = SQLiteError(code: SQLITE_MISUSE, message: "it is closed")
 
     /// The result code without what an extended one adds.

@@ -46,6 +46,14 @@ extension World {
                 if let label = labels[row["element"]] { row.values["column_label"] = label }
                 return row
             }
+        case "sys_documentation":
+            return records(of: "sys_dictionary", keys: [:]).filter { !$0["element"].isEmpty }.map { row in
+                let values = [
+                    "sys_id": row.id, "name": row["name"], "element": row["element"], "label": row["column_label"],
+                    "language": "en",
+                ]
+                return Record(table: table, id: row.id, values: values)
+            }
         case "sys_choice": return World.choices
         case "sys_db_object": return World.objects
         default: return []

@@ -38,7 +38,7 @@ extension SimulatedInstance.State {
         return switch table {
         case "sys_journal_field": user.journal
         case "sys_user": user.users
-        case "sys_dictionary", "sys_choice", "sys_db_object": user.dictionary
+        case "sys_dictionary", "sys_documentation", "sys_choice", "sys_db_object": user.dictionary
         case "sys_attachment": user.attachments
         case "sys_security_acl", "sys_security_acl_role": world.accessRules == nil ? .forbidden : .allowed
         default: .allowed

@@ -98,6 +98,10 @@ enum Schema {
             Field("column_label", .string, "Column label"), Field("active", .boolean, "Active"),
             Field("display", .boolean, "Display"), Field("choice", .integer, "Choice"),
         ],
+        "sys_documentation": [
+            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Table"), Field("element", .string, "Element"),
+            Field("label", .string, "Label"), Field("language", .string, "Language"),
+        ],
         "sys_db_object": [
             Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name"), Field("label", .string, "Label"),
             Field("super_class", .reference("sys_db_object"), "Extends table"),

@@ -137,7 +137,9 @@ struct Events: AsyncParsableCommand {
         if let ok = data?["ok"]?.asBool {
             let user = data?["user"]?.asString ?? ""
             let reason = data?["reason"]?.asString ?? ""
-            return "\(user) \(ok ? "logged in" : "was refused")\(reason.isEmpty ? "" : ": \(reason)")".singleLine
+            let isRefused = ["unauthenticated", "mfa_required", "login_required"].contains(data?["code"]?.asString ?? "")
+            let outcome = ok ? "logged in" : isRefused ? "was refused" : "could not log in"
+            return "\(user) \(outcome)\(reason.isEmpty ? "" : ": \(reason)")".singleLine
         }
         if let error = data?["error"] { return (error["message"]?.asString ?? error.asString ?? "").singleLine }
         if data?["due"]?.asString != nil {

@@ -54,9 +54,9 @@ final class ReadAhead<Value: Sendable>: Sendable {
 
 extension Attempt {
     /// The tasks of the receiver's next deliveries, except this attempt's.
-    func upcomingTasks(besides task: TaskKey, most: Int = .max) -> [TaskKey] {
+    func upcomingTasks(besides task: TaskKey) -> [TaskKey] {
         var seen: Set<TaskKey> = [task]
         return upcoming.compactMap { $0.split(separator: "/").last.map { TaskKey(String($0)) } }
-            .filter { ServiceNowConnection.isSysID($0.text) && seen.insert($0).inserted }.prefix(most).map(\.self)
+            .filter { ServiceNowConnection.isSysID($0.text) && seen.insert($0).inserted }
     }
 }
