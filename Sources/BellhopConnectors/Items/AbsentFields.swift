@@ -57,7 +57,7 @@ struct AbsentFields {
         guard !absent.isEmpty else { return nil }
         let fields = absent.map { field in
             let way = field.path == field.name ? "`\(field.name)`" : "`\(field.name)` (`\(field.path)`)"
-            let alike = known.filter { $0.contains(".") == field.path.contains(".") }
+            let alike = known.filter { $0 != field.path && $0.contains(".") == field.path.contains(".") }
             let meant = Suggestion.closest(to: field.path, among: alike).map { " (did you mean `\($0)`?)" } ?? ""
             return way + meant
         }
