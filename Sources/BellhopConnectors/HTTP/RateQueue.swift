@@ -58,7 +58,6 @@ struct RateQueue: Sendable {
 
     /// Uses a reserved token.
     mutating func use(at now: Timestamp) {
-        _ = bucket.free(at: now)
         bucket.use(at: now)
     }
 

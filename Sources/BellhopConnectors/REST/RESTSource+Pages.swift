@@ -122,11 +122,11 @@ extension RESTSource {
 
     /// Makes sure that an empty page is the end of the list: the page behind it, or where none can be asked for the same page once more,
     /// must have no items either.
-    func confirmEmptyEnd(_ pages: Pages) async throws(Failure) {
+    func confirmEmptyEnd(_ pages: Pages, adding more: [(String, String)]) async throws(Failure) {
         guard let latest = pages.latest else { return }
         let response: HTTPResponse
         do throws(Failure) {
-            response = try await session.read(pages.beyond.map { request($0, adding: []) } ?? latest.request).response
+            response = try await session.read(pages.beyond.map { request($0, adding: more) } ?? latest.request).response
         } catch  where error.reason == .goneOrHidden && pages.beyond != nil {
             return
         }

@@ -52,8 +52,9 @@ public struct RESTSource: ProbedSource {
         let before = RESTCursor(standing.cursor)
         let now = session.now
         if let since, let latest = before.since, let whole = before.whole, now - whole < since.reconcile, now >= whole {
-            let pages = try await pages(adding: [since.pair(latest)], validators: Validators())
-            if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages) }
+            let asked = [since.pair(latest)]
+            let pages = try await pages(adding: asked, validators: Validators())
+            if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages, adding: asked) }
             let listing = try joined(pages.all, latestCounts: true)
             var next = before
             next.since = since.latest(in: listing, known: latest, answered: pages.answered)
@@ -73,7 +74,7 @@ public struct RESTSource: ProbedSource {
             (listing, missing) = try await completed(listing, known: standing.known)
         }
         let mayBeCut = (standing.known.isEmpty || missing > 0) && pages.mayBeCut(missing: missing)
-        if mayBeCut { try await confirmEmptyEnd(pages) }
+        if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
         next.validators = pages.validators
         var notices = [pages.doubt?.notice(of: name)].compactMap { $0 }
