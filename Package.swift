@@ -142,6 +142,7 @@ let package = Package(
             exclude: ["Golden"], swiftSettings: house),
         .testTarget(
             name: "BellhopStoreTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", "CSQLite"],
+            exclude: ["Fixtures"],
             swiftSettings: house),
         .testTarget(
             name: "BellhopSystemTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", "Simulator"],

@@ -131,6 +131,22 @@ import Testing
         }
     }
 
+    @Test func `a store from before the first release is refused and left as it is`() async throws {
+        try await make()
+        try execute("PRAGMA application_id = \(Schema.applicationBeforeRelease); PRAGMA user_version = 3")
+        for open in Self.openings {
+            let error = try #require(refusal { _ = try open(path) })
+            #expect(error.kind == .damaged)
+            #expect(
+                error.message
+                    == "The store \(path) was made by a Bellhop from before its first release, which this version cannot read: "
+                    + "move the file away, or name another one under `store` in bellhop.yaml.")
+        }
+        try execute("PRAGMA application_id = \(Schema.application); PRAGMA user_version = \(Schema.version)")
+        let store = try SQLiteStore.open(path: path)
+        #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
+    }
+
     @Test func `another program's database is refused and left as it is`() throws {
         try execute("CREATE TABLE song (id INTEGER PRIMARY KEY)")
         let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
@@ -188,32 +204,6 @@ import Testing
         #expect(try await copy.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
         // And this program now refuses the one it would not understand.
         #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .newer)
-    }
-
-    @Test func `writes and created tasks in a store of the first version survive the upgrade`() async throws {
-        let store = try SQLiteStore.open(path: path, migrator: Migrator(migrations: [Schema.migrations[0]]), faults: nil)
-        try await store.write { session in
-            for (number, action) in ["comment", "create", "webhook"].enumerated() {
-                try session.database.execute(
-                    """
-                    INSERT INTO delivery
-                        (name, occasion, rule, step, receiver, action, subject, lane, body, hop, created, state, head, run_at,
-                         finished, reference)
-                    VALUES (CAST('name \(number)' AS BLOB), 'o', 'r', '0', 'x', '\(action)', 'about \(number)', 'lane \(number)', '{}', 1, 0,
-                            'done', 0, 0, 5, 'made \(number)')
-                    """)
-            }
-            try session.setNote("unproved-comment/abc", to: 1)
-            try session.setNote("refused/x", to: 2)
-        }
-        try await store.close()
-        let newer = try SQLiteStore.open(path: path)
-        let subjects = (0...2).flatMap { ["about \($0)", "made \($0)"] }
-        #expect(
-            try await newer.writes(to: subjects, since: Timestamp(microseconds: 0)) == ["about 0": 1, "made 1": 1])
-        #expect(try await newer.note(Delivery.notePrefix + "abc") == 1)
-        #expect(try await newer.note("refused/x") == 2)
-        try await newer.close()
     }
 
     @Test func `a migration that fails leaves the old store`() async throws {

@@ -25,6 +25,12 @@ struct Migrator {
             }
             return version == newest ? .current : .older(version)
         }
+        if application == Schema.applicationBeforeRelease {
+            throw StoreError(
+                .damaged,
+                "The store \(path) was made by a Bellhop from before its first release, which this version cannot read: "
+                    + "move the file away, or name another one under `store` in bellhop.yaml.")
+        }
         guard application == 0, version == 0, try session.int("SELECT count(*) FROM sqlite_schema") == 0 else {
             throw StoreError(
                 .damaged, "The file \(path) is another program's database: name another file under `store` in bellhop.yaml.")

@@ -1,10 +1,13 @@
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BELL`.
-    static let application: Int64 = 0x4245_4c4c
+    /// Marks a file as a Bellhop store: the bytes of `BHOP`.
+    static let application: Int64 = 0x4248_4f50
+
+    /// Marked the stores of builds before the first release: the bytes of `BELL`.
+    static let applicationBeforeRelease: Int64 = 0x4245_4c4c
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts those that were taken.
-    static let migrations = [first, second, third]
+    static let migrations = [first]
 
     /// The version this program works with.
     static let version = Int64(migrations.count)
@@ -76,6 +79,7 @@ enum Schema {
             step TEXT NOT NULL,
             receiver TEXT NOT NULL,
             action TEXT NOT NULL,
+            effect TEXT,                              -- 'writes' to its task, 'makes' one (its reference is the subject), or neither
             subject TEXT,
             lane TEXT NOT NULL,
             body TEXT NOT NULL,                       -- arguments, task, retry policy, revision
@@ -100,13 +104,14 @@ enum Schema {
         ) STRICT;
         -- Finds what is due, what runs, and counts what is not done; done is most of all and in none of these.
         CREATE INDEX delivery_open ON delivery (state, head, receiver, run_at) WHERE state <> 'done';
-        CREATE INDEX delivery_lane ON delivery (lane) WHERE state IN ('available', 'running');
+        -- By what does not change when a delivery is claimed: a page less to write for each claim.
+        CREATE INDEX delivery_lane ON delivery (lane) WHERE finished IS NULL;
         CREATE INDEX delivery_bars ON delivery (lane, rule) WHERE bars = 1;
         CREATE INDEX delivery_paused ON delivery (receiver) WHERE paused = 1;
-        -- Finds what was written to a task.
-        CREATE INDEX delivery_write ON delivery (subject) WHERE action IN ('comment', 'update', 'attach');
-        -- Finds who made a task: the reference of such a delivery is the task's subject.
-        CREATE INDEX delivery_made ON delivery (reference) WHERE action = 'create';
+        -- Finds what was written to a task, who made a task, and what was made at a receiver.
+        CREATE INDEX delivery_write ON delivery (subject) WHERE effect = 'writes';
+        CREATE INDEX delivery_made ON delivery (reference) WHERE effect = 'makes';
+        CREATE INDEX delivery_making ON delivery (receiver, finished) WHERE effect = 'makes';
 
         -- What waits for what, by their ids: of deliveries that wait, and of those dropped because one they waited for was given up.
         CREATE TABLE delivery_wait (
@@ -116,17 +121,19 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX delivery_wait_delivery ON delivery_wait (delivery);
 
-        -- How long receivers rest that asked for it, and how fast they are asked then.
+        -- The latest rest of each receiver that asked for one.
         CREATE TABLE rest (
             receiver TEXT PRIMARY KEY,
             since INTEGER NOT NULL,
             until INTEGER NOT NULL,
-            interval INTEGER NOT NULL                 -- microseconds
+            interval INTEGER NOT NULL,                -- the least time between attempts, in microseconds
+            why TEXT NOT NULL                         -- what the receiver answered
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE rule (
             name TEXT PRIMARY KEY,
             revision TEXT NOT NULL,
+            is_off INTEGER NOT NULL,                  -- 1 with `enabled: false`
             since INTEGER NOT NULL,                   -- the last place on the bus that it does not see
             schedule TEXT,                            -- what its timer was made from
             due INTEGER,
@@ -147,27 +154,5 @@ enum Schema {
         CREATE INDEX rule_state_expires ON rule_state (expires) WHERE expires IS NOT NULL;
 
         CREATE TABLE note (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-        """
-
-    /// An action's manifest says what it does to tasks, which is stored with the delivery. Claims do not change the lane index.
-    private static let second = """
-        ALTER TABLE delivery ADD COLUMN effect TEXT;  -- 'writes' to its task, 'makes' one (its reference is the subject), or neither
-        UPDATE delivery SET effect = iif(action = 'create', 'makes', 'writes')
-            WHERE action IN ('comment', 'update', 'attach', 'create');
-        DROP INDEX delivery_write;
-        CREATE INDEX delivery_write ON delivery (subject) WHERE effect = 'writes';
-        DROP INDEX delivery_made;
-        CREATE INDEX delivery_made ON delivery (reference) WHERE effect = 'makes';
-        CREATE INDEX delivery_making ON delivery (receiver, finished) WHERE effect = 'makes';
-        UPDATE note SET key = 'unproved/' || substr(key, instr(key, '/') + 1) WHERE key GLOB 'unproved-*/*';
-        -- By what does not change when a delivery is claimed: a page less to write for each.
-        DROP INDEX delivery_lane;
-        CREATE INDEX delivery_lane ON delivery (lane) WHERE finished IS NULL;
-        """
-
-    /// For the status: what a receiver answered when it asked for its rest, and which rules are turned off.
-    private static let third = """
-        ALTER TABLE rest ADD COLUMN why TEXT NOT NULL DEFAULT '';
-        ALTER TABLE rule ADD COLUMN is_off INTEGER NOT NULL DEFAULT 0;
         """
 }

@@ -4,21 +4,7 @@ import Testing
 @testable import BellhopStore
 
 @Suite struct `What deliveries are made of` {
-    static let messages: [Message] = [
-        Message(title: []),
-        Message(
-            title: [.text("A "), .value("<!channel> *x*"), .lineBreak],
-            text: [
-                .paragraph([
-                    .strong([.emphasis([.code([.text("deep")])])]),
-                    .link(label: [.value("l")], address: [.text("https://"), .value("h")]),
-                ]),
-                .list(ordered: true, items: [[.text("1")], []]), .list(ordered: false, items: []), .paragraph([]),
-            ],
-            list: Message.List(items: [[.value("a")], []], more: 7, empty: [.text("none")]),
-            fields: [.init(name: [.text("State")], value: [.value("New")])], severity: .critical,
-            link: .init(label: "Open", address: "https://example.com/?a=1&b=\"2\""), thread: "INC1", isFallback: true),
-    ]
+    static let messages = [Message(title: []), Sample.message]
 
     @Test(arguments: messages)
     func `a message comes back as it was`(_ message: Message) throws {

@@ -7,6 +7,20 @@ enum Sample {
     static let failure = Failure(.timeout, .retry(after: .seconds(7)), "The other side was silent.")
     static let receipt = Receipt("201, work note", reference: nil)
 
+    /// A message with all its parts.
+    static let message = Message(
+        title: [.text("A "), .value("<!channel> *x*"), .lineBreak],
+        text: [
+            .paragraph([
+                .strong([.emphasis([.code([.text("deep")])])]),
+                .link(label: [.value("l")], address: [.text("https://"), .value("h")]),
+            ]),
+            .list(ordered: true, items: [[.text("1")], []]), .list(ordered: false, items: []), .paragraph([]),
+        ],
+        list: Message.List(items: [[.value("a")], []], more: 7, empty: [.text("none")]),
+        fields: [.init(name: [.text("State")], value: [.value("New")])], severity: .critical,
+        link: .init(label: "Open", address: "https://example.com/?a=1&b=\"2\""), thread: "INC1", isFallback: true)
+
     static func key(_ number: Int) -> TaskKey { TaskKey(Fingerprint.of("key", String(number)).hex) }
 
     static func snapshot(_ number: Int, title: String = "printer on fire") -> Snapshot {

@@ -1,0 +1,113 @@
+import BellhopCore
+import BellhopTesting
+
+/// What can be read from a store, and a sample of it with a row in each table.
+struct StoreContents: Hashable {
+    var status: StoreStatus
+    var known: [KnownTask]
+    var cursor: Cursor?
+    var answer: Fingerprint?
+    var tasks: [Scope.ID: [Snapshot]]
+    var remembered: [TaskKey: RememberedTask]
+    var events: [StoredEvent]
+    var unrouted: [StoredEvent]
+    var deliveries: [DeliveryRecord]
+    var claims: [Claim]
+    var comments: [String: [WrittenComment]]
+    var writes: [String: Int]
+    var state: [StateKey: JSON]
+    var timers: [RuleTimer]
+    var note: JSON?
+
+    private static let keys = (1...4).map(Sample.key)
+    private static let subjects = (1...9).map(Sample.subject)
+    private static let stateKeys = [
+        StateKey(rule: "rule", kind: .once, key: "INC1001"), StateKey(rule: "rule", kind: .throttle, key: "INC1001"),
+        StateKey(rule: "", kind: .budget, key: "INC1001"),
+    ]
+    private static let later = Sample.now + .seconds(600)
+
+    /// Reads everything; what is running is claimed again.
+    init(of store: any Store) async throws {
+        status = try await store.status()
+        let memory = try await store.open(Sample.scope, source: "tasks", at: Self.later)
+        (known, cursor, answer) = (Array(memory.known), memory.cursor, memory.answer)
+        tasks = try await store.tasks(in: [Sample.scope.id])
+        remembered = try await store.remembered(Self.keys, in: Sample.scope.id)
+        events = try await store.events(EventQuery()).events
+        unrouted = try await store.unrouted(limit: 99)
+        deliveries = try await store.deliveries(DeliveryQuery())
+        comments = try await store.comments(on: Self.subjects, since: Sample.now)
+        writes = try await store.writes(to: Self.subjects, since: Sample.now)
+        state = try await store.state(for: Self.stateKeys)
+        timers = try await store.dueTimers(at: Self.later)
+        note = try await store.note("note")
+        try await store.rescue(everything: true, at: Self.later)
+        claims = try await store.claim(limit: 99, excluding: [], until: Self.later, at: Self.later)
+    }
+
+    /// Puts a row into each table.
+    static func fill(_ store: any Store) async throws {
+        try await fillSource(store)
+        _ = try await store.register(
+            [
+                RuleRegistration(name: "rule", revision: "1", schedule: .init(text: "0 8 * * *", next: later)),
+                RuleRegistration(name: "off", revision: "2", isOff: true),
+            ], at: Sample.now)
+        try await store.route(
+            Routing(
+                routed: [1, 2], deliveries: deliveries,
+                state: [
+                    StateWrite(key: stateKeys[0], value: true),
+                    StateWrite(key: stateKeys[1], value: .int(5), expires: later),
+                    StateWrite(key: stateKeys[2], value: [.int(5), .int(6)], expires: later),
+                ],
+                events: [Sample.event(4, type: .deliveryDead)],
+                tallies: [RuleTally(rule: "rule", runs: 3, errors: 1, lastError: "no such field", at: Sample.now)]))
+        let nexts: [RetryPolicy.Next] = [
+            .done(Receipt("201, work note", reference: "entry")), .done(Receipt("201", reference: Sample.subject(9))),
+            .retry(at: later, Sample.failure), .dead(Sample.failure), .held(Sample.failure), .postponed(Sample.failure),
+            .paused(Sample.failure, until: later),
+        ]
+        let rest = ReceiverRest(receiver: "6", since: Sample.now, until: later, interval: .seconds(2), why: "429")
+        let claims = try await store.claim(limit: nexts.count + 1, excluding: [], until: later, at: Sample.now)
+        _ = try await store.finish(
+            zip(claims, nexts).map { claim, next in
+                Finish(
+                    id: claim.delivery.id, lease: claim.lease, at: Sample.now, next: next,
+                    uncertain: claim.delivery.id.receiver == "3", rest: claim.delivery.id.receiver == "6" ? rest : nil)
+            })
+        try await store.setNote("note", to: ["refused": ["once", 2, 1.5, false, .null]])
+    }
+
+    private static func fillSource(_ store: any Store) async throws {
+        _ = try await store.open(Sample.scope, source: "tasks", at: Sample.now)
+        var poll = Sample.poll([1, 2, 3])
+        _ = try await store.commit(poll)
+        poll = Sample.poll([], turn: 1)
+        poll.removed = [.init(key: Sample.key(3), snapshot: Sample.snapshot(3), generation: 2, reason: .gone)]
+        poll.health = SourceHealth(
+            failures: 2, failingSince: Sample.now, lastError: "it hung", announced: true, lastSuccess: Sample.now,
+            held: HeldResult(json: [
+                "fingerprint": .string(Fingerprint.of("x").hex), "known": 30, "listed": 0, "new": 0, "gone": 30, "changed": 120,
+                "fields": ["state"], "polls": 2, "since": 7,
+            ]), emptyBaseline: EmptyBaseline(since: Sample.now))
+        _ = try await store.commit(poll)
+    }
+
+    /// One for each outcome, the eighth running, then one in each other state.
+    private static var deliveries: [Delivery] {
+        var all = (1...8).map { number in
+            let action = number == 2 ? "create" : number < 5 ? "comment" : "webhook"
+            return Sample.delivery(number, receiver: "\(number)", action: action, hop: number)
+        }
+        all[7].arguments = .message(Sample.message)
+        all[7].name = "INC1008"
+        var waiting = Sample.delivery(9)
+        waiting.after = [all[7].id]
+        waiting.expires = later
+        waiting.retry = RetryPolicy(attempts: 2, base: .milliseconds(3), cap: .seconds(4))
+        all += [waiting, Sample.delivery(10, initial: .shadow), Sample.delivery(11, initial: .dead(Sample.failure))]
+        return all
+    }
+}
