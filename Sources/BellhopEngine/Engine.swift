@@ -65,6 +65,7 @@ public struct Engine: Service {
             stop.raise()
             bells.dispatcher.ring()
         }
+        await surroundings.storeEventsOrDrop()
     }
 
     /// Everything but the dispatcher: these loops may be cancelled between two turns, and during a poll.
@@ -143,6 +144,7 @@ public struct Engine: Service {
         try await timers.fireDue()
         // Deliveries can cause events (a dead one), and those further deliveries.
         while true {
+            await surroundings.storeEventsOrDrop()
             let routed = try await router.routePending()
             let attempts = try await dispatcher.dispatchPending()
             pass.attempts += attempts

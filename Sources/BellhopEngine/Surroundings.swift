@@ -10,8 +10,7 @@ public struct Surroundings: Sendable {
     public var random: @Sendable () -> Double
     /// Called at each checkpoint; does nothing except in tests that stop the process there.
     public var checkpoint: @Sendable (Checkpoint) -> Void
-    /// What the store could not accept yet.
-    let backlog = Backlog()
+    let unstored = UnstoredEvents()
     /// The sources' current activity.
     let underway = Underway()
     /// Which connections asked for a rest.

@@ -6,6 +6,7 @@ import Testing
 /// Keeps nothing and hears nothing.
 private struct Nobody: EventSink, Notebook {
     func emit(_ events: [Event]) async {}
+    func retry(_ events: [Event], after error: StoreError) {}
     func note(_ key: String) async throws -> JSON? { nil }
     func setNote(_ key: String, to value: JSON?) async throws {}
 }

@@ -25,7 +25,7 @@ struct LoginEvents: Sendable {
         data["ok"] = .bool(failure == nil)
         data["reason"] = .string(failure?.message ?? "")
         data["code"] = .string(failure?.reason.rawValue ?? "")
-        await sink.emit([event(type, session, number, data, at: now)])
+        await emit(event(type, session, number, data, at: now))
     }
 
     /// The server ended the session; a new login follows.
@@ -37,7 +37,12 @@ struct LoginEvents: Sendable {
         var data = facts
         data["reason"] = .string(reason)
         data["code"] = .string(code.rawValue)
-        await sink.emit([event(.sessionExpired, session, number, data, at: now)])
+        await emit(event(.sessionExpired, session, number, data, at: now))
+    }
+
+    /// A login succeeds even if its event cannot be stored yet.
+    private func emit(_ event: Event) async {
+        do throws(StoreError) { try await sink.emit([event]) } catch { sink.retry([event], after: error) }
     }
 
     private var facts: JSON.Object { ["connection": .string(connection), "user": .string(user)] }

@@ -3,10 +3,13 @@ public protocol Action: Sendable {
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt
 }
 
-/// Receives events that happen outside of polling: logins. Stores them before it returns; does not throw, because the caller must
-/// continue even if the store fails.
+/// Receives events that happen outside of polling, such as logins.
 public protocol EventSink: Sendable {
-    func emit(_ events: [Event]) async
+    /// Stores these events before it returns. When it throws, it has stored none of them: the caller reports that to whoever brought
+    /// them, or calls ``retry(_:after:)``. Storing an event again does nothing.
+    func emit(_ events: [Event]) async throws(StoreError)
+    /// Stores these events later, for a caller that must go on without them. Reports the error, and each event that is dropped in the end.
+    func retry(_ events: [Event], after error: StoreError)
 }
 
 /// Small facts that must survive a restart, such as that a password was refused. Values hold no secrets.

@@ -1,22 +1,21 @@
 public import BellhopCore
 
-/// Puts events from outside of polling onto the bus: logins. Those that the store cannot accept wait in memory.
+/// Puts events from outside of polling onto the bus.
 public struct Intake: EventSink {
     private let surroundings: Surroundings
 
     public init(_ surroundings: Surroundings) { self.surroundings = surroundings }
 
-    public func emit(_ events: [Event]) async {
+    public func emit(_ events: [Event]) async throws(StoreError) {
         let surroundings = surroundings
-        await uncancelled {
-            surroundings.backlog.add(events)
-            do throws(StoreError) {
-                try await surroundings.keepBacklog()
-            } catch {
-                surroundings.signals.emit(.storeFailed(doing: "keeping a login event", error))
-                // The router retries.
-                surroundings.bells.router.ring()
-            }
+        let result = await uncancelled { () -> Result<Void, StoreError> in
+            do throws(StoreError) { return .success(try await surroundings.storeEvents(events)) } catch { return .failure(error) }
         }
+        try result.get()
+    }
+
+    public func retry(_ events: [Event], after error: StoreError) {
+        surroundings.signals.emit(.storeFailed(doing: "storing an event", error))
+        surroundings.storeEventsLater(events)
     }
 }

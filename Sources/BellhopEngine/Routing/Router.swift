@@ -19,8 +19,8 @@ public struct Router: Sendable {
         while !Task.isCancelled {
             do {
                 try await routePending()
-                if !surroundings.backlog.isEmpty {
-                    try await surroundings.keepBacklog()
+                if !surroundings.unstored.isEmpty {
+                    try await surroundings.storeEvents()
                     continue
                 }
                 await surroundings.bells.router.wait(until: nil, on: surroundings.clock)

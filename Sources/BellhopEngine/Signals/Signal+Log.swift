@@ -14,6 +14,7 @@ extension Signal {
         case .pollSuperseded: "source.superseded"
         case .notice: "source.notice"
         case .event: "event"
+        case .eventDropped: "event.dropped"
         case .routed: "router.routed"
         case .ruleFailed: "rule.failed"
         case .shadowed: "delivery.shadow"
@@ -47,7 +48,7 @@ extension Signal {
         case .notice, .pollHeld, .retrying, .paused, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
             .configurationChanged, .clockJumped:
             .warning
-        case .pollFailed, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed: .error
+        case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed: .error
         }
     }
 
@@ -63,6 +64,7 @@ extension Signal {
         case .pollSuperseded: "Another poll of the same source was stored first; this one is repeated."
         case .notice: "A notice about the source."
         case .event: "An event happened."
+        case .eventDropped: "The store did not accept this event, and it is lost."
         case .routed: "Events were routed."
         case .ruleFailed: "A rule's condition or text failed; the rule was skipped for these events."
         case .shadowed: "A rule in shadow mode would have done this; it was only recorded."
@@ -109,7 +111,7 @@ extension Signal {
                 .with(since.map { ["since": "\($0)"] as Logger.Metadata } ?? [:])
         case .pollSuperseded(let source): ["source": "\(source)"]
         case .notice(let source, let text): ["source": "\(source)", "notice": "\(text)"]
-        case .event(let event): event.metadata
+        case .event(let event), .eventDropped(let event): event.metadata
         case .routed(let events, let deliveries, let took):
             ["events": "\(events)", "deliveries": "\(deliveries)", "ms": "\(took.milliseconds)"]
         case .ruleFailed(let rule, let error, let times): ["rule": "\(rule)", "error": "\(error)", "times": "\(times)"]

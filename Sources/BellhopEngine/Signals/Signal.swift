@@ -12,6 +12,8 @@ public enum Signal: Sendable {
     case pollSuperseded(source: String)
     case notice(source: String, text: String)
     case event(Event)
+    /// The store did not accept this event, and Bellhop no longer retries it.
+    case eventDropped(Event)
     case routed(events: Int, deliveries: Int, took: Duration)
     case ruleFailed(rule: String, error: String, times: Int)
     case shadowed(Delivery)

@@ -52,6 +52,7 @@ extension Signal {
         case .dead(let delivery, _): delivery.counter("dead").increment()
         case .held(let delivery, _): delivery.counter("held").increment()
         case .paused(let delivery, _, _): delivery.counter("paused").increment()
+        case .eventDropped: Counter(label: "bellhop_events_dropped_total").increment()
         case .storeFailed: Counter(label: "bellhop_store_errors_total").increment()
         case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .leaseLost, .rescued, .rulesLoaded,
             .rulesRefused,

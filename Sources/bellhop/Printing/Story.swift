@@ -51,6 +51,8 @@ final class Story: Sendable {
             say(
                 "event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event.cloudEvent, in: zone))",
                 id: event.shortID)
+        case .eventDropped(let event):
+            say("dead", .red, "\(event.type.name)  \(event.source): \(signal.message)", id: event.shortID)
         case .delivered(let delivery, let receipt, _, _):
             forget(delivery.id.text)
             say("done", .green, "\(Self.words(delivery)): \(receipt.summary)", id: delivery.shortID)

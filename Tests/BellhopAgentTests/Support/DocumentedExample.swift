@@ -124,6 +124,7 @@ enum DocumentedExample: Sendable {
     /// Hears nothing and remembers nothing: nobody logs in here.
     private struct Nobody: EventSink, Notebook {
         func emit(_ events: [Event]) async {}
+        func retry(_ events: [Event], after error: StoreError) {}
         func note(_ key: String) async throws -> JSON? { nil }
         func setNote(_ key: String, to value: JSON?) async throws {}
     }

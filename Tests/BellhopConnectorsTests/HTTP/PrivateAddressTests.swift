@@ -106,6 +106,7 @@ import Testing
 
     private struct Ignored: EventSink, Notebook {
         func emit(_ events: [Event]) async {}
+        func retry(_ events: [Event], after error: StoreError) {}
         func note(_ key: String) async throws -> JSON? { nil }
         func setNote(_ key: String, to value: JSON?) async throws {}
     }

@@ -34,6 +34,7 @@ final class EventLog: EventSink {
     private let kept = Mutex<[Event]>([])
 
     func emit(_ events: [Event]) async { kept.withLock { $0 += events } }
+    func retry(_ events: [Event], after error: StoreError) {}
 
     var events: [Event] { kept.withLock { $0 } }
 

@@ -13,7 +13,7 @@ import Testing
 
     @Test func `a login is an event, once`() async throws {
         let bench = try Bench()
-        for _ in 0..<2 { await Intake(bench.surroundings).emit([login(false, at: bench.now)]) }
+        for _ in 0..<2 { try await Intake(bench.surroundings).emit([login(false, at: bench.now)]) }
         #expect(try await bench.happened() == ["login_event connection/snow "])
         #expect(bench.recorder.count("event") == 2)
     }
@@ -23,31 +23,38 @@ import Testing
         let (surroundings, event) = (bench.surroundings, login(false, at: bench.now))
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            await Intake(surroundings).emit([event])
+            try await Intake(surroundings).emit([event])
         }
-        await task.value
+        try await task.value
         #expect(try await bench.happened().count == 1)
     }
 
+    @Test func `a sender hears that an event is not on disk`() async throws {
+        let bench = try Bench()
+        bench.store.failOnce(.append)
+        await #expect(throws: StoreError.self) { try await Intake(bench.surroundings).emit([login(true, at: bench.now)]) }
+        #expect(bench.recorder.names == [])
+        #expect(try await bench.happened() == [])
+    }
+
     @Test(arguments: FaultyStore.Moment.all)
-    func `an event that the store cannot keep is reported, and kept with the next one`(_ moment: FaultyStore.Moment) async throws
-    {
+    func `an event to retry is reported, and stored before the next one`(_ moment: FaultyStore.Moment) async throws {
         let bench = try Bench()
         bench.store.failOnce(.append, moment)
-        await Intake(bench.surroundings).emit([login(true, at: bench.now)])
+        try await report(login(true, at: bench.now), to: Intake(bench.surroundings))
         #expect(bench.recorder.names == ["store.failed"])
-        await Intake(bench.surroundings).emit([login(false, at: bench.now + .seconds(1))])
+        try await report(login(false, at: bench.now + .seconds(1)), to: Intake(bench.surroundings))
         #expect(try await bench.happened().count == 2)
         #expect(bench.recorder.names == ["store.failed", "event", "event"])
     }
 
-    @Test func `an event that the store cannot keep is kept once the store works again`() async throws {
+    @Test func `an event to retry is stored once the store works again`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: tell\non: login_event\ndo: [{log: hello}]")
         bench.store.fail { $0 == .append ? .before : nil }
         let surroundings = bench.surroundings
         let loop = Task { await Router(surroundings, shelf: shelf).run() }
-        await Intake(surroundings).emit([login(true, at: bench.now)])
+        try await report(login(true, at: bench.now), to: Intake(surroundings))
         await bench.run(until: bench.now + .seconds(10))
         #expect(try await bench.happened() == [])
         bench.store.work()
@@ -58,10 +65,40 @@ import Testing
         #expect(try await bench.deliveries().count == 1)
     }
 
+    @Test func `the oldest of more than a thousand events to retry are dropped, and each is reported`() async throws {
+        let bench = try Bench()
+        let events = (0..<1002).map { login(true, at: bench.now + .seconds($0)) }
+        Intake(bench.surroundings).retry(events, after: StoreError(.full, "The disk is full."))
+        let dropped = bench.recorder.all.compactMap { signal in
+            if case .eventDropped(let event) = signal { event.id } else { nil }
+        }
+        #expect(dropped == events.prefix(2).map(\.id))
+        try await Intake(bench.surroundings).emit([])
+        #expect(try await bench.happened().count == 1000)
+    }
+
+    @Test(arguments: [true, false])
+    func `an engine that stops stores the events that wait, or reports that it drops them`(_ works: Bool) async throws {
+        let bench = try Bench()
+        let engine = Engine(
+            bench.surroundings, shelf: try await bench.shelf("rule: r\non: login_event\ndo: [{log: x}]"), sources: []
+        ) { _ in nil }
+        if !works { bench.store.fail { $0 == .append ? .before : nil } }
+        Intake(bench.surroundings).retry([login(true, at: bench.now)], after: StoreError(.full, "The disk is full."))
+        _ = try await engine.runOnce()
+        #expect(bench.recorder.count("event") == (works ? 1 : 0))
+        #expect(bench.recorder.count("event.dropped") == (works ? 0 : 1))
+    }
+
+    /// Reports a login as a connection does.
+    private func report(_ event: Event, to intake: Intake) async throws {
+        do throws(StoreError) { try await intake.emit([event]) } catch { intake.retry([event], after: error) }
+    }
+
     @Test func `a login that is kept without waking the router is not lost`() async throws {
         let bench = try Bench()
         bench.store.failOnce(.wake)
-        await Intake(bench.surroundings).emit([login(true, at: bench.now)])
+        try await Intake(bench.surroundings).emit([login(true, at: bench.now)])
         #expect(bench.recorder.names == ["event", "store.failed"])
     }
 
@@ -81,7 +118,7 @@ import Testing
         try await until { bench.recorder.count("delivery.paused") != 0 }
         try await bench.clock.waitForSleepers(1)
         await bench.clock.advance(by: .seconds(10))
-        await Intake(surroundings).emit([login(ok, at: bench.now)])
+        try await Intake(surroundings).emit([login(ok, at: bench.now)])
         if ok {
             try await until { bench.recorder.count("delivery.done") != 0 }
             #expect(action.performed.map(\.attempt.number) == [1, 1])

@@ -144,6 +144,7 @@ enum TableBenchmarks {
 
     private struct Silent: EventSink {
         func emit(_ events: [Event]) async {}
+        func retry(_ events: [Event], after error: StoreError) {}
     }
 
     private struct Forgetful: Notebook {
