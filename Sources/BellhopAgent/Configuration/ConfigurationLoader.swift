@@ -66,7 +66,7 @@ public struct ConfigurationLoader: Sendable {
             hasPlaceholders: focus == .shape)
         let configuration = reading.configuration(root, secretStores: stores, keychain: keychain)
         problems.report(reading.diagnostics)
-        problems = lines.shown(problems)
+        problems.all = problems.all.map(lines.shown)
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
         if case .connection(let name) = focus { problems.excuseMissing(outside: Self.nodes(of: name, in: root)) }
         if problems.hasErrors { throw .diagnostics(problems) }
@@ -79,18 +79,18 @@ public struct ConfigurationLoader: Sendable {
         do throws(YAMLErrors) {
             documents = try YAML.parse(source)
         } catch {
-            throw .diagnostics(ShownLines(source).shown(Diagnostics(error, in: source, file: file)))
+            throw .diagnostics(ShownLines.problems(error, in: source, file: file))
         }
         guard let document = documents.first, !document.isEmpty else {
             throw .unreadable("\(file) is empty: run `bellhop init` in another folder to see an example.")
         }
         if documents.count > 1 {
-            let place = Diagnostic.Place(documents[1].root, file: file)
+            var place = Diagnostic.Place(documents[1].root, file: file)
+            place.excerpt = nil
             throw .diagnostics(
-                ShownLines(source).shown(
-                    Diagnostics([
-                        Diagnostic(code: "several-documents", "bellhop.yaml takes one document; a second starts here", at: place)
-                    ])))
+                Diagnostics([
+                    Diagnostic(code: "several-documents", "bellhop.yaml takes one document; a second starts here", at: place)
+                ]))
         }
         return document.root
     }
