@@ -58,13 +58,16 @@ extension SQLiteStore: Store {
         }
     }
 
-    public func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON] {
+    public func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         guard !keys.isEmpty else { return [:] }
         return try await read { try $0.state(for: keys) }
     }
 
-    public func route(_ routing: Routing) async throws(StoreError) {
-        try await write { try $0.route(routing) }
+    @discardableResult
+    public func route(_ routing: Routing) async throws(StoreError) -> RouteResult {
+        let result = try await attempt { try $0.route(routing) }
+        if case .failure(let conflict as RouteConflict) = result { return .conflict(conflict) }
+        return try get(result)
     }
 
     // Rules.

@@ -104,11 +104,18 @@ public final class SQLiteStore: Sendable {
 
     /// Runs work in a transaction of the writer; on disk when this returns.
     func write<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
+        try get(try await attempt(work))
+    }
+
+    /// The same, with the error of the work itself.
+    func attempt<Value: Sendable>(
+        _ work: @escaping @Sendable (Session) throws -> Value
+    ) async throws(StoreError) -> Result<Value, any Error> {
         if isReadOnly { throw StoreError(.other, "The store \(path) was opened for reading only.") }
         try requirePlace()
         let result = await writing.write(work)
         if case .failure = result { try requirePlace() }
-        return try Self.get(result, path)
+        return result
     }
 
     /// Checks that the path still names the opened file: writes to a deleted file are lost.
@@ -130,10 +137,10 @@ public final class SQLiteStore: Sendable {
                 continuation.resume(returning: $0)
             }
         }
-        return try Self.get(result, path)
+        return try get(result)
     }
 
-    private static func get<Value>(_ result: Result<Value, any Error>, _ path: String) throws(StoreError) -> Value {
+    func get<Value>(_ result: Result<Value, any Error>) throws(StoreError) -> Value {
         switch result {
         case .success(let value): return value
         case .failure(let error): throw StoreError(error, path: path)

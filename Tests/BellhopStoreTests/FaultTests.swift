@@ -30,7 +30,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 try await bench.store.route(
                     Routing(
                         routed: [1, 2, 4], deliveries: [Sample.delivery(1), Sample.delivery(2)],
-                        state: [StateWrite(key: StateKey(rule: "a", kind: .once, key: "k"), value: true)],
+                        state: [StateWrite(StateKey(rule: "a", kind: .once, key: "k"), .set(true, expires: nil))],
                         events: [Sample.event(9)], tallies: [RuleTally(rule: "a", runs: 1, errors: 0, at: bench.now)]))
             }),
         Operation(

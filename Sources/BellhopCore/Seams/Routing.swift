@@ -1,19 +1,3 @@
-/// The key of one piece of a rule's state: that it ran once for a key, when it last ran, …
-public struct StateKey: Sendable, Hashable {
-    public enum Kind: String, Sendable, Hashable, CaseIterable { case once, throttle, budget }
-
-    /// The rule; empty for state shared by all rules.
-    public var rule: String
-    public var kind: Kind
-    public var key: String
-
-    public init(rule: String, kind: Kind, key: String) {
-        self.rule = rule
-        self.kind = kind
-        self.key = key
-    }
-}
-
 /// The results of one batch of events: stored in one transaction (T2) together with the mark that the events are routed.
 public struct Routing: Sendable {
     /// The places on the bus of these events.
@@ -36,18 +20,18 @@ public struct Routing: Sendable {
     }
 }
 
-/// A new value of a piece of rule state.
-public struct StateWrite: Sendable, Hashable {
-    public var key: StateKey
-    public var value: JSON
-    /// After this moment it may be deleted; nil for never.
-    public var expires: Timestamp?
+/// What became of a routing.
+public enum RouteResult: Sendable, Hashable {
+    case stored
+    /// Its events were routed before; nothing was stored.
+    case alreadyRouted
+    /// Something has changed since it was read; nothing was stored, and the batch must be decided again.
+    case conflict(RouteConflict)
+}
 
-    public init(key: StateKey, value: JSON, expires: Timestamp? = nil) {
-        self.key = key
-        self.value = value
-        self.expires = expires
-    }
+/// What has changed since a routing was decided.
+public enum RouteConflict: Error, Sendable, Hashable {
+    case state(StateKey)
 }
 
 /// How often a rule ran and failed in a batch; the store adds it up.

@@ -29,9 +29,12 @@ public protocol Store: Notebook {
     /// The first unrouted events, in storage order: empty only when all are routed. Unreadable ones are skipped, so that they
     /// block nothing.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
-    func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON]
-    /// T2. Skips deliveries that exist. One that is `after` others that are not yet done waits for them.
-    func route(_ routing: Routing) async throws(StoreError)
+    /// The values of these keys, with all elements of each.
+    func state(for keys: [StateKey]) async throws(StoreError) -> RuleState
+    /// T2. Skips deliveries that exist. One that is `after` others that are not yet done waits for them. Stores nothing if a
+    /// piece of state is not what the routing expects.
+    @discardableResult
+    func route(_ routing: Routing) async throws(StoreError) -> RouteResult
 
     // Rules.
 

@@ -50,18 +50,36 @@ public struct Router: Sendable {
     /// Routes these events, or only the first if they cause much; returns how many.
     private func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let started = ContinuousClock.now
-        let store = surroundings.store
         let matches = shelved.book.match(events, since: shelved.since)
+        for _ in 1...Self.mostDecisions {
+            let routing = try await decide(matches, by: shelved.book)
+            surroundings.checkpoint(.beforeRoute)
+            let result = try await surroundings.store.route(routing)
+            surroundings.checkpoint(.afterRoute)
+            switch result {
+            case .conflict: continue
+            case .alreadyRouted: break
+            case .stored:
+                if !routing.deliveries.isEmpty { surroundings.bells.dispatcher.ring() }
+                if !routing.events.isEmpty { surroundings.bells.router.ring() }
+                signal(routing, took: ContinuousClock.now - started)
+            }
+            return routing.routed.count
+        }
+        throw StoreError(
+            .other,
+            "Each of the \(Self.mostDecisions) times a batch of events was decided, the state of its rules had changed meanwhile."
+        )
+    }
+
+    /// How often a batch is decided when its state changes meanwhile.
+    private static let mostDecisions = 5
+
+    private func decide(_ matches: Matches, by book: RuleBook) async throws(StoreError) -> Routing {
+        let store = surroundings.store
         let state = matches.stateKeys.isEmpty ? [:] : try await store.state(for: matches.stateKeys)
         let tasks = matches.scopesNeeded.isEmpty ? [:] : try await store.tasks(in: matches.scopesNeeded)
-        let routing = shelved.book.decide(matches, state: state, tasks: tasks, at: surroundings.clock.now)
-        surroundings.checkpoint(.beforeRoute)
-        try await store.route(routing)
-        surroundings.checkpoint(.afterRoute)
-        if !routing.deliveries.isEmpty { surroundings.bells.dispatcher.ring() }
-        if !routing.events.isEmpty { surroundings.bells.router.ring() }
-        signal(routing, took: ContinuousClock.now - started)
-        return routing.routed.count
+        return book.decide(matches, state: state, tasks: tasks, at: surroundings.clock.now)
     }
 
     private func signal(_ routing: Routing, took: Duration) {

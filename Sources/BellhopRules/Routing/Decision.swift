@@ -40,7 +40,7 @@ struct Decision {
     }
 
     init(
-        _ book: RuleBook, _ matches: Matches, state: [StateKey: JSON], tasks: [Scope.ID: [Snapshot]],
+        _ book: RuleBook, _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]],
         at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun, isTracing: Bool = false
     ) {
         workPerRun = work

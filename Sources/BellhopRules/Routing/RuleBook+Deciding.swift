@@ -10,7 +10,7 @@ extension RuleBook {
     ///
     /// If the deliveries are large, only the first events of the batch are routed; at least one.
     public func decide(
-        _ matches: Matches, state: [StateKey: JSON], tasks: [Scope.ID: [Snapshot]], at now: Timestamp
+        _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
     ) -> Routing {
         guard !matches.isEmpty else { return Routing(routed: matches.events.map(\.sequence)) }
         var decision = Decision(self, matches, state: state, tasks: tasks, at: now)
@@ -19,7 +19,7 @@ extension RuleBook {
 
     /// The same, with what stopped runs and steps: for tests.
     func decideTracing(
-        _ matches: Matches, state: [StateKey: JSON], tasks: [Scope.ID: [Snapshot]], at now: Timestamp
+        _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
     ) -> (routing: Routing, stops: [Decision.Stop]) {
         var decision = Decision(self, matches, state: state, tasks: tasks, at: now, isTracing: true)
         return (decision.routing(), decision.stops)

@@ -2,43 +2,57 @@ import BellhopCore
 
 /// The rules' state: what was stored before a batch, and what the batch adds. Each run counts for the next.
 struct RuleMemory {
-    private let known: [StateKey: JSON]
+    private let known: RuleState
     private let now: Timestamp
     private var writes: [StateKey: StateWrite] = [:]
+    private var budgets: [StateKey: Spent] = [:]
+
+    /// The writes to a task within the time of its budget.
+    private struct Spent {
+        var count = 0
+        /// The number of the latest: the element of its row.
+        var latest = 0
+    }
 
     /// - Parameter state: the state stored before.
-    init(_ state: [StateKey: JSON], at now: Timestamp) {
+    init(_ state: RuleState, at now: Timestamp) {
         known = state
         self.now = now
     }
 
-    /// The state to store, in a stable order.
+    /// The changes to store, in a stable order.
     var written: [StateWrite] {
         writes.values.sorted {
-            ($0.key.rule, $0.key.kind.rawValue, $0.key.key) < ($1.key.rule, $1.key.kind.rawValue, $1.key.key)
+            ($0.key.rule, $0.key.kind.rawValue, $0.key.key, $0.key.element)
+                < ($1.key.rule, $1.key.kind.rawValue, $1.key.key, $1.key.element)
         }
     }
 
-    private func state(_ key: StateKey) -> JSON? { writes[key]?.value ?? known[key] }
+    private func value(_ key: StateKey) -> JSON? {
+        if case .set(let value, _)? = writes[key]?.change { return value }
+        return known[key]
+    }
+
+    /// Sets a value that must still be stored as it was read.
+    private mutating func set(_ key: StateKey, to value: JSON, expires: Timestamp? = nil) {
+        let expected = known[key].map { StateWrite.Expectation.value($0) } ?? .absent
+        writes[key] = StateWrite(key, .set(value, expires: expires), expecting: expected)
+    }
 
     /// Nil if `throttle` and `once` let the run through, which both then record. Else the one that stops it.
     mutating func pass(_ run: Matches.Run, _ rule: Rule) -> Decision.Stop.Reason? {
-        var kept: [StateWrite] = []
-        if let throttle = rule.throttle, let text = run.throttle {
-            let key = rule.stateKey(.throttle, text)
-            if case .int(let last)? = state(key) {
-                let since = now - Timestamp(microseconds: last)
-                // A clock that was set back must not extend the throttle.
-                if since >= .zero, since < throttle.every { return .throttle(last: Timestamp(microseconds: last)) }
-            }
-            kept.append(StateWrite(key: key, value: .int(now.microseconds), expires: now + throttle.every))
+        let throttle = run.throttle.map { rule.stateKey(.throttle, $0) }
+        if let throttle, let every = rule.throttle?.every, case .int(let last)? = value(throttle) {
+            let since = now - Timestamp(microseconds: last)
+            // A clock that was set back must not extend the throttle.
+            if since >= .zero, since < every { return .throttle(last: Timestamp(microseconds: last)) }
         }
         if let text = run.once {
             let key = rule.stateKey(.once, text)
-            if state(key) != nil { return .once(key: text) }
-            kept.append(StateWrite(key: key, value: true))
+            if value(key) != nil { return .once(key: text) }
+            set(key, to: true)
         }
-        for write in kept { writes[write.key] = write }
+        if let throttle, let every = rule.throttle?.every { set(throttle, to: .int(now.microseconds), expires: now + every) }
         return nil
     }
 
@@ -46,18 +60,33 @@ struct RuleMemory {
     mutating func spend(_ target: WriteTarget, _ rule: Rule) -> Failure? {
         let budget = rule.limit ?? .standard
         let key = rule.budgetKey(target)
-        let start = (now - budget.within).microseconds
-        var times = state(key)?.asArray?.compactMap(\.asInt).filter { $0 > start && $0 <= now.microseconds } ?? []
-        guard times.count < budget.writes else {
+        var spent = budgets[key] ?? recall(key, since: now - budget.within)
+        defer { budgets[key] = spent }
+        guard spent.count < budget.writes else {
             let time = DurationText.format(budget.within)
             let whose = rule.limit == nil ? "rules" : "this rule"
             return Failure(
                 .budget, .giveUp,
-                "\(target.reference.number.isEmpty ? target.key.text : target.reference.number) was written to \(times.count) times by "
+                "\(target.reference.number.isEmpty ? target.key.text : target.reference.number) was written to \(spent.count) times by "
                     + "\(whose) within \(time); `limit` in the rule sets how many writes are allowed")
         }
-        times.append(now.microseconds)
-        writes[key] = StateWrite(key: key, value: .array(times.map(JSON.int)), expires: now + budget.within)
+        spent.count += 1
+        spent.latest += 1
+        set(key.at(String(spent.latest)), to: .int(now.microseconds), expires: now + budget.within)
         return nil
+    }
+
+    /// What is stored of a budget. Rows of writes that do not count any more are deleted.
+    private mutating func recall(_ key: StateKey, since start: Timestamp) -> Spent {
+        var spent = Spent()
+        for (element, time) in known.window(key) {
+            spent.latest = max(spent.latest, Int(element) ?? 0)
+            if let time = time.asInt, time > start.microseconds, time <= now.microseconds {
+                spent.count += 1
+            } else {
+                writes[key.at(element)] = StateWrite(key.at(element), .delete)
+            }
+        }
+        return spent
     }
 }

@@ -4,7 +4,7 @@ import BellhopCore
 struct TestRun {
     let book: RuleBook
     private var now: Timestamp
-    private var state: [StateKey: JSON] = [:]
+    private var state: RuleState = [:]
     private var tasks: [Scope.ID: [Snapshot]] = [:]
     private var timers: [RuleTimer] = []
     private var sequence: Int64 = 0
@@ -74,7 +74,7 @@ struct TestRun {
                 let matches = book.match(stored, since: [:])
                 let (routing, stops) = book.decideTracing(matches, state: state, tasks: tasks, at: now)
                 note(matches, stops, ofFirst: routing.routed.count, from: line)
-                for write in routing.state { state[write.key] = write.value }
+                state.apply(routing.state)
                 deliveries += routing.deliveries
                 events += routing.events
                 stored.removeFirst(routing.routed.count)

@@ -23,12 +23,26 @@ extension SQL {
             """
 
         static let markRouted = "DELETE FROM unrouted WHERE sequence BETWEEN :first AND :last"
+    }
 
-        static let state = "SELECT value FROM rule_state WHERE rule = :rule AND kind = :kind AND key = :key"
+    enum State {
+        static let read = "SELECT element, value FROM rule_state WHERE rule = :rule AND kind = :kind AND key = :key"
 
-        static let setState = """
-            INSERT INTO rule_state (rule, kind, key, value, expires) VALUES (:rule, :kind, :key, :value, :expires)
-            ON CONFLICT (rule, kind, key) DO UPDATE SET value = excluded.value, expires = excluded.expires
+        /// Unless `:any`, changes no existing row.
+        static let set = """
+            INSERT INTO rule_state (rule, kind, key, element, value, expires)
+            VALUES (:rule, :kind, :key, :element, :value, :expires)
+            ON CONFLICT (rule, kind, key, element) DO UPDATE SET value = excluded.value, expires = excluded.expires WHERE :any
+            """
+
+        static let replace = """
+            UPDATE rule_state SET value = :value, expires = :expires
+            WHERE rule = :rule AND kind = :kind AND key = :key AND element = :element AND value = :expected
+            """
+
+        static let delete = """
+            DELETE FROM rule_state
+            WHERE rule = :rule AND kind = :kind AND key = :key AND element = :element AND (:expected IS NULL OR value = :expected)
             """
     }
 

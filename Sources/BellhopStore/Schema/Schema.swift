@@ -147,9 +147,10 @@ enum Schema {
             rule TEXT NOT NULL,
             kind TEXT NOT NULL,
             key TEXT NOT NULL,
+            element TEXT NOT NULL,                    -- tells the pieces of a window apart; '' where there is only one
             value TEXT NOT NULL,
             expires INTEGER,
-            PRIMARY KEY (rule, kind, key)
+            PRIMARY KEY (rule, kind, key, element)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX rule_state_expires ON rule_state (expires) WHERE expires IS NOT NULL;
 

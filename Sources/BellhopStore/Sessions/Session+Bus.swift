@@ -57,27 +57,14 @@ extension Session {
 
     private static let damagedNote = "store/damaged-events"
 
-    func state(for keys: [StateKey]) throws -> [StateKey: JSON] {
-        var values: [StateKey: JSON] = [:]
-        var statement = try prepare(SQL.Bus.state)
-        for key in keys {
-            try statement.bind(":rule", key.rule)
-            try statement.bind(":kind", key.kind.rawValue)
-            try statement.bind(":key", key.key)
-            guard try statement.next() else { continue }
-            values[key] = try statement.json(0)
-            statement.stop()
-        }
-        return values
-    }
-
     /// T2. Events are routed only once: if none of the marks is left, nothing is saved.
-    func route(_ routing: Routing) throws {
-        if !routing.routed.isEmpty, try markRouted(routing.routed) == 0 { return }
+    func route(_ routing: Routing) throws -> RouteResult {
+        if !routing.routed.isEmpty, try markRouted(routing.routed) == 0 { return .alreadyRouted }
+        try write(routing.state)
         try insert(routing.deliveries)
-        try set(routing.state)
         try append(routing.events)
         try add(routing.tallies)
+        return .stored
     }
 
     /// Removes the marks in runs of consecutive numbers; returns how many there were.
@@ -103,19 +90,6 @@ extension Session {
             }
         }
         return runs
-    }
-
-    private func set(_ writes: [StateWrite]) throws {
-        guard !writes.isEmpty else { return }
-        var statement = try prepare(SQL.Bus.setState)
-        for write in writes {
-            try statement.bind(":rule", write.key.rule)
-            try statement.bind(":kind", write.key.kind.rawValue)
-            try statement.bind(":key", write.key.key)
-            try statement.bind(":value", text: write.value.encoded())
-            try statement.bind(":expires", write.expires)
-            try statement.run()
-        }
     }
 
     private func add(_ tallies: [RuleTally]) throws {

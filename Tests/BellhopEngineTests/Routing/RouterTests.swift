@@ -174,6 +174,34 @@ import Testing
         #expect(try await bench.deliveries().count { $0.delivery.id.rule == "once" } == 1)
     }
 
+    @Test func `a batch is decided again if the state of a rule has changed meanwhile`() async throws {
+        let bench = try Bench()
+        let rules = telling("task_created", as: "one", more: "once: '\"x\"'") + "\n---\n" + telling("task_created", as: "two")
+        let shelf = try await bench.shelf(rules)
+        try await bench.store.append(created(0..<1))
+        bench.store.slipIn([
+            Routing(state: [StateWrite(StateKey(rule: "one", kind: .once, key: "x"), .set(true, expires: nil))])
+        ])
+        #expect(try await Router(bench.surroundings, shelf: shelf).routePending() == 1)
+        #expect(try await texts(bench) == expected(0..<1, "two"))
+        #expect(bench.recorder.count("router.routed") == 1)
+    }
+
+    @Test func `a batch whose state changes each time is left for later, with an error`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(telling("task_created", as: "one", more: "throttle: {every: 1h}"))
+        try await bench.store.append(created(0..<1))
+        let key = StateKey(rule: "one", kind: .throttle, key: "")
+        bench.store.slipIn((1...5).map { Routing(state: [StateWrite(key, .set(.int($0), expires: nil))]) })
+        let router = Router(bench.surroundings, shelf: shelf)
+        let error = await #expect(throws: StoreError.self) { try await router.routePending() }
+        #expect(
+            error?.message == "Each of the 5 times a batch of events was decided, the state of its rules had changed meanwhile.")
+        #expect(try await texts(bench) == [])
+        #expect(try await router.routePending() == 1)
+        #expect(try await texts(bench) == expected(0..<1, "one"))
+    }
+
     @Test func `rules that set each other off come to an end after five hops`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a")])

@@ -22,6 +22,7 @@ final class FaultyStore: Store {
 
     private let base: any Store
     private let script = Mutex<Script>({ _ in nil })
+    private let slippedIn = Mutex<[Routing]>([])
     private let traffic = Mutex(Traffic())
 
     /// The calls that were begun, and those of them that have not ended.
@@ -42,6 +43,9 @@ final class FaultyStore: Store {
         let isLeft = Once()
         fail { $0 == call && isLeft.take() ? moment : nil }
     }
+
+    /// Stores each of these just before another routing, as if something else did so while that one was decided.
+    func slipIn(_ routings: [Routing]) { slippedIn.withLock { $0 = routings.reversed() } }
 
     func work() { fail { _ in nil } }
 
@@ -92,11 +96,15 @@ final class FaultyStore: Store {
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
         try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(limit: limit) }
     }
-    func state(for keys: [StateKey]) async throws(StoreError) -> [StateKey: JSON] {
+    func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         try await through(.state) { () throws(StoreError) in try await base.state(for: keys) }
     }
-    func route(_ routing: Routing) async throws(StoreError) {
-        try await through(.route) { () throws(StoreError) in try await base.route(routing) }
+    @discardableResult
+    func route(_ routing: Routing) async throws(StoreError) -> RouteResult {
+        try await through(.route) { () throws(StoreError) in
+            if let first = slippedIn.withLock({ $0.popLast() }) { try await base.route(first) }
+            return try await base.route(routing)
+        }
     }
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
         try await through(.register) { () throws(StoreError) in try await base.register(rules, at: now) }

@@ -143,14 +143,18 @@ enum Fixture {
 extension RuleBook {
     /// Routes events as the engine does, with this much known.
     func route(
-        _ events: [Event], state: [StateKey: JSON] = [:], tasks: [Scope.ID: [Snapshot]] = [:], at now: Timestamp = Fixture.start,
+        _ events: [Event], state: RuleState = [:], tasks: [Scope.ID: [Snapshot]] = [:], at now: Timestamp = Fixture.start,
         since: [String: Int64] = [:]
     ) -> Routing {
         let stored = events.enumerated().map { StoredEvent(sequence: Int64($0 + 1), event: $1) }
         let matches = match(stored, since: since)
-        let state = state.filter { matches.stateKeys.contains($0.key) }
+        var read: RuleState = [:]
+        for key in matches.stateKeys {
+            read[key] = state[key]
+            for (element, value) in state.window(key) { read[key.at(element)] = value }
+        }
         let tasks = tasks.filter { matches.scopesNeeded.contains($0.key) }
-        return decide(matches, state: state, tasks: tasks, at: now)
+        return decide(matches, state: read, tasks: tasks, at: now)
     }
 }
 

@@ -44,7 +44,7 @@ import Testing
         #expect(routing.deliveries.map(\.lane) == ["task/snow/a1"])
         #expect(
             routing.state.map(\.key) == [
-                StateKey(rule: "", kind: .budget, key: "snow/a1"), StateKey(rule: "ack", kind: .once, key: "a1"),
+                StateKey(rule: "", kind: .budget, key: "snow/a1", element: "1"), StateKey(rule: "ack", kind: .once, key: "a1"),
             ])
         #expect(routing.tallies == [RuleTally(rule: "ack", runs: 1, errors: 0, at: Fixture.start)])
         #expect(book.route([Fixture.event(.taskCreated, Fixture.task(class: "problem"))]).deliveries == [])
@@ -77,19 +77,21 @@ import Testing
         let book = try Self.log("once: task.id")
         let first = book.route([Self.number(1, id: "a"), Self.number(2, id: "a"), Self.number(3, id: "b")])
         #expect(texts(first) == ["INC1", "INC3"])
-        let state = Dictionary(uniqueKeysWithValues: first.state.map { ($0.key, $0.value) })
+        var state: RuleState = [:]
+        state.apply(first.state)
         #expect(texts(book.route([Self.number(4, id: "a"), Self.number(5, id: "c")], state: state)) == ["INC5"])
-        #expect(first.state.allSatisfy { $0.expires == nil })
+        #expect(first.state.map(\.change) == [.set(true, expires: nil), .set(true, expires: nil)])
+        #expect(first.state.map(\.expected) == [.absent, .absent])
     }
 
     @Test func `a throttle lets the first through, and the next when its time is over`() throws {
         let book = try Self.log("throttle: {every: 1h, by: task.id}")
-        var state: [StateKey: JSON] = [:]
+        var state: RuleState = [:]
         var passed: [[String]] = []
         for (minutes, events) in [(0, [1, 2]), (59, [3]), (60, [4]), (90, [5]), (120, [6])] {
             let routing = book.route(
                 events.map { Self.number($0, id: "a") }, state: state, at: Fixture.start + .seconds(minutes * 60))
-            for write in routing.state { state[write.key] = write.value }
+            state.apply(routing.state)
             passed.append(texts(routing))
         }
         #expect(passed == [["INC1"], [], ["INC4"], [], ["INC6"]])
@@ -119,10 +121,14 @@ import Testing
         #expect(routing.deliveries.count == 12 && dead.count == 2)
         #expect(dead.first?.line.contains("(dead, budget: INC0010021 was written to 10 times by rules within 1h") == true)
         #expect(routing.events.map(\.type) == [.deliveryDead, .deliveryDead])
-        #expect(routing.state.map(\.value.asArray?.count) == [10])
-        // An hour later there is room again.
-        let state = Dictionary(uniqueKeysWithValues: routing.state.map { ($0.key, $0.value) })
-        #expect(book.route([events[5]], state: state, at: Fixture.start + .seconds(3600)).events == [])
+        #expect(routing.state.count == 10 && routing.state.allSatisfy { $0.expected == .absent })
+        // An hour later there is room again, and the rows of these writes go.
+        var state: RuleState = [:]
+        state.apply(routing.state)
+        let later = book.route([events[5]], state: state, at: Fixture.start + .seconds(3600))
+        #expect(later.events == [])
+        state.apply(later.state)
+        #expect(state.window(StateKey(rule: "", kind: .budget, key: "snow/a1")).keys.sorted() == ["11", "12"])
     }
 
     @Test func `a rule with a limit has a budget of its own`() throws {
@@ -135,7 +141,9 @@ import Testing
             ])
         #expect(
             routing.state.map(\.key) == [
-                StateKey(rule: "", kind: .budget, key: "snow/t"), StateKey(rule: "a", kind: .budget, key: "snow/t"),
+                StateKey(rule: "", kind: .budget, key: "snow/t", element: "1"),
+                StateKey(rule: "", kind: .budget, key: "snow/t", element: "2"),
+                StateKey(rule: "a", kind: .budget, key: "snow/t", element: "1"),
             ])
     }
 

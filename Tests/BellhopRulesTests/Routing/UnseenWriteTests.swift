@@ -38,17 +38,17 @@ import Testing
 
     @Test func `a rule that sets itself off by requests ends when the task's budget is used up`() throws {
         let book = try book(Self.rule)
-        var state: [StateKey: JSON] = [:]
+        var state: RuleState = [:]
         var dead: [Delivery] = []
         // Each request brings the next event, in a batch of its own.
         for event in events(30) {
             let routing = book.route([event], state: state)
-            for write in routing.state { state[write.key] = write.value }
+            state.apply(routing.state)
             dead += self.dead(routing)
         }
         #expect(dead.count == 20)
         #expect(dead.first?.line.contains("(dead, budget: 7 was written to 10 times by rules within 1h") == true)
-        #expect(state.keys.map(\.key) == ["api/7"])
+        #expect(state.window(StateKey(rule: "", kind: .budget, key: "api/7")).count == 10)
         // In another hour it may again.
         #expect(self.dead(book.route(events(1), state: state, at: Fixture.start + .seconds(3600))) == [])
     }

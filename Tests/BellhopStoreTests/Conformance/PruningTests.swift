@@ -62,7 +62,7 @@ import Testing
         let throttle = StateKey(rule: "rule", kind: .throttle, key: "a")
         try await bench.store.route(
             Routing(state: [
-                StateWrite(key: once, value: true), StateWrite(key: throttle, value: true, expires: bench.after(10)),
+                StateWrite(once, .set(true, expires: nil)), StateWrite(throttle, .set(true, expires: bench.after(10))),
             ]))
         #expect(try await bench.store.prune(retention, at: bench.after(11)) == 1)
         #expect(try await bench.store.state(for: [once, throttle]) == [once: true])

@@ -15,7 +15,7 @@ struct StoreContents: Hashable {
     var claims: [Claim]
     var comments: [String: [WrittenComment]]
     var writes: [String: Int]
-    var state: [StateKey: JSON]
+    var state: RuleState
     var timers: [RuleTimer]
     var note: JSON?
 
@@ -58,9 +58,10 @@ struct StoreContents: Hashable {
             Routing(
                 routed: [1, 2], deliveries: deliveries,
                 state: [
-                    StateWrite(key: stateKeys[0], value: true),
-                    StateWrite(key: stateKeys[1], value: .int(5), expires: later),
-                    StateWrite(key: stateKeys[2], value: [.int(5), .int(6)], expires: later),
+                    StateWrite(stateKeys[0], .set(true, expires: nil)),
+                    StateWrite(stateKeys[1], .set(.int(5), expires: later)),
+                    StateWrite(stateKeys[2].at("1"), .set(.int(5), expires: later)),
+                    StateWrite(stateKeys[2].at("2"), .set(.int(6), expires: later)),
                 ],
                 events: [Sample.event(4, type: .deliveryDead)],
                 tallies: [RuleTally(rule: "rule", runs: 3, errors: 1, lastError: "no such field", at: Sample.now)]))

@@ -1,0 +1,82 @@
+/// The key of one piece of a rule's state: that it ran once for a key, when it last ran, a write to a task, …
+public struct StateKey: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable { case once, throttle, budget }
+
+    /// The rule; empty for state shared by all rules.
+    public var rule: String
+    public var kind: Kind
+    public var key: String
+    /// Tells the pieces of a window apart, as the writes to one task; empty for a key with a single piece.
+    public var element: String
+
+    public init(rule: String, kind: Kind, key: String, element: String = "") {
+        self.rule = rule
+        self.kind = kind
+        self.key = key
+        self.element = element
+    }
+
+    /// The key of a piece of the window with this key.
+    public func at(_ element: String) -> StateKey { StateKey(rule: rule, kind: kind, key: key, element: element) }
+}
+
+/// The values of some keys of rules' state, as deciding needs them.
+public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    private var values: [StateKey: JSON] = [:]
+    /// The pieces that have an element, by the key without it.
+    private var windows: [StateKey: [String: JSON]] = [:]
+
+    public init(dictionaryLiteral elements: (StateKey, JSON)...) {
+        for (key, value) in elements { self[key] = value }
+    }
+
+    public var isEmpty: Bool { values.isEmpty && windows.isEmpty }
+
+    public subscript(key: StateKey) -> JSON? {
+        get { key.element.isEmpty ? values[key] : windows[key.at("")]?[key.element] }
+        set {
+            if key.element.isEmpty {
+                values[key] = newValue
+            } else {
+                windows[key.at(""), default: [:]][key.element] = newValue
+            }
+        }
+    }
+
+    /// The pieces of a window by their elements.
+    public func window(_ key: StateKey) -> [String: JSON] { windows[key] ?? [:] }
+
+    /// Makes these changes, whatever they expect.
+    public mutating func apply(_ writes: [StateWrite]) {
+        for write in writes {
+            switch write.change {
+            case .set(let value, _): self[write.key] = value
+            case .delete: self[write.key] = Optional.none  // a bare nil would be JSON's null
+            }
+        }
+    }
+}
+
+/// A change of a piece of rule state, made only if the stored value is still the expected one.
+public struct StateWrite: Sendable, Hashable {
+    public enum Change: Sendable, Hashable {
+        /// After `expires` it may be deleted; nil for never.
+        case set(JSON, expires: Timestamp?)
+        case delete
+    }
+
+    public enum Expectation: Sendable, Hashable {
+        case any, absent
+        case value(JSON)
+    }
+
+    public var key: StateKey
+    public var change: Change
+    public var expected: Expectation
+
+    public init(_ key: StateKey, _ change: Change, expecting expected: Expectation = .any) {
+        self.key = key
+        self.change = change
+        self.expected = expected
+    }
+}

@@ -1,0 +1,96 @@
+import BellhopCore
+import BellhopStore
+import Testing
+
+@Suite struct `The state of rules` {
+    private let key = StateKey(rule: "rule", kind: .throttle, key: "INC1001")
+
+    private func set(_ key: StateKey, _ value: JSON, expecting expected: StateWrite.Expectation = .any) -> StateWrite {
+        StateWrite(key, .set(value, expires: nil), expecting: expected)
+    }
+
+    private func write(_ writes: StateWrite..., to bench: Bench) async throws -> RouteResult {
+        try await bench.store.route(Routing(state: writes))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a value is set, replaced and deleted`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        #expect(try await write(set(key, 1), set(key, ["at": 2]), to: bench) == .stored)
+        #expect(try await bench.store.state(for: [key]) == [key: ["at": 2]])
+        #expect(try await write(StateWrite(key, .delete), to: bench) == .stored)
+        #expect(try await bench.store.state(for: [key]).isEmpty)
+        #expect(try await write(StateWrite(key, .delete), to: bench) == .stored)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `all elements of a key are read, and none of a key that begins like it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var longer = key
+        longer.key += "2"
+        _ = try await write(set(key.at("a"), 1), set(key.at("b"), 2), set(longer, 3), set(longer.at("a"), 4), to: bench)
+        let state = try await bench.store.state(for: [key])
+        #expect(state == [key.at("a"): 1, key.at("b"): 2])
+        #expect(state.window(key) == ["a": 1, "b": 2] && state[key] == nil)
+        _ = try await write(StateWrite(key.at("a"), .delete), to: bench)
+        #expect(try await bench.store.state(for: [key, longer]) == [key.at("b"): 2, longer: 3, longer.at("a"): 4])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a write that expects the stored value is made`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        #expect(try await write(set(key, ["a": 1.0, "b": .null], expecting: .absent), to: bench) == .stored)
+        #expect(try await write(set(key, 2, expecting: .value(["a": 1.0, "b": .null])), to: bench) == .stored)
+        #expect(try await write(StateWrite(key, .delete, expecting: .value(2)), to: bench) == .stored)
+        #expect(try await write(StateWrite(key, .delete, expecting: .absent), to: bench) == .stored)
+        #expect(try await bench.store.state(for: [key]).isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a routing that expects another state stores nothing, and succeeds with the right one`(_ kind: StoreUnderTest)
+        async throws
+    {
+        for expected in [StateWrite.Expectation.absent, .value(2)] {
+            for change in [StateWrite.Change.set(9, expires: nil), .delete] {
+                let bench = try kind.make()
+                try await bench.store.append([Sample.event(1)])
+                _ = try await write(set(key, 1), to: bench)
+                let before = try await bench.dump()
+                var routing = Routing(
+                    routed: [1], deliveries: [Sample.delivery(1)],
+                    state: [set(key.at("new"), true), StateWrite(key, change, expecting: expected)],
+                    events: [Sample.event(2)])
+                #expect(try await bench.store.route(routing) == .conflict(.state(key)))
+                #expect(try await bench.dump() == before)
+                routing.state[1].expected = .value(1)
+                #expect(try await bench.store.route(routing) == .stored)
+                #expect(try await bench.states() == [.available])
+            }
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a value that was deleted meanwhile is a conflict`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        #expect(try await write(set(key, 2, expecting: .value(1)), to: bench) == .conflict(.state(key)))
+        #expect(try await write(StateWrite(key, .delete, expecting: .value(1)), to: bench) == .conflict(.state(key)))
+        #expect(try await bench.store.state(for: [key]).isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a conflict does not undo what others store at the same time`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let results = try await withThrowingTaskGroup { group in
+            for number in 1...20 {
+                group.addTask {
+                    try await bench.store.route(
+                        Routing(
+                            deliveries: [Sample.delivery(number)], state: [set(key, .int(Int64(number)), expecting: .absent)]))
+                }
+            }
+            return try await group.reduce(into: [RouteResult]()) { $0.append($1) }
+        }
+        #expect(results.filter { $0 == .stored }.count == 1)
+        #expect(try await bench.states() == [.available])
+    }
+}
