@@ -5,7 +5,7 @@ import CEL
 public struct RuleBook: Sendable {
     let compiled: [Rule]
     let index: RuleIndex
-    let facts: EventFacts
+    let facts: RunFacts
     let slots: SlotTable
     private let byName: [String: Int]
 
@@ -28,7 +28,7 @@ public struct RuleBook: Sendable {
 
     init(_ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic]) {
         slots = cache.base.slots
-        facts = EventFacts(surroundings, slots: slots, groups: cache.groups)
+        facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
         index = RuleIndex(rules, readers: facts.readers)
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })

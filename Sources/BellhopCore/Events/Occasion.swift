@@ -1,13 +1,20 @@
-/// What triggers one run of a rule: an event, or a due timer of the rule.
+/// What a run of a rule is for. It is part of each delivery's key, so that a run that is decided twice delivers nothing twice.
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
-    case timer(rule: String, key: String, due: Timestamp)
+    /// A timer of a rule that came due.
+    case timer(rule: String, kind: String, key: String, due: Timestamp)
+    /// One element of a list that a rule runs through because of this event.
+    case element(of: Event.ID, key: String)
+    /// An event that a person had routed again.
+    case replay(of: Event.ID, at: Timestamp)
 
-    /// The occasion's permanent name in the store.
+    /// The occasion's permanent name in the store. Rules, kinds and events have no slash in their names; keys may have.
     public var id: ID {
         switch self {
         case .event(let id): ID("event/" + id.text)
-        case .timer(let rule, let key, let due): ID("timer/\(rule)/\(key)/\(due.microseconds)")
+        case .timer(let rule, let kind, let key, let due): ID("timer/\(kind)/\(rule)/\(due.microseconds)/\(key)")
+        case .element(let event, let key): ID("element/\(event.text)/\(key)")
+        case .replay(let event, let at): ID("replay/\(event.text)/\(at.microseconds)")
         }
     }
 

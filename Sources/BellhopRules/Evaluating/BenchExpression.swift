@@ -8,7 +8,7 @@ public struct BenchExpression: Sendable {
     let needs: RuleExpression.Needs
     let source: SourceText
     let event: Event
-    let facts: EventFacts
+    let facts: RunFacts
     let slots: SlotTable
     let zone: TimeZoneTable
 
@@ -19,7 +19,7 @@ public struct BenchExpression: Sendable {
     ///   - now: the time that `now` and `age()` use.
     ///   - tasks: the tasks of the sources, by scope.
     public func evaluate(at now: BellhopCore.Timestamp, tasks: [Scope.ID: [Snapshot]] = [:]) -> Evaluation {
-        let frame = EventFrame(facts, events: [StoredEvent(sequence: 0, event: event)], now: now, snapshots: tasks)
+        let frame = RunFrame(facts, events: [StoredEvent(sequence: 0, event: event)], now: now, snapshots: tasks)
         let activation = Activation(slots)
         activation.begin(frame)
         let (result, observations) = expression.explain(activation, wholePaths: true)

@@ -59,7 +59,7 @@ public struct ExpressionBench: Sendable {
                 let slots = names.environment.slots
                 return BenchExpression(
                     expression: expression, needs: names.needs(of: expression), source: source, event: event,
-                    facts: EventFacts(surroundings, slots: slots, groups: groups), slots: slots, zone: surroundings.timeZone)
+                    facts: RunFacts(surroundings, slots: slots, groups: groups), slots: slots, zone: surroundings.timeZone)
             }
         } catch {
             issues = error.all

@@ -38,7 +38,7 @@ enum RuleFunctions {
         func holds(_ wanted: Value, _ end: String, labels: String) -> Bool {
             if frame.typed(change[end], field: name) == wanted { return true }
             guard case .string(let text) = wanted else { return false }
-            return frame.event.data[labels]?.at("labels", name) == .string(text)
+            return frame.data(labels)?.at("labels", name) == .string(text)
         }
         return .bool(holds(arguments[1], "from", labels: "before") && holds(arguments[2], "to", labels: "task"))
     }
@@ -53,15 +53,15 @@ enum RuleFunctions {
 
     private static func change(
         _ run: Activation, _ field: Value
-    ) throws(EvaluationError) -> (change: JSON.Object, frame: EventFrame, field: String)? {
+    ) throws(EvaluationError) -> (change: JSON.Object, frame: RunFrame, field: String)? {
         guard case .string(let name) = field else { throw EvaluationError(.nullOperand, "changed() needs a field's name") }
         let frame = try frame(run)
-        guard case .object(let change)? = frame.event.data["changes"]?[name] else { return nil }
+        guard case .object(let change)? = frame.data("changes")?[name] else { return nil }
         return (change, frame, name)
     }
 
-    private static func frame(_ run: Activation) throws(EvaluationError) -> EventFrame {
-        guard let frame = run.resolver as? EventFrame else { throw EvaluationError(.host, "there is no event here") }
+    private static func frame(_ run: Activation) throws(EvaluationError) -> RunFrame {
+        guard let frame = run.resolver as? RunFrame else { throw EvaluationError(.host, "there is no event here") }
         return frame
     }
 }

@@ -6,9 +6,8 @@ struct Decision {
     private let book: RuleBook
     private let matches: Matches
     private let now: BellhopCore.Timestamp
-    private let frame: EventFrame
+    private let frame: RunFrame
     private let activation: Activation
-    private var place = -1
     /// The bytes that the deliveries of this batch send.
     private var bytes = 0
     /// The work of this batch's expressions.
@@ -33,8 +32,8 @@ struct Decision {
             case error(String)
         }
 
-        /// The event's place in the batch, and the rule's in the book.
-        var event: Int
+        /// The place in the batch of what the run was for, and the rule's in the book.
+        var place: Int
         var rule: Int
         var reason: Reason
     }
@@ -49,25 +48,26 @@ struct Decision {
         memory = RuleMemory(state, at: now)
         self.now = now
         self.isTracing = isTracing
-        frame = EventFrame(book.facts, events: matches.events, now: now, snapshots: tasks)
+        frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: tasks)
         activation = Activation(book.slots)
     }
 
     /// Decides the batch, event by event, until one transaction is full.
     mutating func routing() -> Routing {
         var end = matches.events.count
-        var latest = 0
+        var current: (place: Int, context: Int?)?
         for run in matches.runs {
-            if run.event != latest, isFull {
-                end = run.event
+            if let current, run.place != current.place, isFull {
+                end = run.place
                 break
             }
-            latest = run.event
+            if run.place != current?.place || run.context != current?.context { move(to: run) }
+            current = (run.place, run.context)
             self.run(run)
         }
-        for error in matches.errors where error.event < end {
+        for error in matches.errors where error.place < end {
             count(error: error.message, of: error.rule)
-            if isTracing { stops.append(Stop(event: error.event, rule: error.rule, reason: .error(error.message))) }
+            if isTracing { stops.append(Stop(place: error.place, rule: error.rule, reason: .error(error.message))) }
         }
         return Routing(
             routed: matches.events[..<end].map(\.sequence), deliveries: deliveries,
@@ -80,13 +80,13 @@ struct Decision {
     /// The bytes of deliveries in one transaction; the last event's rules may exceed it.
     private static let mostBytes = 4 << 20
 
+    private func move(to run: Matches.Run) {
+        if let context = run.context { frame.move(to: matches.contexts[context]) } else { frame.move(to: run.place) }
+        activation.begin(frame)
+    }
+
     private mutating func run(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
-        if run.event != place {
-            place = run.event
-            frame.move(to: place)
-            activation.begin(frame)
-        }
         activation.workLeft = workPerRun
         defer { work += workPerRun - activation.workLeft }
         if !run.isCertain, let condition = rule.condition {
@@ -97,7 +97,7 @@ struct Decision {
             }
         }
         if let failure = run.failure { return fail(run, failure) }
-        if rule.writesTasks, frame.event.hop >= Event.lastHop {
+        if rule.writesTasks, frame.hop >= Event.lastHop {
             return fail(
                 run,
                 "stopped: \(Event.lastHop) writes by rules led to this event, each causing the next; rules trigger each other")
@@ -108,7 +108,7 @@ struct Decision {
     }
 
     private mutating func stop(_ run: Matches.Run, _ reason: Stop.Reason) {
-        if isTracing { stops.append(Stop(event: run.event, rule: run.rule, reason: reason)) }
+        if isTracing { stops.append(Stop(place: run.place, rule: run.rule, reason: reason)) }
     }
 
     private mutating func fail(_ run: Matches.Run, _ message: String) {
@@ -203,7 +203,7 @@ struct Decision {
         switch step.receivers {
         case .taskConnection:
             if let target { return [target.connection] }
-            return [frame.facts.connection(of: frame.event.source)]
+            return [frame.facts.connection(of: frame.source)]
         case .named(let names): return names
         case .argument(let name):
             if case .values(let values) = arguments, let text = values[name]?.plainText.nonEmpty { return [text] }
@@ -229,16 +229,15 @@ struct Decision {
         _ step: Step, _ rule: Rule, _ receiver: String, _ arguments: Arguments, _ task: TaskReference?, _ target: WriteTarget?,
         _ state: Delivery.InitialState
     ) -> Delivery {
-        let event = frame.event
         let lane =
-            target.map { "task/\($0.connection)/\($0.key.text)" } ?? "\(rule.name)/\(receiver)/\(task?.subject ?? event.subject)"
+            target.map { "task/\($0.connection)/\($0.key.text)" } ?? "\(rule.name)/\(receiver)/\(task?.subject ?? frame.subject)"
         return Delivery(
-            id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: rule.name, step: step.path, receiver: receiver),
+            id: Delivery.ID(occasion: frame.occasion.id, rule: rule.name, step: step.path, receiver: receiver),
             revision: rule.summary.revision, action: step.action.kind, name: step.name, effect: step.action.effect,
             arguments: arguments,
             task: task,
             lane: lane, createdAt: now,
-            expires: step.expires.map { now + $0 }, retry: step.retry, hop: event.hop, initial: state)
+            expires: step.expires.map { now + $0 }, retry: step.retry, hop: frame.hop, initial: state)
     }
 
     private mutating func add(_ delivery: Delivery) {

@@ -9,30 +9,55 @@ public struct Matches: Sendable {
     /// The scopes whose tasks deciding needs.
     public internal(set) var scopesNeeded: [Scope.ID] = []
     var runs: [Run] = []
+    /// What the runs are for that are for more than an event of the batch.
+    var contexts: [RunContext] = []
     var errors: [RuleError] = []
 
     /// Whether no rule matches any of the events: deciding then only marks them as routed.
     public var isEmpty: Bool { runs.isEmpty && errors.isEmpty }
 
-    /// A rule that runs for an event, unless its state prevents it.
+    /// A run of a rule, unless the rule's state prevents it.
     struct Run: Sendable {
-        /// The event's place in the batch.
-        var event: Int
+        /// The place in the batch of what it is for.
+        var place: Int
         /// The rule's place in the book.
         var rule: Int
+        /// The place of its context; nil if it is for the event alone.
+        var context: Int?
         /// False if the condition depends on the time or the snapshots.
-        var isCertain: Bool
+        var isCertain = true
         var once: String?
         var throttle: String?
         /// Why the rule cannot run, if its condition holds.
         var failure: String?
     }
 
-    /// A rule that failed for an event.
+    /// A rule whose condition failed.
     struct RuleError: Sendable {
-        /// The event's place in the batch.
-        var event: Int
+        /// The place in the batch of what the rule was to run for.
+        var place: Int
         var rule: Int
         var message: String
     }
+}
+
+/// What a run is for if it is for more than an event of the batch: a timer that came due, an element of a list.
+struct RunContext: Sendable {
+    /// The rule's place in the book.
+    var rule: Int
+    var occasion: Occasion
+    /// The source of the run's event or task.
+    var source: String
+    /// What the run is about, as an event's subject.
+    var subject: String
+    /// The events that led to the run, oldest first.
+    var events: [StoredEvent] = []
+    /// The place among them of the run's event; nil for a run without one.
+    var event: Int?
+    /// The key under which the rule gathered the events.
+    var key: String?
+    /// The task as it is now, or the element; nil for the task of the event.
+    var task: Snapshot?
+
+    var hop: Int { events.lazy.map(\.event.hop).max() ?? 0 }
 }

@@ -1,15 +1,15 @@
 import BellhopCore
 import CEL
 
-/// Renders a step's templates for one event.
+/// Renders a step's templates for one run.
 struct Renderer {
-    let frame: EventFrame
+    let frame: RunFrame
     let activation: Activation
     let zone: TimeZoneTable
     /// The bytes left for the step's delivery.
     let room: RenderRoom
 
-    init(frame: EventFrame, activation: Activation, zone: TimeZoneTable) {
+    init(frame: RunFrame, activation: Activation, zone: TimeZoneTable) {
         self.frame = frame
         self.activation = activation
         self.zone = zone

@@ -10,14 +10,21 @@ extension RuleBook {
         matcher.run()
         return matcher.matches
     }
+
+    /// Asks the conditions of the rules that these runs are of, and finds the state and snapshots that deciding needs. Pure.
+    func match(_ contexts: [RunContext]) -> Matches {
+        var matcher = Matcher(self, [], since: [:])
+        matcher.run(contexts)
+        return matcher.matches
+    }
 }
 
-/// Finds the rules for a batch of events.
+/// Finds the runs of a batch.
 private struct Matcher {
     private let book: RuleBook
     private let events: [StoredEvent]
     private let since: [String: Int64]
-    private let frame: EventFrame
+    private let frame: RunFrame
     private let activation: Activation
     private(set) var matches: Matches
     /// The places after which rules see events, looked up on first use.
@@ -32,7 +39,7 @@ private struct Matcher {
         self.events = events
         self.since = since
         matches = Matches(events: events)
-        frame = EventFrame(book.facts, events: events)
+        frame = RunFrame(book.facts, events: events)
         activation = Activation(book.slots)
         starts = Array(repeating: nil, count: book.compiled.count)
     }
@@ -65,41 +72,59 @@ private struct Matcher {
             activation.begin(frame)
             for rule in candidates {
                 activation.workLeft = RuleBook.workPerRun
-                judge(rule, at: place)
+                if isFor(rule, at: place) { judge(Matches.Run(place: place, rule: rule)) }
                 work += RuleBook.workPerRun - activation.workLeft
             }
         }
+        finish()
+    }
+
+    mutating func run(_ contexts: [RunContext]) {
+        matches.contexts = contexts
+        for (place, context) in contexts.enumerated() {
+            frame.move(to: context)
+            activation.begin(frame)
+            activation.workLeft = RuleBook.workPerRun
+            judge(Matches.Run(place: place, rule: context.rule, context: place))
+        }
+        finish()
+    }
+
+    private mutating func finish() {
         matches.stateKeys = Array(keys)
         matches.scopesNeeded = Array(scopes)
     }
 
-    private mutating func judge(_ number: Int, at place: Int) {
-        let rule = book.compiled[number]
-        guard rule.isFor(events[place].event), events[place].sequence > start(of: number, rule) else { return }
-        var isCertain = true
+    /// Asks the condition, and records the run unless that says no.
+    private mutating func judge(_ run: Matches.Run) {
+        let rule = book.compiled[run.rule]
+        var run = run
         if let condition = rule.condition {
             if condition.needs.isEmpty {
                 switch condition.program.verdict(activation) {
                 case .yes: break
                 case .no, .unknown: return
                 case .failed(let error):
-                    matches.errors.append(.init(event: place, rule: number, message: "`when` failed: \(error.message)"))
+                    matches.errors.append(
+                        .init(place: run.place, rule: run.rule, message: "`when` failed: \(error.message)"))
                     return
                 }
             } else if isRuledOut(condition) {
                 return
             } else {
-                isCertain = false
+                run.isCertain = false
             }
         }
-        note(rule, number, at: place, isCertain: isCertain)
+        note(run, of: rule)
     }
 
-    private mutating func start(of number: Int, _ rule: Rule) -> Int64 {
-        if let start = starts[number] { return start }
-        let start = since[rule.name] ?? .min
+    /// Whether the rule sees the event, judged by `on` and `from` alone.
+    private mutating func isFor(_ number: Int, at place: Int) -> Bool {
+        let rule = book.compiled[number]
+        guard rule.isFor(events[place].event) else { return false }
+        let start = starts[number] ?? since[rule.name] ?? .min
         starts[number] = start
-        return start
+        return events[place].sequence > start
     }
 
     /// Whether the values that a condition requires of the event alone rule it out, before anything is loaded.
@@ -112,8 +137,8 @@ private struct Matcher {
     }
 
     /// Records a run, and what is needed to decide it.
-    private mutating func note(_ rule: Rule, _ number: Int, at place: Int, isCertain: Bool) {
-        var run = Matches.Run(event: place, rule: number, isCertain: isCertain)
+    private mutating func note(_ run: Matches.Run, of rule: Rule) {
+        var run = run
         if let once = rule.once { run.once = key(once, "`once`", .once, rule, &run) }
         if let throttle = rule.throttle {
             if let by = throttle.by {
@@ -130,7 +155,7 @@ private struct Matcher {
                 if let target { keys.insert(rule.budgetKey(target)) }
             }
         }
-        let needsTasks = rule.stepsNeedTasks || (!isCertain && rule.condition?.needs.contains(.tasks) == true)
+        let needsTasks = rule.stepsNeedTasks || (!run.isCertain && rule.condition?.needs.contains(.tasks) == true)
         if needsTasks { scopes.formUnion(rule.scopes) }
         matches.runs.append(run)
     }

@@ -10,31 +10,30 @@ struct WriteTarget: Sendable, Hashable {
 
 /// Finds the task that a step writes to.
 struct WriteTargets {
-    let frame: EventFrame
+    let frame: RunFrame
     let activation: Activation
     let zone: TimeZoneTable
 
-    /// The target of a request to a connection that a source reads, since it may cause the next event: the event's own task or
+    /// The target of a request to a connection that a source reads, since it may cause the next event: the run's own task or
     /// page. Nil for events that no such request can cause.
     func unseen(by step: Step) -> WriteTarget? {
         guard step.mayWriteUnseen(to: frame.facts.readConnections) else { return nil }
-        let event = frame.event
+        let type = frame.event?.type
         let own: TaskReference
-        if event.type.hasTask, let reference = frame.reference {
+        if type?.hasTask ?? true, let reference = frame.reference {
             own = reference
-        } else if event.type == .pageChanged {
+        } else if type == .pageChanged {
             own = TaskReference(
-                source: event.source, key: TaskKey(event.subject), number: "", title: "", className: "", url: "",
-                subject: event.subject)
+                source: frame.source, key: TaskKey(frame.subject), number: "", title: "", className: "", url: "",
+                subject: frame.subject)
         } else {
             return nil
         }
         return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
     }
 
-    /// The event's task, or the one that the step's `task` names.
+    /// The run's task, or the one that the step's `task` names.
     func target(of step: Step) throws(RenderFailure) -> WriteTarget {
-        let event = frame.event
         let own = frame.reference
         guard let template = step.task else {
             guard let own else { throw RenderFailure("the event has no task to write to") }
@@ -48,8 +47,8 @@ struct WriteTargets {
         if let own, own.key.text == text || own.number == text {
             return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
         }
-        let source = own?.source ?? event.source
-        let instance = event.subject.split(separator: "/").dropLast().joined(separator: "/")
+        let source = own?.source ?? frame.source
+        let instance = frame.subject.split(separator: "/").dropLast().joined(separator: "/")
         let reference = TaskReference(
             source: source, key: TaskKey(text), number: "", title: "", className: "", url: "",
             subject: instance.isEmpty ? text : "\(instance)/\(text)")

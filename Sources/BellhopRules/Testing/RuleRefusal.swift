@@ -61,7 +61,7 @@ struct RuleRefusal {
         guard let source = condition?.source?.expression else {
             return ["rule `\(rule.name)`: \(part) does not hold for \(what)"]
         }
-        let frame = EventFrame(book.facts, events: [event], now: now, snapshots: tasks)
+        let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
         let activation = Activation(book.slots)
         activation.begin(frame)
         let (result, observations) = source.explain(activation, wholePaths: true)

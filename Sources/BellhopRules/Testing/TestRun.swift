@@ -91,18 +91,18 @@ struct TestRun {
                     rule: book.compiled[rule], event: matches.events[event], line: line, reason: reason, now: now, tasks: tasks))
         }
         for (place, stored) in matches.events.prefix(count).enumerated() {
-            let ran = matches.runs.filter { $0.event == place }.map(\.rule)
-            let met = Set(ran + matches.errors.filter { $0.event == place }.map(\.rule))
+            let ran = matches.runs.filter { $0.place == place }.map(\.rule)
+            let met = Set(ran + matches.errors.filter { $0.place == place }.map(\.rule))
             for (number, rule) in book.compiled.enumerated() where !met.contains(number) {
                 refuse(place, number, rule.isFor(stored.event) ? .condition : .trigger)
             }
         }
         for stop in stops {
             switch stop.reason {
-            case .condition: refuse(stop.event, stop.rule, .condition)
-            case .throttle(let last): refuse(stop.event, stop.rule, .throttle(last: last))
-            case .once(let key): refuse(stop.event, stop.rule, .once(key: key))
-            case .step(let number): refuse(stop.event, stop.rule, .step(number))
+            case .condition: refuse(stop.place, stop.rule, .condition)
+            case .throttle(let last): refuse(stop.place, stop.rule, .throttle(last: last))
+            case .once(let key): refuse(stop.place, stop.rule, .once(key: key))
+            case .step(let number): refuse(stop.place, stop.rule, .step(number))
             case .error(let message):
                 let error = RuleError(rule: book.compiled[stop.rule].name, message: message)
                 if !errors.contains(error) { errors.append(error) }

@@ -1,14 +1,18 @@
 import BellhopCore
 import CEL
 
-/// The values that rules' expressions read for one event: the event, its task, the time, the snapshots.
+/// The values that rules' expressions read for one run: its event, its task, the time, the snapshots.
 ///
-/// A class because the language asks for values one by one; made for one batch, used by one thread, reset for each event.
-final class EventFrame: Resolver {
-    let facts: EventFacts
-    private let events: [StoredEvent]
+/// A class because the language asks for values one by one; made for one batch, used by one thread, moved from run to run.
+final class RunFrame: Resolver {
+    let facts: RunFacts
+    private let batch: [StoredEvent]
+    /// The batch, or the context's own events.
+    private var events: [StoredEvent]
+    /// The place of the run's event among them; negative for a run without one.
     private var place = 0
-    /// When the events are routed; nil while unknown.
+    private var context: RunContext?
+    /// When the runs are decided; nil while unknown.
     let now: BellhopCore.Timestamp?
     private let snapshots: [Scope.ID: [Snapshot]]
     /// The list element being rendered.
@@ -17,52 +21,77 @@ final class EventFrame: Resolver {
     private var isTaskRead = false
     private var taskMembers: JSON.Object?
     private var taskFields: JSON.Object?
-    /// Where the previous event had its task, the task its fields, and each slot its value.
+    /// Where the previous run's event had its task, the task its fields, and each slot its value.
     private var taskMember = 0
     private var fieldsMember = 0
     private var members: [Int]
 
     init(
-        _ facts: EventFacts, events: [StoredEvent], now: BellhopCore.Timestamp? = nil, snapshots: [Scope.ID: [Snapshot]] = [:]
+        _ facts: RunFacts, events: [StoredEvent], now: BellhopCore.Timestamp? = nil, snapshots: [Scope.ID: [Snapshot]] = [:]
     ) {
         self.facts = facts
+        batch = events
         self.events = events
         self.now = now
         self.snapshots = snapshots
         members = Array(repeating: 0, count: facts.readers.count)
     }
 
-    /// The current event.
-    var event: Event { events[place].event }
+    /// The run's event; nil for a run without one.
+    var event: Event? { place < 0 ? nil : events[place].event }
 
-    /// Moves to another event of the batch.
+    var occasion: Occasion { context?.occasion ?? .event(events[place].event.id) }
+    /// The source of the run's event or task.
+    var source: String { context?.source ?? events[place].event.source }
+    /// What the run is about.
+    var subject: String { context?.subject ?? events[place].event.subject }
+    /// How many of our own writes led to the run.
+    var hop: Int { context?.hop ?? events[place].event.hop }
+
+    /// Moves to the run for an event of the batch.
     func move(to place: Int) {
+        if context != nil {
+            context = nil
+            events = batch
+        }
         self.place = place
+        forgetTask()
+    }
+
+    /// Moves to a run with a context of its own.
+    func move(to context: RunContext) {
+        self.context = context
+        events = context.events
+        place = context.event ?? -1
+        forgetTask()
+    }
+
+    private func forgetTask() {
         guard isTaskRead else { return }
         isTaskRead = false
         taskMembers = nil
         taskFields = nil
     }
 
-    /// The task of the event, as deliveries name it.
+    /// The run's task, as deliveries name it.
     var reference: TaskReference? {
         guard let task, let key = task["id"]?.asString?.nonEmpty else { return nil }
         func text(_ name: String) -> String? { task[name]?.asString }
         return TaskReference(
-            source: text("source") ?? event.source, key: TaskKey(key), number: text("number") ?? "", title: text("title") ?? "",
-            className: text("class") ?? "", url: text("url") ?? "", subject: event.subject)
+            source: text("source") ?? source, key: TaskKey(key), number: text("number") ?? "", title: text("title") ?? "",
+            className: text("class") ?? "", url: text("url") ?? "", subject: subject)
     }
 
-    /// The fields of the event's own task, by their path in the record: a write can be conditional on them.
+    /// The fields of the run's own task, by their path in the record: a write can be conditional on them.
     func seen(of target: WriteTarget) throws(RenderFailure) -> JSON.Object {
-        guard let json = event.data["task"], let task = Snapshot(json: json), task.key == target.key else {
+        guard let task = snapshot, task.key == target.key else {
             throw RenderFailure("`unless_changed` works only on the event's own task, but this writes to another")
         }
         var seen: JSON.Object = ["short_description": .string(task.title)]
         // A task known only from the listing has no fields.
         if task.className.isEmpty { return seen }
         for (name, value) in task.fields where !Change.bookkeeping.contains(name) {
-            seen[facts.paths[event.source]?[name] ?? name] = value
+            seen[facts.paths[source]?[name] ?? name] = value
         }
         return seen
     }
@@ -84,7 +113,7 @@ final class EventFrame: Resolver {
         return read(reader, near: &member)
     }
 
-    /// - Parameter member: where the previous event had the value; set to where this one has it.
+    /// - Parameter member: where the previous run had the value; set to where this one has it.
     func read(_ reader: SlotReader, near member: inout Int) -> Value? {
         switch reader {
         case .own(let name):
@@ -95,28 +124,28 @@ final class EventFrame: Resolver {
             readTask()
             guard taskMembers != nil else { return nil }
             let value = taskFields.flatMap { Snapshot.field(name, of: $0, near: &member) }
-            if let type = type ?? facts.types.type(of: name, in: events[place].event.source) { return Value(value, as: type) }
+            if let type = type ?? facts.types.type(of: name, in: source) { return Value(value, as: type) }
             return value.map { Value($0) } ?? .null
         case .label(let name):
             guard let task else { return nil }
             return task["labels"]?[name].map { Value($0) } ?? .null
-        case .task: return object("task")
-        case .before: return object("before")
+        case .task: return object(snapshot)
+        case .before: return object(data("before").flatMap(Snapshot.init(json:)))
         case .changes:
-            let (types, source) = (facts.types, event.source)
-            let changes = ChangedFields(event.data["changes"]?.asObject ?? [:]) { types.value($0, of: $1, in: source) }
+            let (types, source) = (facts.types, source)
+            let changes = ChangedFields(data("changes")?.asObject ?? [:]) { types.value($0, of: $1, in: source) }
             return .map(Value.Map(changes))
         case .change(let field):
-            guard event.data["changes"]?[field] != nil else { return .null }
+            guard data("changes")?[field] != nil else { return .null }
             return nil
         case .changeEnd(let field, let end):
-            return event.data["changes"]?[field].map { typed($0[end], field: field) } ?? .null
+            return data("changes")?[field].map { typed($0[end], field: field) } ?? .null
         case .comment:
-            if case .object(let comment)? = event.data["comment"] { return .object(CommentObject(comment)) }
+            if case .object(let comment)? = data("comment") { return .object(CommentObject(comment)) }
             return .null
-        case .event: return .object(EventObject(event))
-        case .source: return .string(event.source)
-        case .user(let first): return .string(event.data["user"]?.asString ?? facts.users[event.source] ?? first)
+        case .event: return event.map { .object(EventObject($0)) } ?? .null
+        case .source: return .string(source)
+        case .user(let first): return .string(data("user")?.asString ?? facts.users[source] ?? first)
         case .now: return now.map { Value($0) }
         case .rule(let name), .zone(let name): return .string(name)
         case .tasks(let group): return taskList(group).map { .list(Value.List($0)) }
@@ -125,7 +154,13 @@ final class EventFrame: Resolver {
         }
     }
 
-    /// The members of the event's task; nil when it has none.
+    /// A member of the event's data; nil for a run without an event.
+    func data(_ name: String) -> JSON? { place < 0 ? nil : events[place].event.data[name] }
+
+    /// The run's task: its own, or the event's.
+    private var snapshot: Snapshot? { context?.task ?? data("task").flatMap(Snapshot.init(json:)) }
+
+    /// The members of the run's task; nil when it has none.
     private var task: JSON.Object? {
         readTask()
         return taskMembers
@@ -134,17 +169,20 @@ final class EventFrame: Resolver {
     private func readTask() {
         guard !isTaskRead else { return }
         isTaskRead = true
-        guard case .object(let task)? = events[place].event.data.value(of: "task", near: &taskMember) else { return }
+        let json = context?.task?.json(source: source)
+        guard
+            case .object(let task)? = json
+                ?? (place < 0 ? nil : events[place].event.data.value(of: "task", near: &taskMember))
+        else { return }
         taskMembers = task
         if case .object(let fields)? = task.value(of: "fields", near: &fieldsMember) { taskFields = fields }
     }
 
     /// A field's value from elsewhere in the event, converted to the field's type.
-    func typed(_ json: JSON?, field: String) -> Value { facts.types.value(json, of: field, in: event.source) }
+    func typed(_ json: JSON?, field: String) -> Value { facts.types.value(json, of: field, in: source) }
 
-    private func object(_ name: String) -> Value {
-        guard let json = event.data[name], let snapshot = Snapshot(json: json) else { return .null }
-        return .object(TaskObject(snapshot, source: event.source, types: facts.types, type: facts.anyTask))
+    private func object(_ snapshot: Snapshot?) -> Value {
+        snapshot.map { .object(TaskObject($0, source: source, types: facts.types, type: facts.anyTask)) } ?? .null
     }
 
     /// Nil when a source of the group was never read.
@@ -158,8 +196,8 @@ final class EventFrame: Resolver {
     }
 }
 
-/// What a frame needs besides the event, the same for all events of a rule book.
-struct EventFacts: Sendable {
+/// What a frame needs besides the run, the same for all runs of a rule book.
+struct RunFacts: Sendable {
     var readers: [SlotReader]
     var types: FieldTypes
     /// The user whose tasks each source shows.

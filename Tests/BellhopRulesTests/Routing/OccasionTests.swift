@@ -1,0 +1,119 @@
+import BellhopCore
+import CEL
+import Testing
+
+@testable import BellhopRules
+
+/// A run is for an occasion, which need not be an event.
+@Suite struct `Occasions` {
+    private static let due = Fixture.start - .seconds(1)
+
+    /// A timer of the first rule that came due.
+    private static func timer(_ key: String = "k", task: Snapshot? = nil) -> RunContext {
+        RunContext(
+            rule: 0, occasion: .timer(rule: "r", kind: "absence", key: key, due: due), source: "my-work",
+            subject: task.map { "acme/\($0.key.text)" } ?? "my-work", key: key, task: task)
+    }
+
+    /// What these runs of the first rule cause.
+    private static func route(_ rules: String, _ contexts: [RunContext], state: [StateKey: JSON] = [:]) throws -> Routing {
+        let book = try Fixture.book(rules)
+        let matches = book.match(contexts)
+        return book.decide(matches, state: state.filter { matches.stateKeys.contains($0.key) }, tasks: [:], at: Fixture.start)
+    }
+
+    @Test func `a run without an event makes deliveries, a fallback message and a death notice`() throws {
+        let rule = """
+            rule: r
+            on: login_event
+            do:
+              - log: "${{ source }}"
+              - notify: {to: ops, title: "${{ 1 / int('0') }}"}
+              - webhook: {url: "https://example.com/${{ 1 / int('0') }}"}
+            """
+        let routing = try Self.route(rule, [Self.timer()])
+        #expect(routing.routed.isEmpty)
+        #expect(
+            routing.deliveries.map(\.line) == [
+                #"r/0 log → log: {"level":"info","text":"my-work"}"#,
+                "r/1 notify → ops: " + Message.fallback(rule: "r", task: nil, error: "division by zero").markdown,
+                "r/2 webhook → webhook: {} (dead, unrenderable: division by zero)",
+            ])
+        for delivery in routing.deliveries {
+            #expect(delivery.id.occasion.text == "timer/absence/r/\(Self.due.microseconds)/k")
+            #expect(delivery.lane == "r/\(delivery.id.receiver)/my-work")
+            #expect(delivery.hop == 0 && delivery.task == nil)
+        }
+        #expect(routing.events.map(\.subject) == ["delivery/\(routing.deliveries[2].id.text)"])
+        #expect(routing.events.map(\.hop) == [1])
+        #expect(routing.tallies.map(\.runs) == [1] && routing.tallies.map(\.errors) == [2])
+    }
+
+    @Test func `the task of a run without an event is the run's own, and is written to`() throws {
+        let rule = """
+            rule: r
+            on: task_changed
+            when: task.priority == 1 && !changed("state")
+            do: [{comment: "${{ task.number }} ${{ before == null }} ${{ changes.state == null }}"}]
+            """
+        let (urgent, other) = (Fixture.task(fields: ["priority": 1]), Fixture.task("b2", fields: ["priority": 2]))
+        let routing = try Self.route(rule, [Self.timer(task: urgent), Self.timer(task: other)])
+        #expect(
+            routing.deliveries.map(\.line) == [#"r/0 comment → snow: {"text":"INC0010021 true true","visibility":"internal"}"#])
+        let delivery = try #require(routing.deliveries.first)
+        #expect(delivery.lane == "task/snow/a1")
+        #expect(delivery.task?.subject == "acme/a1" && delivery.task?.source == "my-work")
+        #expect(routing.state.map(\.key) == [StateKey(rule: "", kind: .budget, key: "snow/a1")])
+    }
+
+    @Test func `once and throttle stop a run without an event, too`() throws {
+        let tasks = [Fixture.task(), Fixture.task(), Fixture.task("b2")]
+        let once = try Self.route("rule: r\non: task_changed\nonce: task.id\ndo: [{log: x}]", tasks.map { Self.timer(task: $0) })
+        #expect(once.deliveries.count == 2)
+        let throttled = try Self.route(
+            "rule: r\non: task_changed\nthrottle: {every: 1h}\ndo: [{log: x}]", tasks.map { Self.timer(task: $0) })
+        #expect(throttled.deliveries.count == 1)
+    }
+
+    @Test func `a run for several events has the highest of their hops`() throws {
+        var context = Self.timer()
+        context.events = [(3, Fixture.task()), (5, Fixture.task()), (1, Fixture.task("b2"))].enumerated().map { number, event in
+            StoredEvent(sequence: Int64(number + 1), event: Fixture.event(.taskCreated, event.1, id: "e\(number)", hop: event.0))
+        }
+        context.event = 2
+        let logged = try Self.route("rule: r\non: task_created\ndo: [{log: \"${{ task.id }} ${{ event.id }}\"}]", [context])
+        #expect(logged.deliveries.map(\.line) == [#"r/0 log → log: {"level":"info","text":"b2 e2"}"#])
+        #expect(logged.deliveries.map(\.hop) == [5])
+        let writing = try Self.route("rule: r\non: task_created\ndo: [{comment: x}]", [context])
+        #expect(writing.deliveries.isEmpty)
+        #expect(writing.tallies.first?.lastError?.hasPrefix("stopped: 5 writes by rules led to this event") == true)
+    }
+
+    @Test func `without an event the names of an event are null`() throws {
+        let book = try Fixture.book("rule: r\non: task_created\ndo: [{log: x}]")
+        let batch = [StoredEvent(sequence: 1, event: Fixture.event())]
+        let frame = RunFrame(book.facts, events: batch)
+        frame.move(to: Self.timer())
+        for reader in [SlotReader.event, .task, .before, .comment, .change("state"), .changeEnd("state", "to")] {
+            #expect(frame.read(reader) == .null)
+        }
+        #expect(frame.read(.changes) == .map(Value.Map(ChangedFields([:]) { _, _ in .null })))
+        #expect(frame.read(.source) == .string("my-work"))
+        #expect(frame.reference == nil)
+        // The next run of the batch reads its own event again.
+        frame.move(to: 0)
+        #expect(frame.event == batch[0].event)
+        #expect(frame.reference?.key == TaskKey("a1"))
+    }
+
+    @Test func `no two occasions have one name`() {
+        let (event, due) = (Event.ID("e"), Fixture.start)
+        let occasions: [Occasion] = [
+            .event(event), .replay(of: event, at: due), .element(of: event, key: "a/b"),
+            .timer(rule: "r", kind: "for", key: "a", due: due), .timer(rule: "r", kind: "for", key: "a/1", due: due),
+            .timer(rule: "r", kind: "group", key: "a", due: due), .timer(rule: "q", kind: "for", key: "a", due: due),
+            .timer(rule: "r", kind: "for", key: "a", due: due + .seconds(1)),
+        ]
+        #expect(Set(occasions.map(\.id)).count == occasions.count)
+    }
+}
