@@ -1,39 +1,52 @@
 public import BellhopCore
 import Synchronization
 
-/// Wakes one loop: others ring when there may be work, the loop waits for a ring or a moment. A ring during other work is kept,
-/// so that work which arrives while the loop is looking is not missed. Many may ring, one waits.
+/// Wakes those who wait for work or news: others ring when there may be some. Many may ring, and many may wait.
 ///
-/// A class over a mutex, because ringers and waiter share it.
+/// A ring between looking and waiting is not missed: rings are counted, and a wait ends at once if there was one since the count that the
+/// waiter saw. A class over a mutex, because ringers and waiters share it.
 public final class Bell: Sendable {
     private struct State {
-        var rung = false
-        var waiter: CheckedContinuation<Void, Never>?
+        var rings: UInt64 = 0
+        /// The rings that the bell's own loop has seen.
+        var seen: UInt64 = 0
+        var lastWaiter: UInt64 = 0
+        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     }
 
     private let state = Mutex(State())
 
     public init() {}
 
-    /// Wakes the loop, or its next wait.
+    /// How often it has rung. Read it before looking for news, then wait for the next ring after it.
+    public var rings: UInt64 { state.withLock { $0.rings } }
+
+    /// Wakes all who wait, and ends the next wait of the bell's own loop.
     public func ring() {
-        let waiter = state.withLock { state in
-            defer { state.waiter = nil }
-            if state.waiter == nil { state.rung = true }
-            return state.waiter
+        let waiters = state.withLock { state in
+            state.rings += 1
+            defer { state.waiters = [:] }
+            return state.waiters
         }
-        waiter?.resume()
+        for waiter in waiters.values { waiter.resume() }
     }
 
-    /// Returns after a ring, at the deadline, or when the task is cancelled.
+    /// Returns after a ring, at the deadline, or when the task is cancelled. For the one loop that owns the bell: a ring since its
+    /// latest wait ends this one at once.
     ///
     /// - Parameter stride: how often to check the clock meanwhile: if it was set back, the wait ends, so that the caller can
     ///   reconsider. Nil for no checks.
     public func wait(until deadline: Timestamp?, on clock: any AgentClock, stride: Duration? = nil) async {
-        if heard() { return }
-        guard let deadline else { return await listen() }
+        await wait(after: state.withLock { $0.seen }, until: deadline, on: clock, stride: stride)
+        state.withLock { $0.seen = $0.rings }
+    }
+
+    /// The same for any number of others: returns once the bell has rung more often than `rings`.
+    public func wait(after rings: UInt64, until deadline: Timestamp?, on clock: any AgentClock, stride: Duration? = nil) async {
+        if self.rings > rings { return }
+        guard let deadline else { return await listen(after: rings) }
         await withTaskGroup { group in
-            group.addTask { await self.listen() }
+            group.addTask { await self.listen(after: rings) }
             group.addTask { try? await Self.sleep(until: deadline, on: clock, stride: stride) }  // throws only when cancelled
             await group.next()
             group.cancelAll()
@@ -51,42 +64,30 @@ public final class Bell: Sendable {
         }
     }
 
-    /// True if there was a ring since the latest wait.
-    private func heard() -> Bool {
-        state.withLock { state in
-            defer { state.rung = false }
-            return state.rung
+    /// Returns once the bell has rung more often than that, or when the task is cancelled.
+    private func listen(after rings: UInt64) async {
+        let waiter = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
         }
-    }
-
-    /// Returns after a ring or when the task is cancelled.
-    private func listen() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDue = state.withLock { state in
-                    if state.rung || Task.isCancelled {
-                        state.rung = false
-                        return true
-                    }
-                    precondition(state.waiter == nil, "a bell wakes one loop")
-                    state.waiter = continuation
+                    if state.rings > rings || Task.isCancelled { return true }
+                    state.waiters[waiter] = continuation
                     return false
                 }
                 if isDue { continuation.resume() }
             }
         } onCancel: {
-            let waiter = state.withLock { state in
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume()
+            state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
         }
     }
 }
 
 /// The bells of one engine.
 public struct Bells: Sendable {
-    /// There may be events to route.
+    /// There may be new events on the bus. Commands that follow events wait for it too.
     public let router = Bell()
     /// There may be deliveries to make.
     public let dispatcher = Bell()

@@ -63,7 +63,13 @@ struct StoreLink {
     /// Passes on the answer's rows as they are read, and returns its end.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(Trouble) -> JSON {
         do throws(InquiryError) {
-            if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
+            do throws(InquiryError) {
+                if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
+            } catch {
+                // An agent that stops ends the wait for its next event.
+                guard error.kind == .cutOff, case .events(_, waits: true) = inquiry else { throw error }
+                return [:]
+            }
             var answer = Inquirer(store: try open(inquiry), clock: SystemClock(), kind: { [kinds] in kinds[$0] }).answer(inquiry)
             while true {
                 switch try await answer.next() {
@@ -134,13 +140,12 @@ struct LogOptions: ParsableArguments {
             width: Screen.noteWidth, print: { Console.note($0) })
     }
 
-    /// - Parameter story: reports the signals, so that the log need not.
     /// - Parameter zone: the time zone for terminals; other output uses UTC.
-    func logger(clock: any AgentClock, zone: TimeZoneTable, story: Story? = nil) -> Logger {
+    func logger(clock: any AgentClock, zone: TimeZoneTable) -> Logger {
         Logger(label: "bellhop") { _ in
             TerminalLog(
                 level: logLevel.threshold, format: logFormat == .json ? .json : .text, clock: clock,
-                zone: isatty(STDERR_FILENO) == 1 ? zone : nil, leavesOutSignals: story != nil)
+                zone: isatty(STDERR_FILENO) == 1 ? zone : nil)
         }
     }
 }

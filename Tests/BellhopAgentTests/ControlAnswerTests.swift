@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopEngine
 import BellhopStore
 import BellhopTesting
 import Foundation
@@ -35,14 +36,19 @@ private final class Rows: Sendable {
     }
 
     /// A store with so many events, and one who answers for it on a socket.
-    private func withAgent(events: Int, bytes: Int = 1000, _ body: (SQLiteStore, String) async throws -> Void) async throws {
+    private func withAgent(
+        events: Int, bytes: Int = 1000, bell: Bell = Bell(), clock: TestClock = TestClock(),
+        _ body: (SQLiteStore, String) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore.open(path: folder.path + "/bellhop.db")
         for start in stride(from: 0, to: events, by: 1000) {
             try await store.append((start..<min(events, start + 1000)).map { Self.event($0, bytes: bytes) })
         }
         let path = folder.path + "/agent.sock"
-        let server = ControlServer(at: ControlSocket.Place(path: path), inquirer: Inquirer(store: store, clock: TestClock()))
+        let agent = Inquirer.Agent(facts: { [:] }, wake: {}, events: bell, takeOver: { _, _ in [] })
+        let server = ControlServer(
+            at: ControlSocket.Place(path: path), inquirer: Inquirer(store: store, clock: clock, agent: agent))
         let service = Task { try await server.run() }
         while access(path, F_OK) != 0 {
             try Task.checkCancellation()
@@ -78,6 +84,40 @@ private final class Rows: Sendable {
             let end = try await ask(path, .events(EventQuery(limit: 100_000))) { rows.add($0) }.get()
             #expect(rows.places == (0..<count).map { Int64($0 + 1) })
             #expect(end == ["unreadable": 0, "end": count == 0 ? .null : .int(Int64(count))])
+        }
+    }
+
+    @Test func `everyone who follows gets an event when it is stored, and no time passes`() async throws {
+        let (bell, clock) = (Bell(), TestClock())
+        let start = clock.now
+        try await withAgent(events: 1, bell: bell, clock: clock) { store, path in
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        let rows = Rows()
+                        let query = EventQuery(after: 1, types: [.taskCreated])
+                        let end = try await ask(path, .events(query, waits: true)) { rows.add($0) }.get()
+                        #expect(rows.places == [2])
+                        #expect(end?["end"] == 2)
+                    }
+                }
+                try await clock.waitForSleepers(3)
+                bell.ring()  // without an event, as when rules change
+                try await store.append([Self.event(1, bytes: 10)])
+                bell.ring()
+                try await group.waitForAll()
+            }
+            #expect(clock.now == start)
+        }
+    }
+
+    @Test func `who follows is answered after a while even without an event`() async throws {
+        let clock = TestClock()
+        try await withAgent(events: 1, clock: clock) { _, path in
+            async let answer = ask(path, .events(EventQuery(after: 1), waits: true))
+            try await clock.waitForSleepers(1)
+            await clock.advance(by: .seconds(20))
+            #expect(try await answer.get() == ["unreadable": 0, "end": .null])
         }
     }
 

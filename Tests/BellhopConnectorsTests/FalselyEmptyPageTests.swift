@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopEngine
 import BellhopStore
 import BellhopTesting
-import Logging
 import Simulator
 import Synchronization
 import Testing
@@ -18,7 +17,7 @@ import Testing
 
         init(_ source: any Source, clock: TestClock) throws {
             store = try SQLiteStore.inMemory()
-            let signals = Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let signals = Signals()
             poller = Poller(
                 source, plan: PollPlan(cadence: .every(.seconds(60))),
                 in: Surroundings(store: store, clock: clock, signals: signals, random: { 0.5 }))

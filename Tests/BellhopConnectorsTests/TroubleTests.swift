@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopEngine
 import BellhopStore
 import BellhopTesting
-import Logging
 import Simulator
 import Testing
 
@@ -233,7 +232,7 @@ private final class Stage {
             let source = try connection.source("watched", kind: sourceKind, settings: Settings(values))
             guard let source else { throw Unexpected() }
             scope = source.scope.id
-            let signals = Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let signals = Signals()
             poller = Poller(
                 source, plan: PollPlan(cadence: .every(.seconds(60))),
                 in: Surroundings(store: store, clock: practice.clock, signals: signals))

@@ -32,6 +32,24 @@ import Testing
         }
     }
 
+    @Test func `one ring wakes all who wait, and each waits for the ring after those it has seen`() async throws {
+        let (bell, clock) = (Bell(), TestClock())
+        bell.ring()
+        let seen = bell.rings
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<5 { group.addTask { await bell.wait(after: seen, until: nil, on: clock) } }
+            group.addTask {
+                await clock.settle()
+                bell.ring()
+            }
+        }
+        await bell.wait(after: seen, until: nil, on: clock)
+        let task = Task { await bell.wait(after: seen + 1, until: nil, on: clock) }
+        await clock.settle()
+        task.cancel()
+        await task.value
+    }
+
     @Test func `no ring is lost between looking and waiting`() async {
         // Each piece of work is counted before the ring; a loop that slept over one would wait for ever.
         let (bell, clock) = (Bell(), TestClock())

@@ -4,7 +4,6 @@ public import BellhopEngine
 import BellhopRules
 import BellhopStore
 import Glibc
-public import Logging
 
 /// Everything that one configuration needs to run, assembled; no request has been sent yet.
 public struct Assembly: Sendable {
@@ -25,23 +24,20 @@ public struct Assembly: Sendable {
     /// What the caller decides.
     public struct Options: Sendable {
         public var clock: any AgentClock
-        public var logger: Logger
+        /// Receive every signal, besides the agent's own listeners.
+        public var listeners: [SignalListener]
         /// Receives the lines of `log` actions without a file.
         public var output: LogSink
-        /// Receives every signal.
-        public var observer: (@Sendable (Signal) -> Void)?
         public var checkpoint: @Sendable (Checkpoint) -> Void
         public var limits: Dispatcher.Limits
 
         public init(
-            clock: any AgentClock = SystemClock(), logger: Logger, output: @escaping LogSink,
-            observer: (@Sendable (Signal) -> Void)? = nil, checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in },
-            limits: Dispatcher.Limits = .init()
+            clock: any AgentClock = SystemClock(), listeners: [SignalListener], output: @escaping LogSink,
+            checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in }, limits: Dispatcher.Limits = .init()
         ) {
             self.clock = clock
-            self.logger = logger
+            self.listeners = listeners
             self.output = output
-            self.observer = observer
             self.checkpoint = checkpoint
             self.limits = limits
         }
@@ -60,12 +56,7 @@ public struct Assembly: Sendable {
         let news = AgentNews()
         self.news = news
         let clock = options.clock
-        let observer = options.observer
-        let signals = Signals(logger: options.logger) { signal in
-            watch.hear(signal)
-            news.hear(signal, at: clock.now)
-            observer?(signal)
-        }
+        let signals = Signals([watch.hear, { news.hear($0, at: clock.now) }] + options.listeners)
         surroundings = Surroundings(
             store: store, clock: options.clock, signals: signals,
             checkpoint: options.checkpoint)

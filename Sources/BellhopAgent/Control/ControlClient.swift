@@ -64,7 +64,7 @@ public struct ControlClient: Sendable {
 
     private func cutOff(after rows: Int) -> InquiryError {
         InquiryError(
-            .badRequest,
+            .cutOff,
             "The running agent ended the conversation at \(path) before its answer was whole\(Self.after(rows)); is it stopping? Try again."
         )
     }

@@ -4,7 +4,7 @@ public import BellhopEngine
 /// Answers inquiries from a store, in the form that `--json` prints.
 public struct Inquirer: Sendable {
     let store: any Store
-    private let clock: any AgentClock
+    let clock: any AgentClock
     /// The kind of a connection, by its name.
     let kind: @Sendable (String) -> String?
     /// What a running agent adds; nil where no agent runs.
@@ -19,6 +19,8 @@ public struct Inquirer: Sendable {
         public var underway: @Sendable () -> [String: SourceActivity]
         /// Called when deliveries became available.
         public var wake: @Sendable () -> Void
+        /// Rings when there may be new events.
+        public var events: Bell
         /// Takes over a change in a project's keychain, and reports the outcome for each connection concerned.
         public var takeOver: @Sendable (KeychainChange, _ project: String?) async -> JSON
 
@@ -26,12 +28,13 @@ public struct Inquirer: Sendable {
             facts: @escaping @Sendable () -> JSON.Object,
             sources: @escaping @Sendable () -> [(name: String, scope: Scope)] = { [] },
             underway: @escaping @Sendable () -> [String: SourceActivity] = { [:] }, wake: @escaping @Sendable () -> Void,
-            takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
+            events: Bell = Bell(), takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
         ) {
             self.facts = facts
             self.sources = sources
             self.underway = underway
             self.wake = wake
+            self.events = events
             self.takeOver = takeOver
         }
     }

@@ -12,13 +12,13 @@ extension Inquiry {
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
             ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
-        case .events(let query):
+        case .events(let query, let waits):
             [
                 "inquiry": "events", "after": query.after.map(JSON.int) ?? .null,
                 "types": .array(query.types.map { .string($0.name) }),
                 "sources": .array(query.sources.map(JSON.string)), "task": query.task.map(JSON.string) ?? .null,
                 "id": query.id.map(JSON.string) ?? .null, "since": query.since.map { .int($0.microseconds) } ?? .null,
-                "limit": .int(Int64(query.limit)),
+                "limit": .int(Int64(query.limit)), "waits": .bool(waits),
             ]
         case .deliveries(let query):
             [
@@ -50,7 +50,8 @@ extension Inquiry {
                 EventQuery(
                     after: json["after"]?.asInt, types: texts("types").map(EventType.init), sources: texts("sources"),
                     task: json["task"]?.asString, id: json["id"]?.asString,
-                    since: json["since"]?.asInt.map(Timestamp.init(microseconds:)), limit: limit))
+                    since: json["since"]?.asInt.map(Timestamp.init(microseconds:)), limit: limit),
+                waits: json["waits"] == true)
         case "deliveries":
             self = .deliveries(
                 DeliveryQuery(

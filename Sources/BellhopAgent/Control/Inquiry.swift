@@ -3,7 +3,8 @@ public import BellhopCore
 /// A question of another command: a running agent answers it on its socket; without one the command answers it from the store.
 public enum Inquiry: Sendable, Hashable {
     case status
-    case events(EventQuery)
+    /// - Parameter waits: whether a running agent waits for the first event of the query, up to twenty seconds, if there is none yet.
+    case events(EventQuery, waits: Bool = false)
     case deliveries(DeliveryQuery)
     /// The tasks that the sources show now; only those with this number or sys_id, if given.
     case tasks(String?)
@@ -25,7 +26,12 @@ public enum KeychainChange: Sendable, Hashable {
 
 /// Why an inquiry failed.
 public struct InquiryError: Error, Sendable, Hashable {
-    public enum Kind: String, Sendable, Hashable { case store, badRequest = "bad_request" }
+    public enum Kind: String, Sendable, Hashable {
+        case store
+        case badRequest = "bad_request"
+        /// The agent ended the exchange before its answer was whole.
+        case cutOff = "cut_off"
+    }
     public var kind: Kind
     /// One sentence.
     public var message: String

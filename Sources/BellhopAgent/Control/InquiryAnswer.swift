@@ -1,4 +1,5 @@
 public import BellhopCore
+import BellhopEngine
 
 /// The answer to one inquiry, piece by piece: rows are read from the store on demand, so that no answer is held whole.
 public struct InquiryAnswer: Sendable {
@@ -13,10 +14,14 @@ public struct InquiryAnswer: Sendable {
     private var inquiry: Inquiry
     private var unreadable = 0
     private var lastPlace: Int64?
+    /// When to stop waiting for the first event.
+    private var deadline: Timestamp?
     private var sources: [StoreStatus.SourceStatus]?
 
     /// How many rows are read from the store at once.
     private static let page = 500
+    /// The longest wait for an event; a client gives up after a longer silence.
+    private static let patience = Duration.seconds(20)
 
     init(to inquiry: Inquiry, by inquirer: Inquirer) {
         self.inquiry = inquiry
@@ -32,7 +37,7 @@ public struct InquiryAnswer: Sendable {
             case .keychainChanged(let change, let project):
                 return .end(await inquirer.agent?.takeOver(change, project) ?? .null)
             case .keepRefusal(let key, let value): return .end(try await inquirer.keepRefusal(key, value))
-            case .events(let query): return try await events(query)
+            case .events(let query, let waits): return try await events(query, waits: waits)
             case .deliveries(let query): return try await deliveries(query)
             case .tasks(let task): return try await tasks(task)
             }
@@ -41,8 +46,10 @@ public struct InquiryAnswer: Sendable {
         }
     }
 
-    private mutating func events(_ asked: EventQuery) async throws(StoreError) -> Piece {
+    private mutating func events(_ asked: EventQuery, waits: Bool) async throws(StoreError) -> Piece {
         var query = asked
+        let bell = waits && lastPlace == nil ? inquirer.agent?.events : nil
+        let rings = bell?.rings ?? 0
         if query.after == nil, let span = try await inquirer.store.span(of: query) {
             query.after = span.after
             query.through = span.through
@@ -51,12 +58,18 @@ public struct InquiryAnswer: Sendable {
         guard let after = query.after, asked.limit > 0, after < query.through ?? .max else { return end }
         query.limit = min(asked.limit, Self.page)
         let page = try await inquirer.store.events(query)
-        guard let last = page.end else { return end }
+        guard let last = page.end else {
+            let deadline = deadline ?? inquirer.clock.now + Self.patience
+            guard let bell, inquirer.clock.now < deadline, !Task.isCancelled else { return end }
+            self.deadline = deadline
+            await bell.wait(after: rings, until: deadline, on: inquirer.clock)
+            return .rows([])
+        }
         lastPlace = last
         unreadable += page.unreadable
         query.after = last
         query.limit = asked.limit - page.events.count - page.unreadable
-        inquiry = .events(query)
+        inquiry = .events(query, waits: waits)
         return .rows(page.events.map(\.json))
     }
 

@@ -2,24 +2,29 @@ import BellhopCore
 public import Logging
 import Metrics
 
-/// Reports what the engine does: one log line and its metrics per signal, and an optional observer.
-public struct Signals: Sendable {
-    private let logger: Logger
-    private let observer: (@Sendable (Signal) -> Void)?
+/// Receives every signal. Runs where the signal is emitted, so it must be quick.
+public typealias SignalListener = @Sendable (Signal) -> Void
 
-    /// - Parameter observer: receives every signal; must be quick.
-    public init(logger: Logger, observer: (@Sendable (Signal) -> Void)? = nil) {
-        self.logger = logger
-        self.observer = observer
-    }
+/// Passes each signal to its listeners: a log, metrics, a console.
+public struct Signals: Sendable {
+    private let listeners: [SignalListener]
+
+    public init(_ listeners: [SignalListener] = []) { self.listeners = listeners }
 
     public func emit(_ signal: Signal) {
-        if logger.logLevel <= signal.level {
+        for listener in listeners { listener(signal) }
+    }
+
+    /// Writes one log line per signal.
+    public static func log(_ logger: Logger) -> SignalListener {
+        { signal in
+            guard logger.logLevel <= signal.level else { return }
             logger.log(level: signal.level, signal.message, metadata: signal.metadata.with(["signal": "\(signal.name)"]))
         }
-        signal.count()
-        observer?(signal)
     }
+
+    /// Counts signals through swift-metrics.
+    public static let metrics: SignalListener = { $0.count() }
 }
 
 extension Signal {

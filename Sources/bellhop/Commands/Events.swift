@@ -52,8 +52,11 @@ struct Events: AsyncParsableCommand {
         var isFirst = true
         while true {
             var count = 0
-            let page = try await link.answer(.events(query)) { event in
+            let asked = ContinuousClock.now
+            var last = query.after
+            let page = try await link.answer(.events(query, waits: !isFirst)) { event in
                 count += 1
+                last = event["sequence"]?.asInt ?? last
                 // Show a requested event whole, like a delivery.
                 if id != nil, !follow, !output.json {
                     Console.data(event.withLocalTimes(in: link.zone).text(.pretty).visibleLines)
@@ -70,9 +73,10 @@ struct Events: AsyncParsableCommand {
                         : "\(count) events were skipped: the store's records of them cannot be read.")
             }
             guard follow else { return }
-            if let last = page["end"]?.asInt { query.after = last } else { query.after = query.after ?? 0 }
+            query.after = page["end"]?.asInt ?? last ?? 0
             query.limit = 1000
-            try await Task.sleep(for: .milliseconds(300))
+            // A running agent answers as soon as there is an event; the store itself must be read again and again.
+            if count == 0 { try await Task.sleep(until: asked + .milliseconds(300)) }
         }
     }
 

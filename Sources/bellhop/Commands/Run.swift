@@ -35,13 +35,11 @@ struct Run: AsyncParsableCommand {
         }
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
-        let logger = log.logger(clock: clock, zone: configuration.timeZone, story: story)
-        var observer: (@Sendable (Signal) -> Void)?
-        if let story { observer = { story.tell($0) } }
+        let logger = log.logger(clock: clock, zone: configuration.timeZone)
+        let report: SignalListener = if let story { { story.tell($0) } } else { Signals.log(logger) }
         let options = Assembly.Options(
-            clock: clock, logger: logger,
+            clock: clock, listeners: [report, Signals.metrics],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },
-            observer: observer,
             checkpoint: CrashPoint(environment: config.environment).callAsFunction)
         let assembly: Assembly
         do throws(AssemblyError) {

@@ -72,8 +72,7 @@ struct Demo: AsyncParsableCommand {
             assembly = try await Assembly(
                 configuration,
                 options: Assembly.Options(
-                    clock: clock, logger: Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() },
-                    output: { story.log($0) }, observer: { story.tell($0) }))
+                    clock: clock, listeners: [{ story.tell($0) }], output: { story.log($0) }))
         } catch let error as ConfigurationError {
             throw Trouble(error)
         } catch let error as AssemblyError {

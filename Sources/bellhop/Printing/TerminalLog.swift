@@ -11,12 +11,9 @@ struct TerminalLog: LogHandler {
     private let clock: any AgentClock
     /// The time zone of text lines; nil for UTC.
     private let zone: TimeZoneTable?
-    /// Whether something else reports the signals.
-    private let leavesOutSignals: Bool
 
-    init(level: Logger.Level, format: Format, clock: any AgentClock, zone: TimeZoneTable?, leavesOutSignals: Bool = false) {
+    init(level: Logger.Level, format: Format, clock: any AgentClock, zone: TimeZoneTable?) {
         self.zone = zone
-        self.leavesOutSignals = leavesOutSignals
         logLevel = level
         self.format = format
         self.clock = clock
@@ -29,7 +26,6 @@ struct TerminalLog: LogHandler {
 
     func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        if leavesOutSignals, facts["signal"] != nil { return }
         switch format {
         case .text: Console.note(text(event, facts))
         case .json: Console.note(json(event, facts))

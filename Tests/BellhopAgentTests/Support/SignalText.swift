@@ -113,7 +113,7 @@ struct SignalTrace: Sendable {
         let recorder = Recorder()
         var logger = Logger(label: "documentation") { _ in Listener(recorder: recorder) }
         logger.logLevel = .trace
-        Recorder.$current.withValue(recorder) { Signals(logger: logger).emit(signal) }
+        Recorder.$current.withValue(recorder) { Signals([Signals.log(logger), Signals.metrics]).emit(signal) }
         let heard = recorder.heard.withLock { $0 }
         level = heard.level
         message = heard.message

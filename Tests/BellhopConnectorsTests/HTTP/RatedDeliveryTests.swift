@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopEngine
 import BellhopStore
 import BellhopTesting
-import Logging
 import Testing
 
 @testable import BellhopConnectors
@@ -34,7 +33,7 @@ import Testing
         let deliveries = (0..<count).map { Delivery.comment("\($0)", on: "t\($0)", occasion: "event/\($0)") }
         try await store.route(Routing(deliveries: deliveries))
         let surroundings = Surroundings(
-            store: store, clock: clock, signals: Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+            store: store, clock: clock, signals: Signals())
         let dispatcher = Dispatcher(
             surroundings, receivers: { _ in ReceiverLimits(rate: limiter.attempts(of: 1)) }, actions: { _ in post })
         try await body(dispatcher)

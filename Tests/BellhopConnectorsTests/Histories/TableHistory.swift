@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopEngine
 import BellhopStore
 import BellhopTesting
-import Logging
 import Simulator
 import Synchronization
 
@@ -86,7 +85,7 @@ struct TableHistory {
         let connection = try ServiceNowConnection(
             name: "snow", settings: practice.settings("http://127.0.0.1:9"), in: environment, over: exchange)
         let source = Spy(try TableSource(name: "incidents", settings: settings, connection: connection))
-        let signals = Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let signals = Signals()
         let poller = Poller(
             source, plan: PollPlan(cadence: .every(.seconds(60))),
             in: Surroundings(store: store, clock: clock, signals: signals, random: { 0.5 }))

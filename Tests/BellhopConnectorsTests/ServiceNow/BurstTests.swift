@@ -54,9 +54,9 @@ import Testing
         let exchange = Slow(InProcess(practice.simulation), practice.clock, latency)
         let connection = try practice.near(exchange)
         let warnings = Mutex(0)
-        let signals = Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { signal in
-            if signal.level >= .warning { warnings.withLock { $0 += 1 } }
-        }
+        let signals = Signals([
+            { signal in if signal.level >= .warning { warnings.withLock { $0 += 1 } } }
+        ])
         let dispatcher = Dispatcher(
             Surroundings(store: store, clock: practice.clock, signals: signals), receivers: { _ in connection.limits },
             actions: { _ in CommentAction(connection: connection) })

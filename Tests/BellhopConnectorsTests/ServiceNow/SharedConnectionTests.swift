@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopEngine
 import BellhopStore
 import BellhopTesting
-import Logging
 import Simulator
 import Synchronization
 import Testing
@@ -53,9 +52,7 @@ import Testing
     private final class Told: Sendable {
         private let kept = Mutex<[Signal]>([])
         var signals: Signals {
-            Signals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { signal in
-                self.kept.withLock { $0.append(signal) }
-            }
+            Signals([{ signal in self.kept.withLock { $0.append(signal) } }])
         }
         /// Polls that ended well.
         var polls: Int {

@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopEngine
-import Logging
 import Synchronization
 
 /// Hears every signal. A class over a mutex, because all loops speak to it.
@@ -12,9 +11,5 @@ final class Recorder: Sendable {
 
     func count(_ name: String) -> Int { all.count { $0.name == name } }
 
-    var signals: Signals {
-        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .trace
-        return Signals(logger: logger) { signal in self.heard.withLock { $0.append(signal) } }
-    }
+    var signals: Signals { Signals([{ signal in self.heard.withLock { $0.append(signal) } }]) }
 }

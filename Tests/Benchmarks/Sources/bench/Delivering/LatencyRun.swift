@@ -14,7 +14,7 @@ enum LatencyRun {
         let address = try await receiver.start()
         let clock = SystemClock()
         let store = try SQLiteStore.open(path: bench.folder + "/latency.db")
-        let surroundings = Surroundings(store: store, clock: clock, signals: Signals(logger: .silent))
+        let surroundings = Surroundings(store: store, clock: clock, signals: Signals())
         let shelf = RuleShelf()
         try await shelf.install(try rules(address), in: surroundings)
         let http = try HTTPConnection(.init(name: "local"), clock: clock)

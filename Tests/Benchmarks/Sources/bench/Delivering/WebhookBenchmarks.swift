@@ -50,7 +50,7 @@ enum WebhookBenchmarks {
         let action = WebhookAction(.direct(http, guarded: http))
         let (progress, stop) = (Progress(), StopSign())
         let bells = Bells()
-        let signals = Signals(logger: .silent) { signal in
+        let report: SignalListener = { signal in
             switch signal {
             case .delivered: if progress.note() == count { end() }
             case .retrying(_, let failure, _, _), .dead(_, let failure), .held(_, let failure), .paused(_, let failure, _),
@@ -64,7 +64,7 @@ enum WebhookBenchmarks {
                 bells.dispatcher.ring()
             }
         }
-        let surroundings = Surroundings(store: store, clock: clock, bells: bells, signals: signals)
+        let surroundings = Surroundings(store: store, clock: clock, bells: bells, signals: Signals([report]))
         let limits = Dispatcher.Limits(inFlight: inFlight, perReceiver: inFlight)
         let dispatcher = Dispatcher(surroundings, limits: limits) { _ in action }
         let time = await Stopwatch.seconds { await dispatcher.run(until: stop) }

@@ -2,7 +2,6 @@ import BellhopAgent
 import BellhopCore
 import BellhopEngine
 import BellhopStore
-import Logging
 
 /// Measures a poll of a million tasks without changes: scan and compare.
 enum PollBenchmarks {
@@ -18,7 +17,7 @@ enum PollBenchmarks {
         let path = bench.folder + "/poll.db"
         try await remember(source, in: path)
         let store = try SQLiteStore.open(path: path)
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals(logger: .silent))
+        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
         Machine.giveBackMemory()
         try Machine.resetPeak()
         let before = Machine.memory("VmRSS") ?? 0

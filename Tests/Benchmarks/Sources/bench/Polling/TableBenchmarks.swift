@@ -4,7 +4,6 @@ import BellhopConnectors
 import BellhopCore
 import BellhopEngine
 import BellhopStore
-import Logging
 import NIOCore
 
 /// Measures polls of a table over HTTP: the first sync, and a poll of many rows without changes.
@@ -46,7 +45,7 @@ enum TableBenchmarks {
         let store = try SQLiteStore.open(path: path)
         let connection = try connection(to: address, notebook: store)
         let source = try source(connection)
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals(logger: .silent))
+        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
         var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
         let time = try await Stopwatch.seconds {
             let outcome = try await poller.pollOnce()

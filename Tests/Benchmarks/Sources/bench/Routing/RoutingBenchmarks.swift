@@ -47,7 +47,7 @@ enum RoutingBenchmarks {
         time: Double, processor: Double
     ) {
         let store = try SQLiteStore.open(path: path)
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals(logger: .silent))
+        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
         let shelf = RuleShelf()
         try await shelf.install(book, in: surroundings)
         for start in stride(from: 0, to: events.count, by: 10_000) {
