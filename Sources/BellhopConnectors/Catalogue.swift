@@ -39,9 +39,6 @@ public enum Catalogue {
         WebhookAction.manifest,
     ]
 
-    /// Actions that are planned but not built yet: rejected by name.
-    public static let laterActions = ["emit", "exec"]
-
     /// Errors in a source's settings that their types cannot express.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {
         sourceKinds.first { $0.manifest.kind == kind }?.complaints(settings) ?? []

@@ -4,20 +4,22 @@
 struct Mender {
     private let source: SourceText
     private let limits: Limits
+    private let keys: KnownKeys
 
     /// How often the text may still be read again; less often for large texts.
     private var attempts: Int
 
-    init(_ source: SourceText, _ limits: Limits) {
+    init(_ source: SourceText, _ limits: Limits, _ keys: KnownKeys = KnownKeys()) {
         self.source = source
         self.limits = limits
+        self.keys = keys
         attempts = min(100, (4 << 20) / max(1, source.bytes.count))
     }
 
     /// The error, described as the slip that caused it if one is found.
     mutating func mend(_ error: YAMLError) -> YAMLError {
         guard error.mended == nil, error.code.mayBeSlip else { return error }
-        for slip in Slips(source, error).all where attempts > 0 {
+        for slip in Slips(source, error, keys).all where attempts > 0 {
             attempts -= 1
             if isCured(by: slip) { return slip.told(error) }
         }

@@ -1,10 +1,14 @@
 /// Parses a stream of YAML 1.2 documents with the core schema. An empty stream has no documents.
 ///
 /// Throws all errors at once, up to the first syntax error, after which libyaml cannot continue.
-public func parse(_ source: SourceText, limits: Limits = Limits()) throws(YAMLErrors) -> [Document] {
+///
+/// - Parameter keys: keys of the text, for the corrections of slips.
+public func parse(
+    _ source: SourceText, limits: Limits = Limits(), keys: KnownKeys = KnownKeys()
+) throws(YAMLErrors) -> [Document] {
     let outcome = compose(source, limits: limits)
     guard outcome.errors.isEmpty else {
-        var mender = Mender(source, limits)
+        var mender = Mender(source, limits, keys)
         let errors = outcome.errors.map { mender.mend($0) }
         throw YAMLErrors(errors: errors.sorted { $0.position < $1.position })
     }
@@ -12,8 +16,10 @@ public func parse(_ source: SourceText, limits: Limits = Limits()) throws(YAMLEr
 }
 
 /// Parses a stream of YAML 1.2 documents from bytes.
-public func parse(_ bytes: [UInt8], limits: Limits = Limits()) throws(YAMLErrors) -> [Document] {
-    try parse(SourceText(bytes), limits: limits)
+public func parse(
+    _ bytes: [UInt8], limits: Limits = Limits(), keys: KnownKeys = KnownKeys()
+) throws(YAMLErrors) -> [Document] {
+    try parse(SourceText(bytes), limits: limits, keys: keys)
 }
 
 /// Parses a stream of YAML 1.2 documents from a text.

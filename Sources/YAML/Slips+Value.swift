@@ -36,25 +36,23 @@ extension Slips {
         let inner = line.value.lowerBound..<colon
         guard let key = line.key, source.bytes[inner].allSatisfy({ ASCII.isWord($0) || $0 == ASCII.dash }) else { return [] }
         let (outer, name) = (line.excerpt.text(key), line.excerpt.text(inner))
-        switch outer {
-        case "do":
+        if keys.lists.contains(outer) {
             let head = line.excerpt.text(line.line.lowerBound..<line.excerpt.skipBlanks(key.upperBound) + 1)
             let blanks = String(repeating: " ", count: line.contentColumn + 2)
             return [
                 Slip(
-                    code: .colonInValue, message: "`\(name)` stands on the line of `do`, which holds a list",
-                    help: "begin each action with `- `, on a line of its own", range: source.range(inner),
+                    code: .colonInValue, message: "`\(name)` stands on the line of `\(outer)`, which holds a list",
+                    help: "begin each entry with `- `, on a line of its own", range: source.range(inner),
                     lines: line.number...line.number,
                     mended: head + "\n" + blanks + "- " + line.excerpt.text(line.value.lowerBound..<line.line.upperBound))
             ]
-        case "on", "throttle", "auth", "limit":
-            return [
-                slip(
-                    line, .colonInValue, "`\(name)` stands on the line of `\(outer)` without brackets",
-                    "put `{` and `}` around it", at: inner, "{" + line.valueText + "}")
-            ]
-        default: return []
         }
+        guard keys.mappings.contains(outer) else { return [] }
+        return [
+            slip(
+                line, .colonInValue, "`\(name)` stands on the line of `\(outer)` without brackets",
+                "put `{` and `}` around it", at: inner, "{" + line.valueText + "}")
+        ]
     }
 
     private func bracket(_ line: LineAnatomy) -> [Slip] {

@@ -2,13 +2,15 @@
 struct Slips {
     let source: SourceText
     let error: YAMLError
+    let keys: KnownKeys
 
     /// How many lines before the error a slip may have begun.
     static let reach = 200
 
-    init(_ source: SourceText, _ error: YAMLError) {
+    init(_ source: SourceText, _ error: YAMLError, _ keys: KnownKeys) {
         self.source = source
         self.error = error
+        self.keys = keys
     }
 
     var all: [Slip] {
@@ -23,8 +25,9 @@ struct Slips {
 
     /// A list under a key that already has a value: the list's own key was forgotten.
     private func ownerless(_ line: LineAnatomy) -> [Slip] {
-        guard line.excerpt[line.indentEnd] == ASCII.dash, line.excerpt[line.indentEnd + 1].isBlankOrEnd,
-            let head = lineWithText(above: line.number), head.indent <= line.indent, let key = head.key,
+        guard let list = keys.lists.first, line.excerpt[line.indentEnd] == ASCII.dash,
+            line.excerpt[line.indentEnd + 1].isBlankOrEnd, let head = lineWithText(above: line.number),
+            head.indent <= line.indent, let key = head.key,
             key.lowerBound == head.indentEnd, let first = head.first, !"|>{[\"'".utf8.contains(first)
         else { return [] }
         let name = head.excerpt.text(key)
@@ -32,9 +35,9 @@ struct Slips {
         return [
             Slip(
                 code: .indentation, message: "a list begins here, and `\(name)` above already has a value",
-                help: "write the list's own key above it (in a rule, `do:`); a text of several lines begins with `>-`",
+                help: "write the list's own key above it, such as `\(list):`; a text of several lines begins with `>-`",
                 range: source.range(line.indentEnd..<line.indentEnd + 1), lines: line.number...line.number,
-                mended: blanks + "do:\n" + line.excerpt.text(line.line))
+                mended: blanks + list + ":\n" + line.excerpt.text(line.line))
         ]
     }
 

@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopConnectors
 import BellhopCore
-import BellhopRules
+@testable import BellhopRules
 import Foundation
 import Testing
 
@@ -24,6 +24,7 @@ import Testing
             if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil, !page.madeParts.isEmpty { try page.save() }
         }
         #expect(made == 15)
+        #expect(Set(Catalogue.actions.map(\.kind)).isDisjoint(with: RuleKeys.laterActions))
     }
 
     @Test func `every example is accepted, with and without a configuration`() async throws {

@@ -120,7 +120,23 @@ struct ConnectorsTests {
             let names = manifest.settings.map(\.name)
             #expect(Set(names).count == names.count)
             for common in ["ca", "timeout", "proxy", "rate", "headers", "plain_http"] { #expect(names.contains(common)) }
+            #expect((manifest.messages != nil) == manifest.actions.contains(NotifyAction.manifest.kind))
         }
-        #expect(Set(Catalogue.actions.map(\.kind)).isDisjoint(with: Catalogue.laterActions))
+    }
+
+    @Test func `an ability that depends on a setting depends on one that the kind has`() throws {
+        var found = 0
+        for manifest in Catalogue.sources {
+            for case .setting(let name, let values, let line) in [manifest.labels, manifest.journal] {
+                let setting = try #require(manifest.settings.first { $0.name == name })
+                #expect(line.hasPrefix(name + ": "))
+                switch setting.type {
+                case .oneOf(let all), .list(.oneOf(let all)): #expect(values.isSubset(of: all))
+                default: Issue.record("\(manifest.kind): \(name) has no values to choose from")
+                }
+                found += 1
+            }
+        }
+        #expect(found == 4)
     }
 }

@@ -110,6 +110,24 @@ import YAML
         #expect(faults("a: !!binary x\n").allSatisfy { $0.mended == nil })
     }
 
+    @Test func `a slip at a known key is corrected to what the key holds`() throws {
+        func mended(_ text: String, _ keys: KnownKeys) -> String? {
+            do throws(YAMLErrors) {
+                _ = try YAML.parse(Array(text.utf8), keys: keys)
+                return nil
+            } catch {
+                return error.errors.first?.mended
+            }
+        }
+        let keys = KnownKeys(lists: ["steps"], mappings: ["after"])
+        #expect(mended("after: time: 5m", keys) == "after: {time: 5m}")
+        #expect(mended("after: time: 5m", KnownKeys()) == #"after: "time: 5m""#)
+        #expect(mended("steps: log: hi", keys) == "steps:\n  - log: hi")
+        #expect(mended("steps: log: hi", KnownKeys()) == #"steps: "log: hi""#)
+        #expect(mended("when: a\n- log: hi", keys) == "steps:\n- log: hi")
+        #expect(mended("when: a\n- log: hi", KnownKeys()) == nil)
+    }
+
     @Test func `help and range point at the slip`() throws {
         let fault = try #require(faults("when: größe ? b : c\n").first)
         #expect(fault.range.description == "1:17-1:18")

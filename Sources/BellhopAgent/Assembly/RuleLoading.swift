@@ -43,16 +43,19 @@ public enum RuleLoading {
     /// What rules are checked against, with a configuration.
     public static func surroundings(_ configuration: Configuration, sources: [any Source]) -> RuleSurroundings {
         let facts = sources.compactMap { source -> RuleSurroundings.SourceFacts? in
-            guard let entry = configuration.source(source.name) else { return nil }
+            guard let entry = configuration.source(source.name),
+                let manifest = Catalogue.sources.first(where: { $0.kind == entry.kind })
+            else { return nil }
             return RuleSurroundings.SourceFacts(
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
-                user: source.scope.user, shows: source.shows, hasJournal: !entry.settings.texts("journal").isEmpty,
-                hasLabels: ["labels", "both"].contains(entry.settings.text("display")))
+                user: source.scope.user, shows: source.shows, journal: manifest.journal.with(entry.settings),
+                labels: manifest.labels.with(entry.settings))
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }
             return RuleSurroundings.ConnectionFacts(
                 name: entry.name, kind: entry.kind, actions: manifest.actions,
+                threads: manifest.messages?.threads.with(entry.settings) ?? .no,
                 logins: Catalogue.loginEvent(ofConnection: entry.kind, settings: entry.settings))
         }
         return RuleSurroundings(

@@ -77,7 +77,7 @@ public struct ConfigurationLoader: Sendable {
         let source = SourceText(bytes)
         let documents: [Document]
         do throws(YAMLErrors) {
-            documents = try YAML.parse(source)
+            documents = try YAML.parse(source, keys: ConfigurationManifest.known)
         } catch {
             throw .diagnostics(ShownLines.problems(error, in: source, file: file))
         }

@@ -1,4 +1,6 @@
+import BellhopConnectors
 public import BellhopCore
+import YAML
 
 /// The settings of bellhop.yaml itself; those of connections and sources are declared by their kinds.
 public enum ConfigurationManifest {
@@ -25,6 +27,13 @@ public enum ConfigurationManifest {
         Setting("deliveries", .duration, default: "30d", least: "1h", "How long to keep deliveries that have ended."),
         Setting("forgotten", .duration, default: "400d", least: "1h", "How long to remember a removed task."),
     ]
+
+    /// The keys whose values are mappings.
+    static let known = KnownKeys(
+        mappings: Set(
+            (root + Catalogue.connections.flatMap(\.settings)).compactMap { setting in
+                if case .record = setting.type { setting.name } else { nil }
+            }))
 
     /// Keys of the root that are read by hand, because what they hold depends on kinds.
     public static let others: Set<String> = ["secrets", "connections", "sources"]

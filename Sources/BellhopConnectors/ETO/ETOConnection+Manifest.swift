@@ -3,8 +3,8 @@ public import BellhopCore
 extension ETOConnection {
     /// The settings of a connection of kind `eto` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
-        kind: "eto", role: .system, summary: "Efforts to Outcomes (ETO), by its web services.",
-        actions: [TouchPointAction.manifest.kind],
+        kind: "eto", summary: "Efforts to Outcomes (ETO), by its web services.",
+        actions: [TouchPointAction.manifest.kind], limits: DeliveryLimits(concurrency: 1, requests: 3),
         settings: [
             Setting(
                 "address", .address, default: address,

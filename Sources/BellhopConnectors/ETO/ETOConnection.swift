@@ -58,7 +58,7 @@ public struct ETOConnection: Connection {
     }
 
     /// One response at a time, from the check before it to its proof.
-    public var limits: ReceiverLimits { http.limits(lanes: 1, requests: 3) }
+    public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         LoginTrial(user: try await session.verify())

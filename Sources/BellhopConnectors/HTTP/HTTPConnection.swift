@@ -75,11 +75,11 @@ public final class HTTPConnection: HTTPExchange {
 
     deinit { client.shutdown { _ in } }  // required by the library; has no effect after `shutdown()`
 
-    /// How many deliveries it accepts, given the requests per attempt.
-    public func limits(lanes: Int? = nil, upcoming: Int = 0, requests: Int = 1) -> ReceiverLimits {
+    /// How many deliveries it accepts, given what its kind declares.
+    func limits(_ declared: DeliveryLimits, concurrency: Int? = nil) -> ReceiverLimits {
         ReceiverLimits(
-            lanes: lanes, upcoming: upcoming, rate: limiter?.attempts(of: requests),
-            patience: configuration.rate?.wait(for: requests) ?? .zero)
+            lanes: concurrency ?? declared.concurrency, upcoming: declared.upcoming,
+            rate: limiter?.attempts(of: declared.requests), patience: configuration.rate?.wait(for: declared.requests) ?? .zero)
     }
 
     /// Closes what is open. Requests under way fail.

@@ -3,7 +3,7 @@ public import BellhopCore
 extension MobileFoundationConnection {
     /// The settings of a connection of kind `mobilefirst` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
-        kind: "mobilefirst", role: .system, summary: "A Mobile Foundation runtime.", actions: [AdapterAction.manifest.kind],
+        kind: "mobilefirst", summary: "A Mobile Foundation runtime.", actions: [AdapterAction.manifest.kind],
         settings: [
             Setting("address", .address, required: true, "The server's address, without a path."),
             Setting("runtime", .text, default: "mfp", "The runtime's context root."),

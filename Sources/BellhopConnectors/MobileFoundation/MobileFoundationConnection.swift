@@ -114,7 +114,7 @@ public struct MobileFoundationConnection: Connection {
         kind == AdapterSource.manifest.kind ? try AdapterSource(name: name, settings: settings, connection: self) : nil
     }
 
-    public var limits: ReceiverLimits { http.limits() }
+    public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
     public func action(_ kind: String) -> (any Action)? {
         kind == AdapterAction.manifest.kind ? AdapterAction(connection: self) : nil

@@ -5,8 +5,9 @@ public import BellhopCore
 public struct SlackConnection: MessageReceiver, Connection {
     /// The settings of a connection of kind `slack` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
-        kind: "slack", role: .receiver, summary: "A channel of Slack, through an incoming webhook.",
-        actions: [NotifyAction.manifest.kind],
+        kind: "slack", summary: "A channel of Slack, through an incoming webhook.", actions: [NotifyAction.manifest.kind],
+        // No threads: an incoming webhook does not return a message's id, so nothing can reply to it.
+        messages: MessageAbilities(longestText: SlackLimits.total),
         settings: [
             Setting(
                 "url", .secret, required: true, "The address of the incoming webhook; anyone who has it can post."
@@ -58,7 +59,7 @@ public struct SlackConnection: MessageReceiver, Connection {
         return Receipt("\(response.status) from \(hook.label)")
     }
 
-    public var limits: ReceiverLimits { http.limits() }
+    public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
     public func action(_ kind: String) -> (any Action)? { kind == NotifyAction.manifest.kind ? NotifyAction(self) : nil }
 

@@ -7,8 +7,8 @@ public import BellhopCore
 public struct WebhookConnection: MessageReceiver, Connection {
     /// The settings of a connection of kind `webhook` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
-        kind: "webhook", role: .receiver, summary: "Your own HTTP endpoint.",
-        actions: [NotifyAction.manifest.kind, WebhookAction.manifest.kind],
+        kind: "webhook", summary: "Your own HTTP endpoint.",
+        actions: [NotifyAction.manifest.kind, WebhookAction.manifest.kind], messages: MessageAbilities(threads: .yes),
         settings: [
             Setting("url", .secret, required: true, "The address of the endpoint."),
             Setting(
@@ -62,7 +62,7 @@ public struct WebhookConnection: MessageReceiver, Connection {
         return Receipt("\(response.status) from \(hook.label)")
     }
 
-    public var limits: ReceiverLimits { http.limits() }
+    public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
     public func action(_ kind: String) -> (any Action)? {
         switch kind {

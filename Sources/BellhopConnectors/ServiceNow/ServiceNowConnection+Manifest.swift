@@ -3,8 +3,10 @@ public import BellhopCore
 extension ServiceNowConnection {
     /// The settings of a connection of kind `servicenow`.
     public static let manifest = ConnectionManifest(
-        kind: "servicenow", role: .system, summary: "A ServiceNow instance.",
+        kind: "servicenow", summary: "A ServiceNow instance.",
         actions: [CommentAction.manifest, UpdateAction.manifest, CreateAction.manifest, AttachAction.manifest].map(\.kind),
+        // A write consists of a read, the write and its verification.
+        limits: DeliveryLimits(requests: 3, upcoming: 20),
         settings: [
             Setting("instance", .text, required: true, "The instance's name (acme) or its full address."),
             Setting(

@@ -119,11 +119,8 @@ public struct ServiceNowConnection: Connection {
 
     /// One write per session.
     public var limits: ReceiverLimits {
-        http.limits(lanes: writers.all.count, upcoming: 20, requests: Self.requestsOfWrite)
+        http.limits(Self.manifest.limits, concurrency: writers.all.count)
     }
-
-    /// A write consists of a read, the write and its verification.
-    static let requestsOfWrite = 3
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         let user = try await verifyUser()

@@ -18,6 +18,10 @@ enum TaskFields {
             "Whether the first poll only sets the baseline, or emits a task_created for each task."),
     ]
 
+    static let labels = Ability.setting("display", values: ["labels", "both"], line: "display: both")
+    static let journal = Ability.setting(
+        "journal", values: ["comments", "work_notes"], line: "journal: [comments, work_notes]")
+
     /// The fields a source has by default.
     static let standard = [
         "number", "short_description", "sys_class_name", "priority", "urgency", "impact", "state", "active", "assigned_to",

@@ -4,7 +4,7 @@ public import BellhopCore
 public struct WebConnection: Connection {
     /// The settings of a connection of kind `http` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
-        kind: "http", role: .system, summary: "Any HTTP API.", actions: [RESTAction.manifest.kind],
+        kind: "http", summary: "Any HTTP API.", actions: [RESTAction.manifest.kind],
         settings: [
             Setting(
                 "url", .address, required: true,
@@ -99,7 +99,7 @@ public struct WebConnection: Connection {
         return named
     }
 
-    public var limits: ReceiverLimits { http.limits() }
+    public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
     public func action(_ kind: String) -> (any Action)? {
         switch kind {

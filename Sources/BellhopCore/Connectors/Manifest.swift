@@ -1,24 +1,23 @@
 /// A kind of connection, as declared by its connector.
 public struct ConnectionManifest: Sendable, Hashable {
-    public enum Role: Sendable, Hashable {
-        /// A system of record: sources read from it, actions write to its tasks.
-        case system
-        /// Takes the messages of `notify`.
-        case receiver
-    }
-
     public var kind: String
-    public var role: Role
     public var summary: String
     /// The kinds of action that it accepts.
     public var actions: [String]
+    /// What it does with the messages of `notify`; nil for a system of record, which takes none.
+    public var messages: MessageAbilities?
+    public var limits: DeliveryLimits
     public var settings: [Setting]
 
-    public init(kind: String, role: Role, summary: String, actions: [String], settings: [Setting]) {
+    public init(
+        kind: String, summary: String, actions: [String], messages: MessageAbilities? = nil,
+        limits: DeliveryLimits = DeliveryLimits(), settings: [Setting]
+    ) {
         self.kind = kind
-        self.role = role
         self.summary = summary
         self.actions = actions
+        self.messages = messages
+        self.limits = limits
         self.settings = settings
     }
 }
@@ -29,12 +28,20 @@ public struct SourceManifest: Sendable, Hashable {
     public var summary: String
     /// The kinds of connection it reads from.
     public var connections: [String]
+    /// Whether its tasks have labels in addition to values.
+    public var labels: Ability
+    /// Whether it reports what is added to the journals of its tasks.
+    public var journal: Ability
     public var settings: [Setting]
 
-    public init(kind: String, summary: String, connections: [String], settings: [Setting]) {
+    public init(
+        kind: String, summary: String, connections: [String], labels: Ability = .no, journal: Ability = .no, settings: [Setting]
+    ) {
         self.kind = kind
         self.summary = summary
         self.connections = connections
+        self.labels = labels
+        self.journal = journal
         self.settings = settings
     }
 }

@@ -10,14 +10,14 @@ public struct RuleSurroundings: Sendable {
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
         public var shows: RecordKind
-        /// Whether it tells what is added to the journals of its tasks.
-        public var hasJournal: Bool
+        /// Whether it reports what is added to the journals of its tasks.
+        public var journal: Ability
         /// Whether its tasks have labels in addition to values.
-        public var hasLabels: Bool
+        public var labels: Ability
 
         public init(
             name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
-            shows: RecordKind = .tasks, hasJournal: Bool = true, hasLabels: Bool = true
+            shows: RecordKind = .tasks, journal: Ability = .yes, labels: Ability = .yes
         ) {
             self.name = name
             self.kind = kind
@@ -26,8 +26,8 @@ public struct RuleSurroundings: Sendable {
             self.scope = scope
             self.user = user
             self.shows = shows
-            self.hasJournal = hasJournal
-            self.hasLabels = hasLabels
+            self.journal = journal
+            self.labels = labels
         }
     }
 
@@ -36,13 +36,16 @@ public struct RuleSurroundings: Sendable {
         public var kind: String
         /// The kinds of action that it accepts.
         public var actions: [String]
+        /// Whether it shows messages of one `thread` together.
+        public var threads: Ability
         /// The type of event that reports its logins; nil if there is none.
         public var logins: EventType?
 
-        public init(name: String, kind: String, actions: [String], logins: EventType? = nil) {
+        public init(name: String, kind: String, actions: [String], threads: Ability = .no, logins: EventType? = nil) {
             self.name = name
             self.kind = kind
             self.actions = actions
+            self.threads = threads
             self.logins = logins
         }
     }

@@ -64,7 +64,7 @@ struct EventReach {
                 code: "no-tasks", reason: "\(Self.sources(sources)) \(sources.count == 1 ? "is a page" : "are pages")",
                 help: "write `\(EventType.pageChanged.name)`", instead: .pageChanged)
         }
-        return type == .taskCommented && !tasks.contains(where: \.hasJournal) ? noJournal(tasks) : nil
+        return type == .taskCommented && !tasks.contains { $0.journal == .yes } ? noJournal(tasks) : nil
     }
 
     // MARK: Sources
@@ -77,16 +77,15 @@ struct EventReach {
         let pages = surroundings.sources.filter { $0.shows == .page }.map(\.name)
         return Obstacle(
             code: "no-page", reason: sources.count == 1 ? "source `\(first.name)` shows tasks" : "no source is a page",
-            help: pages.isEmpty ? "write `task_changed`, or add a source of kind `page`" : "write `from: \(pages[0])`",
+            help: pages.isEmpty ? "write `task_changed`, or add a source that watches a page" : "write `from: \(pages[0])`",
             instead: pages.isEmpty ? .taskChanged : nil)
     }
 
     private func noJournal(_ tasks: [RuleSurroundings.SourceFacts]) -> Obstacle {
-        let able = tasks.filter { ["tracker", "table"].contains($0.kind) }
-        let others = surroundings.sources.filter { $0.hasJournal && $0.shows == .tasks }.map(\.name)
+        let able = tasks.lazy.compactMap { source in source.journal.missingLine.map { (source.name, $0) } }
+        let others = surroundings.sources.filter { $0.journal == .yes && $0.shows == .tasks }.map(\.name)
         let help =
-            able.first.map { "in bellhop.yaml add `journal: [comments, work_notes]` to source `\($0.name)`" }
-            ?? others.first.map { "write `from: \($0)`" }
+            able.first.map { "in bellhop.yaml add `\($1)` to source `\($0)`" } ?? others.first.map { "write `from: \($0)`" }
         return Obstacle(
             code: "no-journal", reason: "\(Self.sources(tasks)) \(tasks.count == 1 ? "watches" : "watch") no journal", help: help)
     }

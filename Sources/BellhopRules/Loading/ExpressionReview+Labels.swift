@@ -8,7 +8,7 @@ extension ExpressionReview {
         guard case .select(let owner, let name, _) = field.kind, isTask(owner) else { return }
         let wanted = others.compactMap { other in other.textLiteral.map { (text: $0, node: other) } }
         if name == "class", !isFields(owner) {
-            guard names.sources.allSatisfy({ $0.kind.isEmpty || $0.canReadLabels }),
+            guard names.sources.allSatisfy({ $0.labels != .no }),
                 let label = wanted.first(where: { !Self.mayBeTable($0.text) })
             else { return }
             return report(
@@ -18,8 +18,7 @@ extension ExpressionReview {
         guard let stranger = labels.stranger(among: wanted.map(\.text), in: name) else { return }
         let source = stranger.source
         let byLabel = "write `\(renamed(field, ".labels." + name, in: comparison))`"
-        let needsLabels = !source.hasLabels && !names.types.isOpen
-        let advice = needsLabels ? "give source `\(source.name)` `display: both`, and \(byLabel)" : byLabel
+        let advice = source.labels.missingLine.map { "give source `\(source.name)` `\($0)`, and \(byLabel)" } ?? byLabel
         switch stranger.reason {
         case .holdsNumber: return  // The checker refuses the comparison.
         case .holdsID:

@@ -71,7 +71,7 @@ struct ExpressionReview {
 
     /// In a condition, a `label()` that returns only the value is a mistake; in a text it is intended.
     private mutating func lookAtCalls(_ node: CEL.Node) {
-        if case .call("label", target: nil, _) = node.kind, labels.without?.canReadLabels == true {
+        if case .call("label", target: nil, _) = node.kind, labels.without?.labels.missingLine != nil {
             lookForLabels(node, "the value")
         }
         for child in node.kind.children { lookAtCalls(child) }

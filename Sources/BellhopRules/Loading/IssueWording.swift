@@ -18,7 +18,7 @@ struct IssueWording {
             return Diagnostic(
                 code: "encoded-query", "this is an encoded query, which belongs in the `query` of a source", at: place,
                 help: query.condition.map { "as a condition: `\($0)`" }
-                    ?? "write `query: '\(text.trimmedBlanks)'` under a source of kind `table` in bellhop.yaml")
+                    ?? "write `query: '\(text.trimmedBlanks)'` under the source in bellhop.yaml")
         }
         let part = Array(text.utf8)[issue.range.clamped(to: 0..<text.utf8.count)]
         let word = String(decoding: part, as: UTF8.self)
@@ -77,9 +77,9 @@ struct IssueWording {
         let label = found.1 == "task" ? "label(\"\(found.2)\")" : "\(found.1).labels.\(found.2)"
         let facts = LabelFacts(names.sources, isOpen: names.types.isOpen)
         var advice = "write `\(label) \(found.3) \(found.4)`"
-        if let source = names.sources.first(where: { !$0.hasLabels }), !names.types.isOpen {
-            guard source.canReadLabels else { return nil }
-            advice = "give source `\(source.name)` `display: both`, and \(advice)"
+        if let source = names.sources.first(where: { $0.labels != .yes }), !names.types.isOpen {
+            guard let line = source.labels.missingLine else { return nil }
+            advice = "give source `\(source.name)` `\(line)`, and \(advice)"
         }
         let stranger = facts.stranger(among: [String(found.5)], in: String(found.2))
         guard case .isLabel(let values)? = stranger?.reason, found.3 != "in" else { return advice }

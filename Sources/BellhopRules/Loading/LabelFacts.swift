@@ -14,12 +14,12 @@ struct LabelFacts {
     /// The source to name when labels are missing: one that could read them, or else the first if no source reads any.
     var without: RuleSurroundings.SourceFacts? {
         if isOpen { return nil }
-        if let able = sources.first(where: { !$0.hasLabels && $0.canReadLabels }) { return able }
-        return sources.contains(where: \.hasLabels) ? nil : sources.first
+        if let able = sources.first(where: { $0.labels.missingLine != nil }) { return able }
+        return sources.contains { $0.labels == .yes } ? nil : sources.first
     }
 
     /// The same for the sources that read no labels.
-    var withoutLabels: LabelFacts { LabelFacts(isOpen ? [] : sources.filter { !$0.hasLabels }, isOpen: isOpen) }
+    var withoutLabels: LabelFacts { LabelFacts(isOpen ? [] : sources.filter { $0.labels != .yes }, isOpen: isOpen) }
 
     /// A text that a field never holds, though it may be the field's label.
     struct Stranger: Hashable {
@@ -68,13 +68,7 @@ struct LabelFacts {
 
     /// How to turn labels on, if a setting can.
     static func setting(for source: RuleSurroundings.SourceFacts) -> String {
-        source.canReadLabels
-            ? "in bellhop.yaml give source `\(source.name)` `display: both`"
-            : "a source of kind `\(source.kind)` has no labels: compare the value"
+        source.labels.missingLine.map { "in bellhop.yaml give source `\(source.name)` `\($0)`" }
+            ?? "a source of kind `\(source.kind)` has no labels: compare the value"
     }
-}
-
-extension RuleSurroundings.SourceFacts {
-    /// Whether its `display` setting can turn labels on.
-    var canReadLabels: Bool { ["tracker", "table"].contains(kind) }
 }

@@ -1,4 +1,5 @@
 import BellhopCore
+import YAML
 
 /// The keys of rule files, declared once for the loader and the JSON Schema.
 enum RuleKeys {
@@ -19,6 +20,9 @@ enum RuleKeys {
         Setting("enabled", .boolean, default: "true", "`false` turns the rule off; it is still checked."),
         Setting("do", .json, required: true, "The actions, in order."),
     ]
+
+    /// The keys of a rule whose values are never a text.
+    static let known = KnownKeys(lists: ["do"], mappings: ["on", "throttle", "let"])
 
     static let throttle: [Setting] = [
         Setting("every", .duration, required: true, least: "1ms", "How long repeats are ignored."),
@@ -105,9 +109,6 @@ enum RuleKeys {
             "events": "`event` is the one that the rule runs for",
         ]
     }()
-
-    /// Receivers without threads: a Slack incoming webhook does not return a message's id, so nothing can reply to it.
-    static let withoutThreads: Set<String> = ["slack"]
 
     /// Arguments under `do` whose texts are names, never templates.
     static let literalArguments: Set<String> = ["to", "as", "level"]

@@ -31,7 +31,7 @@ struct RuleLoader {
     private mutating func read(_ file: RuleFile) {
         let source = SourceText(file.bytes)
         do throws(YAMLErrors) {
-            let documents = try parse(source).filter { !$0.isEmpty }
+            let documents = try parse(source, keys: RuleKeys.known).filter { !$0.isEmpty }
             if documents.isEmpty {
                 let place = Diagnostic.Place(file: file.path, line: 1, column: 1)
                 problems.report(Diagnostic(.warning, code: "no-rules", "this file contains no rules", at: place))

@@ -111,7 +111,7 @@ extension StepReader {
     /// Warns about a `thread` that some receivers ignore.
     mutating func checkThread(_ node: YAML.Node, _ receivers: Step.Receivers?) {
         guard case .named(let names)? = receivers, let place = node.mapping?["thread"] else { return }
-        let without = surroundings.connections.filter { names.contains($0.name) && RuleKeys.withoutThreads.contains($0.kind) }
+        let without = surroundings.connections.filter { names.contains($0.name) && $0.threads != .yes }
         guard let first = without.first else { return }
         let listed = without.map { "`\($0.name)`" }.joined(separator: ", ")
         compiler.report(

@@ -37,10 +37,7 @@ enum ReferenceText {
 
     private static func connection(_ manifest: ConnectionManifest) -> String {
         let role =
-            switch manifest.role {
-            case .system: "Sources read from it, and comments go to its tasks."
-            case .receiver: "`notify` can name it in `to`."
-            }
+            manifest.messages == nil ? "Sources read from it, and comments go to its tasks." : "`notify` can name it in `to`."
         let own = manifest.settings.filter { !common.contains($0) }
         return "### \(manifest.kind)\n\n\(manifest.summary) \(role)\n\n\(table(own))"
     }
@@ -84,7 +81,7 @@ enum ReferenceText {
             + list("keys of a rule", RuleKeys.laterInRules)
             + list("under `on`", RuleKeys.laterInTriggers)
             + list("names in expressions", RuleKeys.laterNames)
-            + list("actions", Catalogue.laterActions)
+            + list("actions", RuleKeys.laterActions)
     }
 
     // MARK: Tables

@@ -34,7 +34,7 @@ enum Fixture {
                 : [
                     .init(name: "snow", kind: "servicenow", actions: ["comment"], logins: .loginEvent),
                     .init(name: "ops", kind: "slack", actions: ["notify"]),
-                    .init(name: "pager", kind: "pagerduty", actions: ["notify"]),
+                    .init(name: "pager", kind: "pagerduty", actions: ["notify"], threads: .yes),
                 ],
             actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, isOpen: isOpen)
     }

@@ -6,11 +6,12 @@ import Testing
 /// Which events can come at all: one decision about what is configured.
 @Suite struct EventReachTests {
     private static func source(
-        _ name: String, _ kind: String = "tracker", shows: RecordKind = .tasks, hasJournal: Bool = false
+        _ name: String, _ kind: String = "tracker", shows: RecordKind = .tasks,
+        journal: Ability = .setting("journal", values: ["comments"], line: "journal: [comments]")
     ) -> RuleSurroundings.SourceFacts {
         .init(
             name: name, kind: kind, connection: "snow", schema: Fixture.schema, scope: Fixture.scope, user: "john.doe",
-            shows: shows, hasJournal: hasJournal)
+            shows: shows, journal: journal)
     }
 
     private static func code(
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test func `comments come from sources with a journal, tasks from sources that are no page, pages from pages`() {
-        let plain = Self.source("plain"), watching = Self.source("watching", hasJournal: true)
+        let plain = Self.source("plain"), watching = Self.source("watching", journal: .yes)
         let page = Self.source("page", "page", shows: .page)
         #expect(Self.code(.taskCommented, sources: [plain]) == "no-journal")
         #expect(Self.code(.taskCommented, sources: [plain, watching]) == nil)

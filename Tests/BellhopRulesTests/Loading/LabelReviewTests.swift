@@ -12,15 +12,18 @@ import Testing
             choices: [.init("hardware", "Hardware"), .init("network", "Network"), .init("network", "Netzwerk")]),
     ])
 
-    private static func source(_ name: String, kind: String = "table", hasLabels: Bool) -> RuleSurroundings.SourceFacts {
+    /// Labels that a setting would turn on.
+    private static let off = Ability.setting("display", values: ["both"], line: "display: both")
+
+    private static func source(_ name: String, kind: String = "table", labels: Ability) -> RuleSurroundings.SourceFacts {
         .init(
             name: name, kind: kind, connection: "snow", schema: schema, scope: Scope.ID(text: name), user: "john.doe",
-            hasLabels: hasLabels)
+            labels: labels)
     }
 
     /// What `check` says of a rule of these sources: codes and helps.
     private static func said(
-        _ rule: String, _ sources: [RuleSurroundings.SourceFacts] = [source("incidents", hasLabels: false)]
+        _ rule: String, _ sources: [RuleSurroundings.SourceFacts] = [source("incidents", labels: off)]
     ) throws -> [String] {
         var surroundings = Fixture.surroundings()
         surroundings.sources = sources
@@ -34,7 +37,7 @@ import Testing
     }
 
     private static func said(when condition: String, _ sources: RuleSurroundings.SourceFacts...) throws -> [String] {
-        let sources = sources.isEmpty ? [source("incidents", hasLabels: false)] : sources
+        let sources = sources.isEmpty ? [source("incidents", labels: off)] : sources
         return try said("on: task_changed\nwhen: '\(condition)'\ndo: [{log: x}]", sources)
     }
 
@@ -46,24 +49,24 @@ import Testing
     func `a condition on a label that no source reads is reported with the setting that reads it`(_ condition: String) throws {
         let help = "in bellhop.yaml give source `incidents` `display: both`"
         #expect(try Self.said(when: condition) == ["no-labels: \(help)"])
-        #expect(try Self.said(when: condition, Self.source("incidents", hasLabels: true)) == [])
+        #expect(try Self.said(when: condition, Self.source("incidents", labels: .yes)) == [])
     }
 
     @Test func `a change to a label that no source reads is reported, and one to a value is not`() throws {
-        func said(_ to: String, hasLabels: Bool = false) throws -> [String] {
-            try Self.said("on: {task_changed: \(to)}\ndo: [{log: x}]", [Self.source("incidents", hasLabels: hasLabels)])
+        func said(_ to: String, labels: Ability = Self.off) throws -> [String] {
+            try Self.said("on: {task_changed: \(to)}\ndo: [{log: x}]", [Self.source("incidents", labels: labels)])
         }
         let help = "in bellhop.yaml give source `incidents` `display: both`"
         #expect(try said("{state: {to: Resolved}}") == ["no-labels: \(help)"])
         #expect(try said("{priority: {to: [2, High]}}") == ["no-labels: write `2`, or \(help)"])
         #expect(try said("{category: {from: Hardware}}") == ["no-labels: write `hardware`, or \(help)"])
         #expect(try said("{assignment_group: {to: Network}}") == ["no-labels: \(help)"])
-        #expect(try said("{state: {to: Resolved}}", hasLabels: true) == [])
+        #expect(try said("{state: {to: Resolved}}", labels: .yes) == [])
         #expect(try said("{state: {to: 6}, category: {to: hardware}, assignment_group: {to: }}") == [])
     }
 
     @Test func `a choice's label compared with its value is reported with the value to write`() throws {
-        let labelled = Self.source("incidents", hasLabels: true)
+        let labelled = Self.source("incidents", labels: .yes)
         #expect(
             try Self.said(when: #"task.category == "Hardware""#, labelled) == [
                 #"label-not-value: write `task.category == "hardware"`, or write `task.labels.category == "Hardware"`"#
@@ -90,10 +93,10 @@ import Testing
     }
 
     @Test func `sources without labels are reported, if no other of the rule has some`() throws {
-        let rest = Self.source("issues", kind: "rest", hasLabels: false)
+        let rest = Self.source("issues", kind: "rest", labels: .no)
         let help = "a source of kind `rest` has no labels: compare the value"
         #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest) == ["no-labels: \(help)"])
         #expect(try Self.said(when: #"label("category") == "hardware""#, rest) == [])
-        #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest, Self.source("a", hasLabels: true)) == [])
+        #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest, Self.source("a", labels: .yes)) == [])
     }
 }

@@ -22,7 +22,8 @@ protocol RecordAction: Action {
 extension RecordAction {
     init(connection: ServiceNowConnection) {
         let rate = connection.http.configuration.rate
-        self.init(connection: connection, times: WriteTimes().waiting(rate?.wait(for: ServiceNowConnection.requestsOfWrite)))
+        self.init(
+            connection: connection, times: WriteTimes().waiting(rate?.wait(for: ServiceNowConnection.manifest.limits.requests)))
     }
 
     var session: ServiceNowSession { connection.writing }
