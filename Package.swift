@@ -22,7 +22,6 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -44,19 +43,20 @@ let package = Package(
         .executable(name: "bellhop", targets: ["bellhop"]),
         .library(name: "CEL", targets: ["CEL"]),
     ],
+    // Without traits, nothing in the program needs the whole of Foundation, whose tables of languages are 34 MB.
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
     ],
     targets: [
         // The cellar: system libraries.
@@ -73,7 +73,7 @@ let package = Package(
         .target(
             name: "BellhopConnectors",
             dependencies: [
-                "BellhopCore", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioFoundation, nioHTTP1,
+                "BellhopCore", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioHTTP1,
                 nioHTTPCompression, nioPosix, nioSSL, nioTLS,
             ],
             swiftSettings: house),
@@ -109,7 +109,9 @@ let package = Package(
                 "Simulator", "YAML", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
             ],
             resources: shippedRules.map { .embedInCode("Rules/\($0)") },
-            swiftSettings: house),
+            swiftSettings: house,
+            // The names of all functions, for programs that load this one: 5 MB.
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(configuration: .release))]),
 
         .testTarget(
             name: "BellhopAgentTests",

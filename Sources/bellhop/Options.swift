@@ -2,7 +2,8 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 import BellhopStore
-import Foundation
+import FoundationEssentials
+import Glibc
 import Logging
 
 /// The configuration that a command uses.
