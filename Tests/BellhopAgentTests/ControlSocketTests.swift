@@ -60,7 +60,7 @@ import Testing
         #expect(ada.mayAsk(agentOf: 1000) && root.mayAsk(agentOf: 1000) && !bob.mayAsk(agentOf: 1000))
         let path = folder.path + "/a.sock"
         #expect(ada.mayAnswer(at: path, for: 1000) && root.mayAnswer(at: path, for: 1000) && !bob.mayAnswer(at: path, for: 1000))
-        // Root asks the agent of whoever owns the folder, and nobody else's.
+        // Root talks only to an agent of the folder's owner.
         let owner = UInt32(try #require(try FileManager.default.attributesOfItem(atPath: folder.path)[.ownerAccountID] as? Int))
         #expect(PeerUser(.init(user: owner)).mayAnswer(at: path, for: 0))
         #expect(!PeerUser(.init(user: owner + 1)).mayAnswer(at: path, for: 0))

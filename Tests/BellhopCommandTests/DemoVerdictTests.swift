@@ -12,7 +12,7 @@ import Testing
     private let fresh: [SimulatedTask]
     private let unowned: SimulatedTask
 
-    /// A morning with an old task, two incidents, a change and a P1 that nobody owns, before Bellhop did anything.
+    /// A morning with an old task, two incidents, a change and an unassigned P1, before Bellhop did anything.
     init() async {
         let clock = TestClock(at: Demo.start - .seconds(3600))
         simulation = Simulation { clock.now.microseconds }

@@ -4,8 +4,8 @@ import Testing
 
 /// What `make` says where Debian's packages are missing and cannot be installed.
 @Suite(.timeLimit(.minutes(2))) struct PackagesTests {
-    /// Runs .make/packages for a header that nobody has, where these tools are all there are: names with the scripts that they are, besides a few
-    /// that every machine has.
+    /// Runs .make/packages for a missing header, with these tools only: each a name with its script, besides a few that
+    /// every machine has.
     private func packages(_ tools: [String: String]) async throws -> Program.Ended {
         let folder = try TemporaryFolder()
         for name in ["uname", "mktemp", "tail", "rm", "sh"] {

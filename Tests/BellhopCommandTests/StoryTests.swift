@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-/// Lines that were printed; a class over a mutex, because a story may be told from anywhere.
+/// Printed lines; a class over a mutex, because any task may print.
 private final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }

@@ -7,12 +7,12 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Answers that are none, for each kind of source that can get them: a clear error, nothing told, nothing forgotten, and nothing lost
-/// once the other side is well again.
+/// Invalid answers, for each kind of source: a clear error, no event, no lost memory, and no lost change once the other side works
+/// again.
 @Suite struct TroubleTests {
     enum Kind: String, CaseIterable, Sendable { case tracker, table, instancePage, webPage, rest }
 
-    /// What goes wrong, and as what each kind of source tells it; nil where the kind cannot meet it.
+    /// A fault, and the failure that each kind of source reports for it; nil where the kind cannot have it.
     struct Trouble: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var fault: Fault
@@ -276,7 +276,7 @@ private final class Stage {
 
     private static func page(_ name: String) -> String { "<title>Board</title><div id=\"board\">\(name)</div>" }
 
-    /// Something happens that a good poll tells as one event.
+    /// Makes a change that a good poll reports as one event.
     func change() {
         practice.instance.updateTask(task, set: ["short_description": "Printer again"])
         practice.instance.setPage("/board.do", Self.page("Grace"))
@@ -297,7 +297,7 @@ private final class Stage {
         return try await store.tasks(in: [scope])[scope] ?? []
     }
 
-    /// What was told of tasks and pages.
+    /// The events of tasks and pages.
     func events() async throws -> [Event] {
         try await store.events(EventQuery(limit: 1000)).map(\.event).filter { $0.type.hasTask || $0.type == .pageChanged }
     }

@@ -232,7 +232,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         #expect(status.deliveries.isEmpty)
     }
 
-    /// Writers that share a transaction, in which each statement fails in turn: each is kept whole and told so, or not at all.
+    /// Writers that share a transaction, in which each statement fails in turn: each write is stored and confirmed, or not stored.
     @Test(arguments: StoreUnderTest.allCases)
     func `each writer of a failing shared transaction gets its own result`(_ kind: StoreUnderTest) async throws {
         for count in 1...40 {

@@ -5,7 +5,7 @@ import Glibc
 import Simulator
 import Testing
 
-/// What happens while nobody watches.
+/// Changes that happen while the agent is not running.
 @Suite(.timeLimit(.minutes(5))) struct DowntimeTests {
     private static let rules = """
         rules:

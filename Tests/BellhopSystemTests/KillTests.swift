@@ -56,7 +56,7 @@ import Testing
         try await Stage.set(rules: Ledger.rules) { stage in
             for (fault, probability) in Self.weather {
                 stage.simulation.faults.add(FaultRule(fault, method: "POST", path: "/api", times: nil, probability: probability))
-                // A receiver that says 202 has taken it: for a webhook that is no fault.
+                // 202 means that the receiver took it: for a webhook this is a success.
                 if fault != .accepted {
                     stage.simulation.faults.add(FaultRule(fault, path: "/webhook", times: nil, probability: probability))
                 }

@@ -18,7 +18,7 @@ import Testing
         return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
     }
 
-    /// A store that holds so many deliveries, which nobody will make.
+    /// A store with this many deliveries, which are never performed.
     private static func fill(_ path: String) async throws {
         let store = try SQLiteStore.open(path: path)
         // Young enough to be kept.

@@ -39,7 +39,7 @@ import Testing
 
             """
         try await Stage.set(rules: rules) { stage in
-            // The pipe takes 64 KB, and nobody ever reads it.
+            // The pipe holds 64 KB and is never read.
             let pipe = stage.folder.path + "/pipe"
             #expect(mkfifo(pipe, 0o600) == 0)
             let reader = open(pipe, O_RDONLY | O_NONBLOCK)

@@ -9,7 +9,7 @@ import Testing
     private static let rules = "rule: acknowledge\non: task_created\nonce: task.id\ndo: [{comment: Seen}]\n"
 
     @Test func `an unreachable instance is reported in one sentence`() async throws {
-        // Port 9 of the loopback is where nobody listens.
+        // Nothing listens on port 9 of the loopback.
         try await Stage.set(rules: Self.rules, configuration: { _ in Stage.configuration("http://127.0.0.1:9") }) { stage in
             let ended = try await stage.bellhop("run", "--once", "--log-level", "error")
             #expect(ended.code == 69)

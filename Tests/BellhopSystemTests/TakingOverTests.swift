@@ -64,7 +64,7 @@ import Testing
             #expect(shared.code == 0, "\(shared.errors)")
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            // Two other projects: one from which the secret is set anew, and one whose store nobody knows from here.
+            // Two other projects: one from which the secret is replaced, and one whose store is unknown here.
             try stage.folder.write("other/bellhop.yaml", "version: 1\nproject: p0000000000f\n")
             try stage.folder.write("third/bellhop.yaml", "version: 1\nproject: p0000000000e\n")
             for project in ["other", "third"] {

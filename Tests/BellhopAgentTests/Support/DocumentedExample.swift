@@ -5,7 +5,7 @@ import BellhopCore
 import BellhopTesting
 import YAML
 
-/// A YAML listing of the documentation: what it is, told by its keys, and made whole so that it can be read as the program reads it.
+/// A YAML listing of the documentation. Its keys show which kind of file it is from; missing parts are added, so that it can be read.
 enum DocumentedExample: Sendable {
     case configuration(String)
     case rules(String)
@@ -121,7 +121,7 @@ enum DocumentedExample: Sendable {
         return surroundings
     }
 
-    /// Hears nothing and remembers nothing: nobody logs in here.
+    /// Discards everything: no test here logs in.
     private struct Nobody: EventSink, Notebook {
         func emit(_ events: [Event]) async {}
         func retry(_ events: [Event], after error: StoreError) {}

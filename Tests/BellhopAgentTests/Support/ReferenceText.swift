@@ -5,7 +5,7 @@ import BellhopCore
 
 /// The parts of the reference pages that are made from declarations, as Markdown.
 enum ReferenceText {
-    /// What stands between the marks of this name; nil when there is no such part.
+    /// The text between the marks of this name; nil without such marks.
     static func part(_ name: String) -> String? {
         switch name {
         case "configuration": table(ConfigurationManifest.root)

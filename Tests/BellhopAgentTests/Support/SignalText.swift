@@ -121,10 +121,10 @@ struct SignalTrace: Sendable {
         metrics = heard.metrics
     }
 
-    /// Once for the process: metrics that are made under a recorder are told to it, all others to nobody.
+    /// Once for the process: metrics made under a recorder go to it, all others are discarded.
     static let bootstrap: Void = MetricsSystem.bootstrap(Factory())
 
-    /// Hears what one signal does. A class over a lock, because the log and the metrics are told by reference.
+    /// Records the log lines and metrics of one signal. A class over a lock, because both hold it by reference.
     fileprivate final class Recorder: Sendable {
         struct Heard: Sendable {
             var level = ""

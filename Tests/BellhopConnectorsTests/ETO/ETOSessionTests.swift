@@ -253,7 +253,7 @@ import Testing
                     let connection = try await ETOConnection(
                         name: "eto", settings: practice.settings(address, ["enterprise": .string(ETOPractice.enterprise)]),
                         in: practice.environment)
-                    // Once in order, so that there are tokens to be told; then with the fault.
+                    // One good login, so that there are tokens; then the fault.
                     try await list(connection)
                     secrets = practice.eto.secrets + [ETOPractice.password]
                     let all = secrets.joined(separator: " and ")

@@ -181,7 +181,7 @@ import Testing
 }
 
 extension HTTPAddress {
-    /// The discard port, where nobody listens.
+    /// The discard port, where nothing listens.
     static var unused: HTTPAddress { make("http://127.0.0.1:9/") }
     static var nowhere: HTTPAddress { make("https://nowhere.invalid/") }
 

@@ -19,7 +19,7 @@ struct TableHistory {
     private let settings: TableSettings
     private var source: Spy
     private var poller: Poller
-    /// What was told so far: the version of each task that is known, nil for one that left.
+    /// The versions that events have reported so far; nil for a task that left.
     private var told: [String: String?] = [:]
     private var sequence: Int64 = 0
     /// Up to where the last poll that was kept has seen.
@@ -165,7 +165,7 @@ struct TableHistory {
         return fault
     }
 
-    /// Reads what was told since the last time: each version once, in order, nothing of a task that did not come from what it was.
+    /// Reads the events since the last time: each version once, in order, each beginning with the version before.
     private mutating func read(steady: Set<String>) async throws {
         for stored in try await store.events(EventQuery(after: sequence, limit: 100_000)) {
             sequence = stored.sequence
@@ -202,7 +202,7 @@ struct TableHistory {
             )
         }
         if isWhole { for key in versions.keys where rows[key] == nil { check(false, "\(key) has left and is still known") } }
-        // What is known was told, or was there at the baseline.
+        // Each known version was reported or belongs to the baseline.
         for (key, version) in versions {
             if let told = told[key] { check(told == version, "\(key) is known as \(version) and told as \(told ?? "gone")") }
             told[key] = version

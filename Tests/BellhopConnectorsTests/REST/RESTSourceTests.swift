@@ -206,7 +206,7 @@ import Testing
         let titles = add(6)
         api.quirks = [.missesPages]
         #expect(try await practice.titles(settings) == titles)
-        // A list that is not there at all is no empty one.
+        // A missing list is not an empty one.
         practice.simulation.faults.add(.status(404, body: "{}"))
         #expect(await practice.failure(settings)?.reason == .goneOrHidden)
         var plain = settings

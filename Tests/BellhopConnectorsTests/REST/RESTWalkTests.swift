@@ -37,7 +37,7 @@ import Testing
             let gone = standing.known.compare(with: second).gone.map(\.text)
             #expect(!api.issues.isEmpty)
             #expect(Set(gone).isDisjoint(with: api.issues.map { String($0.id) }), "\(gone)")
-            // What has left by now is told by the next poll.
+            // The next poll reports the tasks that have left by now.
             api.quirks = []
             let third = try await source.list(from: standing)
             let left = Set(standing.known.compare(with: third).gone.map(\.text))

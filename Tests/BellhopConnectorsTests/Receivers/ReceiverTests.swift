@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Over real HTTP, against receivers that answer as told.
+/// Over real HTTP, against receivers with prepared answers.
 @Suite(.timeLimit(.minutes(5)))
 struct ReceiverTests {
     /// A server and the connections of a configuration that lead to it.

@@ -160,7 +160,7 @@ import Testing
                 ], "\(told.map(\.text))")
             let failure = await failure { _ = try await source.list(from: Standing()) }
             #expect(failure?.message == told.first?.text)
-            // What is wrong with names is told once.
+            // Wrong names are reported once.
             #expect(findings.filter { $0.subject == "read incident" }.map(\.verdict) == [.ok])
         }
         #expect(instance.revision == before)

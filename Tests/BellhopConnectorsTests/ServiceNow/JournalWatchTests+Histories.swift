@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What is told of comments where only the tasks' histories can be read, whatever people write; and what is committed very late.
+/// Events of comments where only the tasks' histories can be read, and of comments that are committed very late.
 extension JournalWatchTests {
     private func watch() async throws -> (Observer, SimulatedTask) {
         let task = instance.addTask(title: "A")

@@ -91,7 +91,7 @@ import Testing
         let told = try await observer.comments()
         #expect(told.count == 2)
         #expect(told.first { $0.text == "ours" }?.authorship == (users == .hidden ? .unknown : .ours))
-        // Where nobody says who we are, only what we wrote tells ours from others'.
+        // Our user is unknown, so only the texts that we wrote show which entries are ours.
         #expect(told.first { $0.text == "another's" }?.authorship == (users == .hidden ? .unknown : .others))
     }
 

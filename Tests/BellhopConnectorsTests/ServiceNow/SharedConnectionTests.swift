@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// What the engine told.
+    /// The engine's signals.
     private final class Told: Sendable {
         private let kept = Mutex<[Signal]>([])
         var signals: Signals {

@@ -113,7 +113,7 @@ import Testing
         instance.touchTask(tasks[1].id)
         await practice.clock.advance(by: .seconds(5))
         #expect(try await observer.told(source) == [tasks[1].id])
-        // It is told when its time has come.
+        // It is reported once its time has come.
         await practice.clock.advance(by: .seconds(240))
         commit(tasks[0], at: practice.clock.now)
         await practice.clock.advance(by: .seconds(5))

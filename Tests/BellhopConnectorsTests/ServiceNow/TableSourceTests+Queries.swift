@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Queries that are not what they seem, are too long, or name what nobody has.
+/// Queries with mistakes, queries that are too long, and queries for missing fields.
 extension TableSourceTests {
     @Test(arguments: [SimulatedUser.Reading.allowed, .hidden, .forbidden])
     func `a field that the table does not have is found before anything is taken`(_ access: SimulatedUser.Reading) async throws {
@@ -42,7 +42,7 @@ extension TableSourceTests {
         instance.settings.invalidQueriesBringNothing = true
         instance.changeUser("john.doe") { $0.dictionary = hasDictionary ? .allowed : .hidden }
         let typo = try source(["query": "actve=true"])
-        #expect(try await typo.list(from: Standing()).listing.entries.isEmpty)  // nobody can tell
+        #expect(try await typo.list(from: Standing()).listing.entries.isEmpty)  // the server does not report it
         instance.addTask(title: "A")
         let failure = await failure { _ = try await typo.list(from: Standing()) }
         #expect(failure?.reason == .badArguments)

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import BellhopConnectors
 
-/// A notebook in memory; can be told to take nothing more.
+/// A notebook in memory that can be made to refuse writes.
 final class MemoryNotebook: Notebook {
     struct Broken: Error {}
 

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import BellhopConnectors
 
-/// Keeps tokens in memory; can be told to take nothing more.
+/// Keeps tokens in memory; can be made to refuse writes.
 final class MemoryKeeper: TokenKeeper {
     struct Broken: Error {}
 

@@ -3,8 +3,8 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// A server on this machine whose certificate is for `localhost`, signed by nobody but itself; answers 200 to everything. It can want
-/// a certificate of its clients, and takes its own; to them it answers as an instance does.
+/// A server on this machine with a self-signed certificate for `localhost`; answers 200 to everything. It can require a certificate of
+/// its clients, and accepts its own; to them it answers as an instance does.
 struct TLSServer {
     let port: Int
 

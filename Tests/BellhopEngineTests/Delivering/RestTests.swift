@@ -126,7 +126,7 @@ import Testing
         await bench.clock.advance(by: .seconds(600))
         #expect(try await poller.pollOnce().isFailed == false)
         #expect(source.asked.lists.count == 1)
-        // Nothing was wrong with the source, so it is no failure of it.
+        // The source itself works, so this does not count as its failure.
         #expect(try await bench.happened().isEmpty)
     }
 

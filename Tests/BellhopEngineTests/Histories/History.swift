@@ -18,7 +18,7 @@ struct History {
 
     init(seed: UInt64, book: RuleBook) async throws {
         random = SeededRandom(seed: seed)
-        bench = try Bench(clock: TestClock(settlingYields: 1))  // nobody sleeps
+        bench = try Bench(clock: TestClock(settlingYields: 1))  // nothing sleeps
         source = bench.source()
         source.edit { $0.reason = .closed }
         self.book = book
@@ -63,7 +63,7 @@ struct History {
         try await look(isListFalse: isListFalse)
     }
 
-    /// Asks the store whether a poll was kept: nobody else can know it where an answer was lost.
+    /// Asks the store whether a poll was committed: where the answer was lost, only the store knows.
     private mutating func look(isListFalse: Bool = false) async throws {
         let kept = try await bench.store.open(source.scope, source: source.name, at: bench.now).turn
         if kept != turn { isListFalse ? world.lookAtRecords() : world.look() }
@@ -81,7 +81,7 @@ struct History {
         mend()
     }
 
-    /// Makes deliveries; or has the process die while it does, with attempts whose end nobody wrote down.
+    /// Performs deliveries; or lets the process die meanwhile, with attempts whose outcome was not stored.
     private mutating func dispatch() async throws {
         let dispatcher = Dispatcher(bench.surroundings, actions: { [action] _ in action })
         guard random.oneIn(2) else {

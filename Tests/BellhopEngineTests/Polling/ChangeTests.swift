@@ -3,7 +3,7 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// What a poll tells of what changed.
+/// The events of a poll that found changes.
 @Suite struct `Changes a poll tells` {
     @Test func `the first poll is the baseline and emits nothing`() async throws {
         let bench = try Bench()
@@ -184,7 +184,7 @@ import Testing
             await bench.clock.advance(by: .seconds(60))
         }
         #expect(try await bench.happened() == [])
-        // What the listing says is told all the same, with the fields as they were last read.
+        // The event has the listing's new values, and the fields as they were last read.
         source.put(task("t1", "printer is fine", ["priority": 1]))
         _ = try await poller.pollOnce()
         #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id]?[1] == task("t1", "printer is fine"))

@@ -10,7 +10,7 @@ import Testing
         "rule: \(name)\non: {\(on)}\ndo: [{log: \"${{ event.data.due }} ${{ event.data.missed }}\"}]"
     }
 
-    /// The times that `schedule_due` told of.
+    /// The due times of the `schedule_due` events.
     private func told(_ bench: Bench) async throws -> [String] {
         try await bench.store.events(EventQuery(types: [.scheduleDue], limit: 10_000)).map { stored in
             let due = if case .string(let text)? = stored.event.data["due"] { text } else { "" }

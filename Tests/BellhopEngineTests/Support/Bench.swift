@@ -109,7 +109,7 @@ func task(_ key: String, _ title: String = "printer on fire", _ fields: JSON.Obj
 func tasks(_ numbers: Range<Int>, _ title: String = "printer on fire") -> [Snapshot] { numbers.map { task("t\($0)", title) } }
 
 extension Event {
-    /// The event on one line: its type, its task or subject, and what tells it from others of its kind.
+    /// The event on one line: its type, its task or subject, and what distinguishes it from others of its type.
     var line: String {
         var parts = [type.name, task?.key.text ?? subject]
         if case .object(let changes)? = data["changes"] {

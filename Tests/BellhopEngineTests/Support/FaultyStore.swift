@@ -169,7 +169,7 @@ final class FaultyStore: Store {
     func note(_ key: String) async throws -> JSON? { try await counted { try await base.note(key) } }
     func setNote(_ key: String, to value: JSON?) async throws { try await counted { try await base.setNote(key, to: value) } }
 
-    /// Notes never fail here, but while one is read or written nobody has settled.
+    /// Notes never fail here, but the engine is not settled while one is read or written.
     private func counted<Value>(_ work: () async throws -> Value) async throws -> Value {
         traffic.withLock { traffic in
             traffic.begun += 1

@@ -26,7 +26,7 @@ extension RuleBook {
     }
 }
 
-/// A rule that tells of each event of a type.
+/// A rule that runs for each event of a type.
 func telling(_ type: String, as name: String = "tell", more: String = "") -> String {
     """
     rule: \(name)

@@ -11,7 +11,7 @@ final class ScriptedSource: Source {
         /// Why a task that is not listed has left; `reason` where nothing is said.
         var departures: [TaskKey: RemovalReason] = [:]
         var reason = RemovalReason.gone
-        /// False where nobody can be asked about a task that is not listed.
+        /// False where an unlisted task cannot be read.
         var hasRecords = true
         /// What the next lists are answered instead, in turn.
         var lists: [Reply] = []

@@ -130,7 +130,7 @@ enum Fixture {
             hop: hop)
     }
 
-    /// A change of a field, as the engine tells it.
+    /// A change of a field, as the engine reports it.
     static func changed(_ task: Snapshot, from before: Snapshot, id: String = "e1") -> Event {
         var changes = JSON.Object()
         if case .changed(let fields)? = Change(from: before, to: task) {

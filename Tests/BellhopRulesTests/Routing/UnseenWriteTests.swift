@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Requests to where a source reads, of which nobody knows what they write: only the budget ends a rule that sets itself off by them.
+/// Requests to a connection that a source reads, with unknown effects: only the budget stops a rule that triggers itself by them.
 @Suite struct UnseenWriteTests {
     private func book(_ rules: String) throws -> RuleBook {
         let rest = ActionManifest(

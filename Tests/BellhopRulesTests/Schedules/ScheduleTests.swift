@@ -81,7 +81,7 @@ import Testing
         #expect(Self.told(cron) == 35 * 288 + 9 * 12 + 1)
     }
 
-    /// How many times a firing tells of, those it only counts included.
+    /// How many due times a firing covers, including those that it only counts.
     private static func told(_ firing: TimerFiring) -> Int {
         var sum = 0
         for event in firing.events { sum += 1 + Int(event.data["missed"]?.asInt ?? 0) }

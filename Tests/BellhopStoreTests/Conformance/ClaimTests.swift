@@ -68,7 +68,7 @@ import Testing
         try await bench.store.route(Routing(deliveries: [Sample.delivery(4, lane: "a")]))
         let first = try await bench.claim()
         #expect(first.map(\.delivery) == [Sample.delivery(1, lane: "a"), Sample.delivery(3, lane: "b")])
-        // A wait for another try holds up the lane, and nobody else.
+        // A delivery that waits for its next attempt blocks only its own lane.
         try await bench.finish(first[0], .retry(at: bench.after(20), Sample.failure))
         try await bench.finish(first[1], .done(Sample.receipt))
         #expect(try await bench.claim().isEmpty)

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopStore
 import Testing
 
-/// What the store says of the comments that we wrote ourselves, or may have written: by it a journal's entries are told apart.
+/// The comments that our deliveries wrote, or may have written: they distinguish our journal entries from those of others.
 @Suite struct `Comments of our own` {
     private func comment(_ number: Int, _ receiver: String = "chat", action: String = "comment", hop: Int = 0) -> Delivery {
         Sample.delivery(number, lane: "\(number) \(receiver)", receiver: receiver, action: action, hop: hop)

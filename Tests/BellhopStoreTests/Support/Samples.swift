@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Values for tests, told apart by a number.
+/// Values for tests; a number makes each different.
 enum Sample {
     static let scope = Scope(instance: "https://example.service-now.com", user: "ada", kind: "tracker")
     static let now = Timestamp(seconds: 1_767_603_600)

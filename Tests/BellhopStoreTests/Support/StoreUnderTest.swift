@@ -87,6 +87,6 @@ struct Bench {
 }
 
 extension TestClock {
-    /// Moves on without letting anyone run: nobody sleeps by the clock of a store's test.
+    /// Moves on without yielding: in store tests nothing sleeps on this clock.
     func pass(_ seconds: Int) async { await advance(by: .seconds(seconds)) }
 }

@@ -4,7 +4,7 @@ import Testing
 enum Secrets {
     static let password = "canary-password-Zx81"
     static let wrongPassword = "canary-wrong-Qy72"
-    /// The part of the chat's address that nobody else may know.
+    /// The secret part of the chat's address.
     static let chatPath = "canary-chat-path-Wv63"
     static let hookToken = "canary-hook-token-Ku54"
     static let clientSecret = "canary-client-secret-Js36"

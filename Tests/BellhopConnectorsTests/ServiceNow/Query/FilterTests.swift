@@ -151,7 +151,7 @@ import Testing
         #expect(try EncodedQuery(parsing: text).text == text)
     }
 
-    // MARK: What nobody can say
+    // MARK: Invalid filters
 
     @Test func `a value can be neither another condition nor a script`() throws {
         #expect(try compiled(["a": "x^ORb=1^NQc=2"]) == "a=x^^ORb=1^^NQc=2")
