@@ -18,7 +18,7 @@ import Testing
             Array(text.utf8), file: folder.path + "/bellhop.yaml")
     }
 
-    /// What is wrong, each as `line:column: message [code]` and its help.
+    /// The diagnostics for a configuration, each as `line:column: message [code]` with its help.
     func problems(_ text: String, environment: [String: String] = [:]) async -> [String] {
         do {
             _ = try await load(text, environment: environment)
@@ -53,7 +53,7 @@ import Testing
         retention: {events: 10d}
         """
 
-    @Test func `a whole configuration is read, its secrets put in place`() async throws {
+    @Test func `a complete configuration is read and its secrets are filled in`() async throws {
         try folder.write("secrets/snow_password", "0123\n")
         let configuration = try await load(Self.whole, environment: ["HOOK": "x"])
         #expect(configuration.store == "/var/lib/bellhop/bellhop.db")
@@ -65,7 +65,7 @@ import Testing
         #expect(configuration.retention == Retention(events: .days(10)))
     }
 
-    @Test func `defaults are those of the contract`() async throws {
+    @Test func `omitted settings get their documented defaults`() async throws {
         let configuration = try await load("version: 1\nsources:\nconnections:\n")
         #expect(configuration.store == folder.path + "/bellhop.db")
         #expect(configuration.rules == [folder.path + "/rules"])
@@ -74,7 +74,7 @@ import Testing
         #expect(configuration.secretStores == [.keychain])
     }
 
-    @Test func `everything that is wrong is said at once, with its place and a way out`() async {
+    @Test func `all mistakes are reported at once, each with its place and a way to correct it`() async {
         let found = await problems(
             """
             version: 2
@@ -94,7 +94,7 @@ import Testing
         #expect(found.contains { $0.hasPrefix("8:") && $0.contains("30s") })
     }
 
-    @Test func `a missing secret says how to store it, a missing variable how to set it`() async {
+    @Test func `a missing secret is reported with how to store it, a missing variable with how to set it`() async {
         let found = await problems(
             """
             version: 1
@@ -114,14 +114,14 @@ import Testing
             _ = try await load(
                 "version: 1\nconnections:\n  ops: {kind: slack, url: \"${{ secret.ops_url }}\", timeout: \"${{ secret.ops_url }}\"}\n"
             )
-            Issue.record("it was taken")
+            Issue.record("the configuration was accepted")
         } catch ConfigurationError.diagnostics(let problems) {
             #expect(!problems.all.isEmpty)
             for problem in problems.all { #expect(!problem.rendered().contains("hunter2")) }
         }
     }
 
-    @Test func `a secret that is a common word hides no words of Bellhop's own`() async throws {
+    @Test func `a secret that is a common word is not masked in Bellhop's own words`() async throws {
         try keychain.setSecret("pace", to: "such")
         let found = await problems(
             "version: 1\nconnections:\n  ops: {kind: slack, url: \"https://example.com\", timeout: \"${{ secret.pace }}\"}\n"
@@ -133,7 +133,7 @@ import Testing
             ])
     }
 
-    @Test func `a password written out is not shown when its line is wrong`() async throws {
+    @Test func `a password written into the file is not shown when its line is wrong`() async throws {
         let text = """
             version: 1
             connections:
@@ -141,24 +141,24 @@ import Testing
             """
         do {
             _ = try await load(text)
-            Issue.record("it was taken")
+            Issue.record("the configuration was accepted")
         } catch ConfigurationError.diagnostics(let problems) {
             for problem in problems.all { #expect(!problem.rendered().contains("hunter2")) }
         }
     }
 
     @Test(arguments: ["${{ task.number }}", "${{ secret.a", "${{ secret.../etc/passwd }}"])
-    func `an unknown name between braces in bellhop.yaml is refused`(_ text: String) async {
+    func `an invalid reference in bellhop.yaml is refused`(_ text: String) async {
         let found = await problems("version: 1\nconnections:\n  ops: {kind: slack, url: \"\(text)\"}\n")
         #expect(found.contains { $0.contains("reference]") })
     }
 
-    @Test func `a doubled dollar is a literal`() async throws {
+    @Test func `a doubled dollar sign is a literal dollar sign`() async throws {
         let configuration = try await load("version: 1\nrules: [\"$${{ x }}\"]\n")
         #expect(configuration.rules == [folder.path + "/${{ x }}"])
     }
 
-    @Test func `an empty file, a list and two documents are refused kindly`() async {
+    @Test func `an empty file, a list and two documents are refused with messages of their own`() async {
         #expect(await problems("").first?.contains("empty") == true)
         #expect(await problems("- a\n").first?.contains("mapping") == true)
         #expect(await problems("version: 1\n---\nversion: 1\n").first?.contains("[several-documents]") == true)

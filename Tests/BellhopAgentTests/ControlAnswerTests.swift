@@ -9,15 +9,15 @@ import Testing
 
 @testable import BellhopAgent
 
-/// The places on the bus of the rows that came.
+/// The sequence numbers of the rows received.
 ///
-/// A class over a mutex, because the thread that asks writes it and the test reads it.
+/// A class with a mutex, because the asking thread writes it and the test reads it.
 private final class Rows: Sendable {
     private let all = Mutex<[Int64]>([])
 
     var places: [Int64] { all.withLock { $0 } }
 
-    /// Notes a row; how many there are now.
+    /// Adds a row and returns the number of rows so far.
     @discardableResult
     func add(_ row: JSON) -> Int {
         all.withLock { all in
@@ -60,7 +60,7 @@ private final class Rows: Sendable {
         try await store.close()
     }
 
-    /// Asks from a thread of its own, since asking waits.
+    /// Asks on a thread of its own, because asking blocks.
     private func ask(
         _ path: String, _ inquiry: Inquiry, row: @escaping @Sendable (JSON) -> Void = { _ in }
     ) async -> Result<JSON?, InquiryError> {
@@ -76,7 +76,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `all rows come, in their order, however many they are`(_ count: Int)
+    @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `all rows arrive in order, whatever their number`(_ count: Int)
         async throws
     {
         try await withAgent(events: count) { _, path in
@@ -129,12 +129,12 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `a slow reader gets everything, and no other client waits for it`() async throws {
+    @Test func `a slow reader gets every row, and other clients do not wait for it`() async throws {
         try await withAgent(events: 4000) { _, path in
             let gate = DispatchSemaphore(value: 0)
             let rows = Rows()
             async let slow = ask(path, .events(EventQuery(limit: 100_000))) { row in
-                // More than all buffers between the two hold is still to come.
+                // The rest is larger than all buffers between client and server.
                 if rows.add(row) == 1 { gate.wait() }
             }
             for _ in 0..<3 {
@@ -148,7 +148,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `a client that leaves early disturbs no other`() async throws {
+    @Test func `a client that disconnects early does not disturb other clients`() async throws {
         try await withAgent(events: 2000) { _, path in
             for _ in 0..<5 {
                 let socket = try Self.connected(to: path)
@@ -173,7 +173,7 @@ private final class Rows: Sendable {
         ("{\"result\": []}\n", "cannot be read", "of another version"),
         ("{\"error\": {\"kind\": \"store\", \"message\": \"It is full.\", \"store\": \"full\"}}\n", "It is full.", ""),
     ])
-    func `half an answer is an error that says so`(_ sent: String, _ what: String, _ how: String) async throws {
+    func `an incomplete answer is an error that says so`(_ sent: String, _ what: String, _ how: String) async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/half.sock"
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -190,13 +190,13 @@ private final class Rows: Sendable {
             close(client)
         }
         guard case .failure(let error) = await ask(path, .events(EventQuery())) else {
-            Issue.record("it was taken for whole")
+            Issue.record("the incomplete answer was accepted")
             return
         }
         #expect(error.message.contains(what) && (how.isEmpty || error.message.contains(how)), "\(error.message)")
     }
 
-    @Test func `an answer is read from the store page by page, and by bytes where rows are large`() async throws {
+    @Test func `an answer is read from the store in pages, which are smaller where rows are large`() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore.open(path: folder.path + "/bellhop.db")
         try await store.append((0..<1100).map { Self.event($0, bytes: 10) })

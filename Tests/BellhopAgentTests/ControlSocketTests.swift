@@ -11,12 +11,12 @@ import Testing
         ControlSocket.place(store: deep + name, environment: environment)
     }
 
-    @Test func `the socket lies beside the store`() {
+    @Test func `the control socket lies beside the store`() {
         let place = ControlSocket.place(store: "/var/lib/bellhop/bellhop.db", environment: [:])
         #expect(place == ControlSocket.Place(path: "/var/lib/bellhop/bellhop.db.sock"))
     }
 
-    @Test func `a store whose path is too long for a socket has it in a folder of this user's alone, each its own`() {
+    @Test func `a store with too long a path for a socket gets a socket of its own in a folder private to the user`() {
         let environment = ["XDG_RUNTIME_DIR": "/run/user/1000"]
         let one = Self.place("one.db", environment)
         #expect(one.privateFolder == "/run/user/1000/bellhop")
@@ -29,13 +29,13 @@ import Testing
         #expect(other.path.hasPrefix("/tmp/bellhop-\(geteuid())/"))
     }
 
-    @Test func `a run-time folder that is relative or too long is not used`() {
+    @Test func `a runtime folder that is relative or too long is not used`() {
         for folder in ["run", "/" + String(repeating: "x", count: 90)] {
             #expect(Self.place("one.db", ["XDG_RUNTIME_DIR": folder]).privateFolder == "/tmp/bellhop-\(geteuid())")
         }
     }
 
-    @Test func `a folder that is open to others, a link or a file is refused, on both sides`() throws {
+    @Test func `a socket folder that is open to others, a link or a file is refused by server and client`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/bellhop"
         #expect(try !PrivateFolder.isOurs(path))
@@ -54,7 +54,7 @@ import Testing
         #expect(throws: PrivateFolder.Trouble.self) { try PrivateFolder.make(file) }
     }
 
-    @Test func `an agent answers its own user and root, and a command asks an agent of its own user or of root`() throws {
+    @Test func `an agent answers its own user and root, and a command asks agents of its own user or of root`() throws {
         let folder = try TemporaryFolder()
         let (ada, bob, root) = (PeerUser(.init(user: 1000)), PeerUser(.init(user: 1001)), PeerUser(.init(user: 0)))
         #expect(ada.mayAsk(agentOf: 1000) && root.mayAsk(agentOf: 1000) && !bob.mayAsk(agentOf: 1000))
@@ -66,7 +66,7 @@ import Testing
         #expect(!PeerUser(.init(user: owner + 1)).mayAnswer(at: path, for: 0))
     }
 
-    @Test func `the kernel says who is at the other end`() {
+    @Test func `the kernel identifies the user at the other end of the socket`() {
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         defer { pair.forEach { close($0) } }

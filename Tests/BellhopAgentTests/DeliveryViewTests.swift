@@ -5,14 +5,14 @@ import Testing
 
 @testable import BellhopAgent
 
-/// What `bellhop deliveries` shows of one delivery.
-@Suite struct `A delivery that is looked at` {
+/// The answers of an agent to `bellhop deliveries`.
+@Suite struct `A delivery in detail` {
     private static let message = Message(
         title: [.text("New: "), .value("INC0010001")],
         text: [.paragraph([.text("A "), .strong([.value("printer")]), .text(" burns.")])],
         fields: [.init(name: [.text("Priority")], value: [.value("2")])], severity: .warning)
 
-    /// The delivery of a message to `ops`, as the answer to its id, or to the list.
+    /// A delivery of a message to `ops`, as answered for its id or in the list.
     private func shown(whole: Bool, kind: String?) async throws -> JSON {
         let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))
@@ -26,7 +26,7 @@ import Testing
         return try #require(rows.first)
     }
 
-    @Test func `a message is there whole, in the list too`() async throws {
+    @Test func `the answer contains the whole message, in the list too`() async throws {
         for whole in [true, false] {
             let delivery = try await shown(whole: whole, kind: nil)
             #expect(
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `by its id it is shown as it is sent to its receiver, without the secret address`() async throws {
+    @Test func `the answer for one id shows the request to the receiver, without the secret address`() async throws {
         let slack = try await shown(whole: true, kind: "slack")
         #expect(slack.at("request", "to") == "the address of connection ops (kind slack)")
         #expect(slack.at("request", "body", "blocks")?.asArray?.isEmpty == false)

@@ -5,14 +5,14 @@ import BellhopCore
 import Foundation
 import Testing
 
-/// What keeps the documentation true: its examples are read by the program, its tables are made from the program's declarations.
-/// `BELLHOP_RECORD=1 swift test --filter DocumentationTests` writes the tables anew.
+/// The documentation matches the program: its examples are accepted, its tables are generated from the program's declarations.
+/// `BELLHOP_RECORD=1 swift test --filter DocumentationTests` writes the tables again.
 @Suite struct DocumentationTests {
-    @Test func `the reference pages are what the manifests say`() throws {
+    @Test func `the reference pages match the manifests`() throws {
         var made = 0
         for var page in try DocumentationPage.all() {
             for name in page.madeParts {
-                let expected = try #require(ReferenceText.part(name), "\(page.name) has a part \(name), which nobody makes")
+                let expected = try #require(ReferenceText.part(name), "\(page.name) has a part \(name), which has no generator")
                 let found = try #require(page.part(name), "the part \(name) of \(page.name) has no end")
                 made += 1
                 if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil {
@@ -27,13 +27,13 @@ import Testing
         #expect(Set(Catalogue.actions.map(\.kind)).isDisjoint(with: RuleKeys.laterActions))
     }
 
-    @Test func `every example is accepted, with and without a configuration`() async throws {
+    @Test func `every documented example is accepted, with and without a configuration`() async throws {
         let worlds = [RuleLoading.openSurroundings(), try await Self.documented()]
         let known = Set(worlds[1].sources.map(\.name) + worlds[1].connections.map(\.name))
         var counts: [String: Int] = [:]
         for page in try DocumentationPage.all() {
             for listing in page.listings where listing.language == "yaml" {
-                let example = try #require(try DocumentedExample(listing.text), "what is \(listing.place)?")
+                let example = try #require(try DocumentedExample(listing.text), "the kind of file of \(listing.place) is unclear")
                 let isOwn = !example.sources.isSubset(of: known)
                 let own = isOwn ? [worlds[0], try await Self.documented(on: page, with: example.sources)] : worlds
                 #expect(await example.problems(at: listing.place, in: own) == [], "\(listing.place)")
@@ -45,7 +45,7 @@ import Testing
             "\(counts)")
     }
 
-    @Test func `the rules of the cookbook do what their tests say, with and without a configuration`() async throws {
+    @Test func `the rules of the cookbook pass their tests, with and without a configuration`() async throws {
         let listings = try DocumentationPage("Rules-cookbook").listings.filter { $0.language == "yaml" }
         var rules: [RuleFile] = []
         var tests: [RuleFile] = []
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `Getting started counts the rules and tests that are shipped`() throws {
+    @Test func `Getting started states the right number of shipped rules and tests`() throws {
         let folder = DocumentationPage.repository.appending(path: "rules").path
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".yaml") }
         let tests = files.filter { $0.hasSuffix(".test.yaml") }
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(.enabled(if: SignatureScript.canRun, "there is no python3"))
-    func `the script of the cookbook takes what is signed, and nothing that is altered or old`() throws {
+    func `the cookbook's script accepts signed bodies and refuses altered or old ones`() throws {
         let script = try SignatureScript()
         let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
         let body = #"{"title":"Grüße"}"#
@@ -103,7 +103,7 @@ import Testing
         #expect(try !script.takes(secret, old, body))
     }
 
-    @Test func `the tests that the design names are there`() throws {
+    @Test func `every test named in the design exists`() throws {
         let design = try DocumentationPage("Design").text
         let promises = try #require(design.components(separatedBy: "## Promises").last)
         let named = promises.split(separator: "\n").filter { $0.hasPrefix("- `") }.compactMap { line in
@@ -124,7 +124,7 @@ import Testing
         #expect(named.filter { !tests.contains("func `\($0)`") } == [])
     }
 
-    /// The world of the configuration that the page Configuration begins with, and of the connections that the cookbook adds.
+    /// The configuration at the start of the page Configuration, with the connections added by the cookbook.
     private static func documented() async throws -> RuleSurroundings {
         let listing = try #require(try DocumentationPage("Configuration").listings.first { $0.text.hasPrefix("version: 1") })
         let added = try DocumentationPage("Rules-cookbook").listings.filter { $0.text.hasPrefix("connections:\n") }
@@ -134,7 +134,7 @@ import Testing
             of: listing.text.replacing("\nsources:", with: "\n\(lines)\nsources:"), file: listing.place)
     }
 
-    /// The world of the configuration on a page that says what these sources are.
+    /// The configuration on a page that declares these sources.
     private static func documented(on page: DocumentationPage, with sources: Set<String>) async throws -> RuleSurroundings {
         let whole = try [page, DocumentationPage("Sources")].flatMap(\.listings).first { listing in
             listing.text.hasPrefix("connections:") && sources.allSatisfy { listing.text.contains("\n  \($0):") }

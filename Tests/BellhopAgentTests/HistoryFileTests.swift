@@ -2,13 +2,13 @@ import BellhopAgent
 import BellhopTesting
 import Testing
 
-/// What was typed at a prompt, kept from run to run.
+/// The lines typed at the prompt of `bellhop eval`, kept between runs.
 @Suite struct HistoryFileTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func `lines are kept over runs in a file of its owner alone`() throws {
+    @Test func `lines are kept between runs in a file that only its owner can read`() throws {
         let path = folder.path + "/state/bellhop/eval-history"
         #expect(try HistoryFile(path: path).lines() == [])
         try HistoryFile(path: path).add("1 + 1")
@@ -18,13 +18,13 @@ import Testing
         #expect(try folder.mode("state/bellhop") == 0o700)
     }
 
-    @Test func `the last line again, an empty one and one of several lines are left out`() throws {
+    @Test func `a line like the one before, an empty line and several lines at once are not kept`() throws {
         let file = HistoryFile(path: folder.path + "/history")
         for line in ["a", "a", "", "b\nc", "d", "a"] { try file.add(line) }
         #expect(try file.lines() == ["a", "d", "a"])
     }
 
-    @Test func `the newest lines are kept, and no more than the limit`() throws {
+    @Test func `only the newest lines are kept, up to the limit`() throws {
         let file = HistoryFile(path: folder.path + "/history", limit: 3)
         for number in 1...5 { try file.add("\(number)") }
         #expect(try file.lines() == ["3", "4", "5"])
@@ -36,7 +36,7 @@ import Testing
         #expect(throws: HistoryFile.Trouble.self) { try HistoryFile(path: path).add("more") }
     }
 
-    @Test func `it lies where the state of programs belongs`() {
+    @Test func `the history lies in the folder for program state`() {
         func path(_ environment: [String: String]) -> String? { HistoryFile.standardPath("x", environment: environment) }
         #expect(path(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == "/s/bellhop/x")
         #expect(path(["XDG_STATE_HOME": "relative", "HOME": "/h"]) == "/h/.local/state/bellhop/x")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopAgent
 
-/// Logins and secrets belong to a project.
+/// The project that each login and secret belongs to.
 @Suite struct KeychainProjectTests {
     private let folder: TemporaryFolder
     private let shared: Keychain
@@ -20,7 +20,7 @@ import Testing
         shared.of(Keychain.Project(id: id, file: file ?? "/etc/\(id)/bellhop.yaml"))
     }
 
-    @Test func `two projects have a login and a secret of the same name, each its own`() throws {
+    @Test func `two projects can each have a login and a secret of the same name`() throws {
         let (one, two) = (keychain("one"), keychain("two"))
         try one.setLogin("snow", to: .init(username: "ada", password: "a"))
         try two.setLogin("snow", to: .init(username: "bob", password: "b"))
@@ -36,7 +36,7 @@ import Testing
         #expect(try two.login("snow") == nil)
     }
 
-    @Test func `a shared secret serves every project without its own`() throws {
+    @Test func `a shared secret serves every project without a secret of that name`() throws {
         let one = keychain("one")
         try shared.setSecret("ops_url", to: "shared")
         #expect(try one.secret("ops_url") == "shared")
@@ -49,7 +49,7 @@ import Testing
         #expect(try one.secret("ops_url") == "shared")
     }
 
-    @Test func `a shared password never stands beside a project's own tokens, and shared tokens are renewed where they are`()
+    @Test func `a shared password is not combined with a project's own tokens, and shared tokens are renewed as shared ones`()
         async throws
     {
         let (one, two) = (keychain("one"), keychain("two"))
@@ -64,7 +64,7 @@ import Testing
         #expect(try await two.tokens(of: "common")?.refresh == "r4")
     }
 
-    @Test func `a copied bellhop.yaml does not replace the logins of the one it was copied from`() throws {
+    @Test func `a copied bellhop.yaml does not replace the logins of the original`() throws {
         let text = "version: 1\nproject: p1\n"
         let first = try folder.write("first/bellhop.yaml", text)
         let copy = try folder.write("copy/bellhop.yaml", text)
@@ -72,7 +72,7 @@ import Testing
         let error = #expect(throws: SecretError.self) { try keychain("p1", file: copy).setSecret("ops_url", to: "2") }
         #expect(error?.message.contains("names the same project as \(first)") == true)
         #expect(try keychain("p1", file: first).secret("ops_url") == "1")
-        // A folder that was moved takes its logins along.
+        // A moved folder keeps its logins.
         try FileManager.default.removeItem(atPath: first)
         try keychain("p1", file: copy).setSecret("ops_url", to: "2")
         #expect(try keychain("p1", file: copy).secret("ops_url") == "2")
@@ -83,7 +83,7 @@ import Testing
         ("# Ours\r\nversion: 1\r\nstore: a.db\r\n", "# Ours\r\nversion: 1\r\nproject: p1\r\nstore: a.db\r\n"),
         ("store: a.db\nversion: 1", "store: a.db\nversion: 1\nproject: p1"),
     ])
-    func `a file gets its project below its version, and stays as it is otherwise`(_ text: String, _ expected: String) throws {
+    func `a file gets a project line below its version and is otherwise unchanged`(_ text: String, _ expected: String) throws {
         let file = try folder.write("bellhop.yaml", text, mode: 0o640)
         try ProjectLine.add("p1", to: file)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == expected)
@@ -91,14 +91,14 @@ import Testing
         #expect(ProjectLine.id(in: file) == "p1")
     }
 
-    @Test func `a file without a place for the line stays as it is, and the message shows the line`() throws {
+    @Test func `a file without a place for the project line is unchanged, and the message shows the line to add`() throws {
         let file = try folder.write("bellhop.yaml", "{version: 1}\n")
         let error = #expect(throws: SecretError.self) { try ProjectLine.add("p1", to: file) }
         #expect(error?.message.contains("Add the line `project: p1`") == true)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "{version: 1}\n")
     }
 
-    @Test func `ids are names that YAML takes for no number, each another`() {
+    @Test func `project ids are unique and are never read by YAML as numbers`() {
         let ids = (0..<100).map { _ in ProjectLine.makeID() }
         #expect(Set(ids).count == 100)
         #expect(ids.allSatisfy { $0.first == "p" && $0.count == 12 })

@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 @Suite struct KeychainTests {
-    @Test func `a stored secret is found again, by its owner only`() throws {
+    @Test func `a stored secret can be read back, by its owner only`() throws {
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/deep/keychain.json")
         try keychain.setSecret("ops_url", to: "https://hooks.example.com/a")
@@ -15,7 +15,7 @@ import Testing
         #expect(try folder.mode("deep/keychain.json") == 0o600)
     }
 
-    @Test func `a login keeps the mark of its storing and whom it is for, and one without is read too`() throws {
+    @Test func `a login keeps its nonce and its instance, and a login without them can be read`() throws {
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/keychain.json")
         try keychain.setLogin("snow", to: .init(username: "ada", password: "p", nonce: "7f", place: "https://acme.example"))
@@ -26,7 +26,7 @@ import Testing
         #expect(try Keychain(path: path).login("snow") == .init(username: "ada", password: "p"))
     }
 
-    @Test func `a secret that was removed is gone, the others stay`() throws {
+    @Test func `removing a secret leaves the others`() throws {
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/keychain.json")
         try keychain.setSecret("a", to: "1")
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o620])
-    func `a keychain that others can read is refused, with the way out`(_ mode: Int) throws {
+    func `a keychain that others can read is refused with the command that corrects it`(_ mode: Int) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("keychain.json", #"{"version":1,"secrets":{"a":"hunter2"}}"#, mode: mode)
         let error = #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
@@ -45,7 +45,7 @@ import Testing
         #expect(error?.message.contains("hunter2") == false)
     }
 
-    @Test func `a keychain that is a folder or a pipe is reported at once`() throws {
+    @Test func `a keychain path that is a folder or a pipe is reported at once`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/keychain.json"
         #expect(mkfifo(path, 0o600) == 0)
@@ -56,7 +56,7 @@ import Testing
         #expect(other?.message.contains("is a folder and not a file") == true)
     }
 
-    @Test func `a keychain that cannot be written is reported as unwritable, whatever the reason`() throws {
+    @Test func `a keychain that cannot be written is reported as unwritable, for whatever reason`() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("file", "x")
         for path in ["\(file)/keychain.json", "\(file)/deep/keychain.json", "/proc/keychain.json"] {
@@ -67,10 +67,10 @@ import Testing
         }
     }
 
-    @Test func `a draft that lies there already is never written to`() throws {
+    @Test func `an existing draft is never written to`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/keychain.json"
-        // Another name for a file that others can read, left where the draft will be, and held open.
+        // A hard link to a file that others can read, at the path of the draft, and held open.
         let elsewhere = try folder.write("elsewhere", "before", mode: 0o644)
         try FileManager.default.linkItem(atPath: elsewhere, toPath: path + ".new")
         let held = open(path + ".new", O_RDONLY)
@@ -83,7 +83,7 @@ import Testing
         #expect(try folder.mode("keychain.json") == 0o600)
     }
 
-    @Test func `a lock that is a link is refused`() throws {
+    @Test func `a lock file that is a link is refused`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/keychain.json"
         try FileManager.default.createSymbolicLink(atPath: path + ".lock", withDestinationPath: folder.path + "/elsewhere")
@@ -91,7 +91,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/elsewhere"))
     }
 
-    @Test func `a damaged keychain is reported and stays as it is`() throws {
+    @Test func `a damaged keychain is reported and stays unchanged`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("keychain.json", "{\"version\":1,")
         #expect(throws: SecretError.self) { try Keychain(path: path).setSecret("a", to: "1") }
@@ -99,7 +99,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "{\"version\":1,")
     }
 
-    @Test func `many writers at once lose nothing`() async throws {
+    @Test func `concurrent writers lose no secret`() async throws {
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/keychain.json")
         try await withThrowingTaskGroup { group in
@@ -109,7 +109,7 @@ import Testing
         #expect(try keychain.secretNames().shared.count == 20)
     }
 
-    @Test func `its place comes from the environment, in order`() {
+    @Test func `the keychain's path comes from the environment, in a fixed order`() {
         #expect(Keychain.standardPath(environment: ["BELLHOP_KEYCHAIN": "/k", "HOME": "/h"]) == "/k")
         #expect(Keychain.standardPath(environment: ["STATE_DIRECTORY": "/var/lib/bellhop"]) == "/var/lib/bellhop/keychain.json")
         #expect(Keychain.standardPath(environment: ["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/bellhop/keychain.json")

@@ -5,7 +5,7 @@ import BellhopTesting
 import Testing
 
 @Suite struct KeychainTokenTests {
-    @Test func `tokens are found again as they were stored, by their owner only, beside logins`() async throws {
+    @Test func `stored tokens can be read back beside logins, by their owner only`() async throws {
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/keychain.json")
         try keychain.setLogin("snow", to: .init(username: "john.doe", password: "p"))

@@ -5,7 +5,7 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// Files, folders and globs of `rules:`.
+/// The files, folders and globs of `rules:`.
 @Suite struct RuleFinderTests {
     let folder: TemporaryFolder
 
@@ -27,14 +27,14 @@ import Testing
         )
     }
 
-    @Test func `a folder stands for the rules in it and below, but for hidden files`() {
+    @Test func `a folder stands for all rules in and below it, except hidden files`() {
         let all = found("rules")
         #expect(all.rules.sorted() == ["rules/a.yaml", "rules/b.yml", "rules/deep/c.yaml", "rules/deep/er/d.yaml"])
         #expect(all.tests == ["rules/b.test.yaml"])
         #expect(all.problems == [])
     }
 
-    @Test func `globs match within a part of the path: stars, choices and questions`() {
+    @Test func `globs match within one path component: stars, character sets and question marks`() {
         #expect(found("rules/*.yaml").rules == ["rules/a.yaml"])
         #expect(found("rules/*.y*ml").rules.sorted() == ["rules/a.yaml", "rules/b.yml"])
         #expect(found("rules/[ab].y*").rules.sorted() == ["rules/a.yaml", "rules/b.yml"])
@@ -45,18 +45,18 @@ import Testing
             found("teams/*st").rules == ["teams/east/e.yaml", "teams/west/w.yaml"], "a folder that matches stands for its files")
     }
 
-    @Test func `a file is taken once, however often it is named, and one that is named has any name`() {
+    @Test func `a file is read once even if named several times, and a file named directly may have any extension`() {
         #expect(found("rules/*.yaml", "rules/a.yaml", "rules").rules.count { $0 == "rules/a.yaml" } == 1)
         #expect(found("lone.rules").rules == ["lone.rules"])
     }
 
-    @Test func `a pattern without matches is reported, as an error where it was named`() {
+    @Test func `a glob without matches is a warning, and a missing path an error unless it is the default`() {
         #expect(found("none/*.yaml").problems == ["warning: no file matches none/*.yaml"])
         #expect(found("none").problems == ["error: there is no none"])
         #expect(found("none", isImplicit: true).problems == ["warning: there is no none"])
     }
 
-    @Test func `the folders in which something can change are those above each glob`() {
+    @Test func `the watched folders are those in which a matching file can appear`() {
         let watched = RuleFinder.find(["\(folder.path)/teams/*/*.yaml", "\(folder.path)/lone.rules"]).folders
         #expect(watched.contains("\(folder.path)/teams"))
         #expect(watched.contains(folder.path))

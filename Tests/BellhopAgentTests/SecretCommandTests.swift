@@ -3,13 +3,13 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// Secrets that a command prints.
+/// Secrets printed by a command.
 @Suite struct SecretCommandTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// What bellhop.yaml gives with such a script as its store of secrets, and where the script finds nothing, with what else.
+    /// The outcome of loading a configuration with such a script as its secret store, and further stores after it.
     private func problem(_ script: String, besides others: String = "", patience: Duration = .seconds(30)) async throws -> String
     {
         try folder.write("vault", "#!/bin/sh\n" + script, mode: 0o700)
@@ -21,14 +21,14 @@ import Testing
             """
         let loader = ConfigurationLoader(
             environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: patience)
-        let told: String
+        let outcome: String
         do throws(ConfigurationError) {
             let configuration = try await loader.load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
-            told = "url " + (configuration.connection("ops")?.settings.text("url") ?? "-")
+            outcome = "url " + (configuration.connection("ops")?.settings.text("url") ?? "-")
         } catch {
-            told = Self.words(error)
+            outcome = Self.words(error)
         }
-        return told.replacing(folder.path, with: "FOLDER")
+        return outcome.replacing(folder.path, with: "FOLDER")
     }
 
     private static func words(_ error: ConfigurationError) -> String {
@@ -39,11 +39,11 @@ import Testing
         }
     }
 
-    @Test func `a command prints the secret whose name it is given`() async throws {
+    @Test func `a command is given the name of a secret and prints its value`() async throws {
         #expect(try await problem("echo \"$2-1\"") == "url https://example.com/chat-1")
     }
 
-    @Test func `a command named by a relative path lies beside bellhop.yaml, wherever Bellhop is started`() async throws {
+    @Test func `the relative path of a command starts at the folder of bellhop.yaml, wherever Bellhop is started`() async throws {
         for name in ["./bin/vault", "bin/vault"] {
             try folder.write("bin/vault", "#!/bin/sh\necho \"$2-1\"\n", mode: 0o700)
             let text = """
@@ -58,13 +58,13 @@ import Testing
         }
     }
 
-    @Test func `a failing command is reported by its status, without its output`() async throws {
-        let told = try await problem("echo hunter2; echo hunter3 >&2; exit 3")
+    @Test func `a failing command is reported with its exit status, without its output`() async throws {
+        let outcome = try await problem("echo hunter2; echo hunter3 >&2; exit 3")
         #expect(
-            told.contains(
+            outcome.contains(
                 "the command `FOLDER/vault` did not give the secret `chat`: it ended with exit status 3 [failed-secret]"))
-        #expect(told.hasPrefix("FOLDER/bellhop.yaml:4:"))
-        #expect(!told.contains("hunter"))
+        #expect(outcome.hasPrefix("FOLDER/bellhop.yaml:4:"))
+        #expect(!outcome.contains("hunter"))
         #expect(try await problem("kill -9 $$").contains("it ended with signal 9"))
     }
 
@@ -74,20 +74,20 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: ["exec sleep 600", "sleep 600; echo late"])
-    func `a hanging command is ended and reported`(_ script: String) async throws {
+    func `a hanging command is killed and reported`(_ script: String) async throws {
         #expect(
             try await problem(script, patience: .seconds(1))
                 == "The command `FOLDER/vault` of `secrets:` was stopped: it had not printed the secret `chat` after 1 seconds. Does it wait for a passphrase?"
         )
     }
 
-    @Test func `a missing command is reported by its name alone`() async throws {
+    @Test func `a missing command is reported without its arguments`() async throws {
         let text = "version: 1\nsecrets: [command: [no-such-vault, --token=hunter1]]\nrules: \"${{ secret.a }}\"\n"
         let loader = ConfigurationLoader(
             environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: .seconds(240))
         do throws(ConfigurationError) {
             _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
-            Issue.record("it was taken")
+            Issue.record("the configuration was accepted")
         } catch {
             #expect(Self.words(error) == "The command `no-such-vault` of `secrets:` could not be run: is it installed?")
         }

@@ -12,7 +12,7 @@ private struct NoOpSink: EventSink, Notebook {
     func setNote(_ key: String, to value: JSON?) async throws {}
 }
 
-/// What messages about bellhop.yaml show of it. The secret is always hunter2.
+/// The excerpts of bellhop.yaml in messages. The secret is always hunter2.
 @Suite struct ShownLinesTests {
     private func problems(_ text: String) async throws -> [Diagnostic] {
         let folder = try TemporaryFolder()
@@ -136,7 +136,7 @@ private struct NoOpSink: EventSink, Notebook {
         #expect(try await problems("version: 1\nlogin: a\nlogin: b\n").first?.message.contains("login") == false)
     }
 
-    @Test func `a setting that is found wrong later is shown no more than the others`() async throws {
+    @Test func `a setting that is refused only when it is used is shown no more than others`() async throws {
         let folder = try TemporaryFolder()
         let text = "version: 1\nconnections:\n  web: {kind: http, url: \"https://jane:hunter2@example.com\"}\n"
         let configuration = try await ConfigurationLoader(

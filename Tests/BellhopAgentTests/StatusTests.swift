@@ -9,7 +9,7 @@ import Testing
 @Suite struct `The status of a running agent` {
     private static let scope = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "")
 
-    /// The status of an agent with one source, which does this at the moment.
+    /// The status of a source in this activity.
     private func source(
         _ activity: SourceActivity?, in store: SQLiteStore, clock: TestClock
     ) async throws -> JSON {
@@ -22,7 +22,7 @@ import Testing
         return try #require(sources.first)
     }
 
-    @Test func `a source that still prepares is there, since when, and is new once it has`() async throws {
+    @Test func `a source that is preparing is shown with its start time, and is new afterwards`() async throws {
         let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
         let began = clock.now
         await clock.advance(by: .seconds(1))
@@ -33,7 +33,7 @@ import Testing
         #expect(prepared["state"] == "new" && prepared["since"] == .null)
     }
 
-    @Test func `a source whose poll takes long is polling since when, and one that fails is failing`() async throws {
+    @Test func `a long poll is shown with its start time, and a failing source as failing`() async throws {
         let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
         _ = try await store.open(Self.scope, source: "incidents", at: clock.now)
         let commit = PollCommit(
@@ -52,7 +52,7 @@ import Testing
         #expect(failing["state"] == "failing" && failing["since"] == .string(clock.now.rfc3339))
     }
 
-    @Test func `resting receivers are shown with their reason and waiting deliveries, until the rest is over`() async throws {
+    @Test func `resting receivers are shown with their reason and waiting deliveries until the rest ends`() async throws {
         let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))
         let deliveries = ["0", "1", "2"].map { step in
@@ -85,7 +85,7 @@ import Testing
 
     private static func rule(_ status: JSON) -> JSON? { status["rules"]?.asArray?.first }
 
-    @Test func `a rule that is turned off is off, without the error of its last run`() async throws {
+    @Test func `a rule that is turned off is shown as off, without the error of its last run`() async throws {
         let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
         _ = try await store.register([RuleRegistration(name: "tell", revision: "1")], at: clock.now)
         try await store.route(

@@ -17,7 +17,7 @@ struct DocumentationPage: Sendable {
         text = try String(contentsOf: file, encoding: .utf8)
     }
 
-    /// Every article, and the README.
+    /// All articles and the README.
     static func all() throws -> [DocumentationPage] {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".md") }.sorted()
         return try (names.map { String($0.dropLast(3)) } + ["README"]).map(DocumentationPage.init)
@@ -56,14 +56,14 @@ struct DocumentationPage: Sendable {
         return listings
     }
 
-    // MARK: What is made from the program
+    // MARK: Generated parts
 
-    /// The names of the parts between `<!-- made: name -->` and `<!-- end -->`, in their order.
+    /// The names of the parts between `<!-- made: name -->` and `<!-- end -->`, in order.
     var madeParts: [String] {
         text.components(separatedBy: "<!-- made: ").dropFirst().compactMap { $0.components(separatedBy: " -->").first }
     }
 
-    /// The text of a made part; nil when the page has none of this name.
+    /// The text of a generated part; nil if the page has no part with this name.
     func part(_ name: String) -> String? { range(of: name).map { String(text[$0]) } }
 
     mutating func setPart(_ name: String, to new: String) {

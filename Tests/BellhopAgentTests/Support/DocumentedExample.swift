@@ -5,13 +5,13 @@ import BellhopCore
 import BellhopTesting
 import YAML
 
-/// A YAML listing of the documentation. Its keys show which kind of file it is from; missing parts are added, so that it can be read.
+/// A YAML listing of the documentation. Its keys show the kind of file; missing parts are added, so that it can be read.
 enum DocumentedExample: Sendable {
     case configuration(String)
     case rules(String)
     case tests(String)
 
-    /// Nil when it is none of them.
+    /// Nil if it is of no known kind.
     init?(_ text: String) throws {
         guard let root = try YAML.parse(text).first?.root else { return nil }
         let names = Set(root.mapping?.names ?? [])
@@ -48,7 +48,7 @@ enum DocumentedExample: Sendable {
         return root["rule"]?.scalarText
     }
 
-    /// The sources that its rules are from.
+    /// The sources named by its rules.
     var sources: Set<String> {
         guard case .rules(let text) = self, let root = try? YAML.parse(text).first?.root else { return [] }
         let rules = root["rules"]?.items ?? [root]
@@ -57,7 +57,7 @@ enum DocumentedExample: Sendable {
 
     // MARK: Checking
 
-    /// What `bellhop check` would say of it.
+    /// The diagnostics that `bellhop check` would print for it.
     func problems(at place: String, in worlds: [RuleSurroundings]) async -> [String] {
         switch self {
         case .configuration(let text): await Self.problems(ofConfiguration: text, at: place)
@@ -87,7 +87,7 @@ enum DocumentedExample: Sendable {
         }
     }
 
-    /// What rules are checked against under a configuration, each of whose secrets is in the keychain.
+    /// The configuration that rules are checked against, with a value for each of its secrets in the keychain.
     static func surroundings(of text: String, file: String) async throws(ConfigurationError) -> RuleSurroundings {
         let folder: TemporaryFolder
         let keychain: Keychain
@@ -95,7 +95,7 @@ enum DocumentedExample: Sendable {
             folder = try TemporaryFolder()
             keychain = Keychain(path: folder.path + "/keychain.json")
             for match in text.matches(of: /secret\.(\w+)/) {
-                // As good as a password as it is as an address; what signs has a form of its own.
+                // One value that is valid both as a password and as an address; signing secrets have a form of their own.
                 let isKey = match.1.hasSuffix("_key")
                 try keychain.setSecret(
                     String(match.1), to: isKey ? "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz" : "https://example.com/x")
@@ -108,7 +108,7 @@ enum DocumentedExample: Sendable {
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: Nobody(), notebook: Nobody(), output: { _ in },
+                configuration, clock: SystemClock(), events: Discarding(), notebook: Discarding(), output: { _ in },
                 login: { _ in Keychain.Login(username: "john.doe", password: "none") }, tokens: NoTokenKeeper())
         } catch {
             switch error {
@@ -122,7 +122,7 @@ enum DocumentedExample: Sendable {
     }
 
     /// Discards everything: no test here logs in.
-    private struct Nobody: EventSink, Notebook {
+    private struct Discarding: EventSink, Notebook {
         func emit(_ events: [Event]) async {}
         func retry(_ events: [Event], after error: StoreError) {}
         func note(_ key: String) async throws -> JSON? { nil }

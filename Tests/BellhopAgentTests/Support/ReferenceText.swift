@@ -3,9 +3,9 @@ import BellhopConnectors
 import BellhopCore
 @testable import BellhopRules
 
-/// The parts of the reference pages that are made from declarations, as Markdown.
+/// The generated parts of the reference pages, as Markdown.
 enum ReferenceText {
-    /// The text between the marks of this name; nil without such marks.
+    /// The text of the part with this name; nil if the name is unknown.
     static func part(_ name: String) -> String? {
         switch name {
         case "configuration": table(ConfigurationManifest.root)
@@ -29,7 +29,7 @@ enum ReferenceText {
 
     // MARK: Kinds
 
-    /// The settings that every kind of connection has.
+    /// The settings common to all kinds of connection.
     private static var common: [Setting] {
         let all = Catalogue.connections.map(\.settings)
         return (all.first ?? []).filter { setting in all.allSatisfy { $0.contains(setting) } }
@@ -52,7 +52,7 @@ enum ReferenceText {
         var notes: [String] = [manifest.summary]
         switch manifest.receiver {
         case .taskConnection: notes.append("It goes to the connection of the source that showed the task.")
-        case .named: break  // its summary says so
+        case .named: break  // described in its summary
         case .namedOrAddress: notes.append("It goes to each connection that `to` names, or to the address in `url`.")
         case .local: notes.append("It stays on this machine.")
         }
@@ -91,7 +91,7 @@ enum ReferenceText {
         return head + rows(settings, in: "").map { "| " + $0.joined(separator: " | ") + " |\n" }.joined()
     }
 
-    /// A row for each setting, and for each member of a record below it under its whole name.
+    /// A row for each setting, and for each member of a record with its full path.
     private static func rows(_ settings: [Setting], in prefix: String) -> [[String]] {
         settings.flatMap { setting in
             let name = prefix + setting.name

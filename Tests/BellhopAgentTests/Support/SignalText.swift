@@ -4,7 +4,7 @@ import Logging
 import Metrics
 import Synchronization
 
-/// What every signal leaves behind, found out by sending each of them: a line of the log, and metrics.
+/// The log line and metrics of every signal, recorded by emitting each of them.
 enum SignalText {
     static var signals: String {
         let head = "| signal | level | says | facts |\n|---|---|---|---|\n"
@@ -43,7 +43,7 @@ enum SignalText {
         return traces
     }
 
-    /// The catalogue, one signal after the other: a new one stops the compiler here.
+    /// The catalogue as a chain, so that the compiler asks for a new signal here.
     private static func following(_ signal: Signal?) -> Signal? {
         switch signal {
         case nil: .polled(source: "", tasks: 0, events: 0, took: .zero)
@@ -94,7 +94,7 @@ enum SignalText {
         lane: "", createdAt: moment)
 }
 
-/// What one signal left behind.
+/// The log line and metrics of one signal.
 struct SignalTrace: Sendable {
     struct Metric: Sendable {
         var kind: String
@@ -121,10 +121,10 @@ struct SignalTrace: Sendable {
         metrics = heard.metrics
     }
 
-    /// Once for the process: metrics made under a recorder go to it, all others are discarded.
+    /// Set up once per process: metrics emitted under a recorder go to it, all others are discarded.
     static let bootstrap: Void = MetricsSystem.bootstrap(Factory())
 
-    /// Records the log lines and metrics of one signal. A class over a lock, because both hold it by reference.
+    /// Records the log lines and metrics of one signal. A class with a lock, because log handler and metrics factory share it.
     fileprivate final class Recorder: Sendable {
         struct Heard: Sendable {
             var level = ""

@@ -4,7 +4,7 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// The script of the cookbook that checks a signature, as a program.
+/// The cookbook's script that checks a signature, as a program.
 struct SignatureScript {
     private static let python = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
