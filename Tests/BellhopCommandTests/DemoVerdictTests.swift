@@ -5,14 +5,14 @@ import Testing
 @testable import Simulator
 @testable import bellhop
 
-/// The demonstration says that all arrived only where it did.
+/// The verdict at the end of the demonstration.
 @Suite struct DemoVerdictTests {
     private let simulation: Simulation
     private let old: SimulatedTask
     private let fresh: [SimulatedTask]
     private let unowned: SimulatedTask
 
-    /// A morning with an old task, two incidents, a change and an unassigned P1, before Bellhop did anything.
+    /// A morning with an old task, two incidents, a change and an unassigned P1, before Bellhop acts.
     init() async {
         let clock = TestClock(at: Demo.start - .seconds(3600))
         simulation = Simulation { clock.now.microseconds }
@@ -44,7 +44,7 @@ import Testing
         chat("New: \(task.number) \(task["short_description"].replacing("<", with: "&lt;").replacing(">", with: "&gt;"))")
     }
 
-    /// What is bad after a whole morning but for what is left out, and with what is done besides.
+    /// The missing items of the verdict after a morning without the given step and with further actions.
     private func bad(
         without missing: Step? = nil, and more: () -> Void = {}
     ) -> [String] {
@@ -67,26 +67,26 @@ import Testing
     private static let alerts = "alerts in the chat"
     private static let calls = "calls for help with an unowned P1"
 
-    @Test func `a morning on which all arrived once is good`() { #expect(bad() == []) }
+    @Test func `a morning is good if everything arrived once`() { #expect(bad() == []) }
 
-    @Test func `without anything, all is bad`() {
+    @Test func `a morning without any effect lacks every item`() {
         let verdict = DemoVerdict(simulation)
         #expect(!verdict.isGood)
         #expect(verdict.items.map(\.isThere) == [false, false, false, false])
     }
 
-    @Test func `without a digest it is bad`() { #expect(bad(without: .digest) == [Self.digest]) }
-    @Test func `with two digests it is bad`() { #expect(bad { chat("2 open tasks") } == [Self.digest]) }
-    @Test func `without an acknowledgement it is bad`() { #expect(bad(without: .acknowledgement) == [Self.notes]) }
-    @Test func `with a doubled note it is bad`() { #expect(bad { acknowledge(fresh[0]) } == [Self.notes]) }
-    @Test func `with a note on an old task it is bad`() { #expect(bad { acknowledge(old) } == [Self.notes]) }
-    @Test func `without an alert it is bad`() { #expect(bad(without: .alert) == [Self.alerts]) }
-    @Test func `with an alert too many it is bad`() { #expect(bad { alert(fresh[2]) } == [Self.alerts]) }
+    @Test func `a morning without a digest is bad`() { #expect(bad(without: .digest) == [Self.digest]) }
+    @Test func `a morning with two digests is bad`() { #expect(bad { chat("2 open tasks") } == [Self.digest]) }
+    @Test func `a missing acknowledgement is bad`() { #expect(bad(without: .acknowledgement) == [Self.notes]) }
+    @Test func `a doubled note is bad`() { #expect(bad { acknowledge(fresh[0]) } == [Self.notes]) }
+    @Test func `a note on an old task is bad`() { #expect(bad { acknowledge(old) } == [Self.notes]) }
+    @Test func `a missing alert is bad`() { #expect(bad(without: .alert) == [Self.alerts]) }
+    @Test func `an additional alert is bad`() { #expect(bad { alert(fresh[2]) } == [Self.alerts]) }
 
-    @Test func `without a call for help it is bad`() { #expect(bad(without: .call) == [Self.calls]) }
-    @Test func `with two calls for help it is bad`() { #expect(bad { call(unowned) } == [Self.calls]) }
+    @Test func `a missing call for help is bad`() { #expect(bad(without: .call) == [Self.calls]) }
+    @Test func `two calls for help are bad`() { #expect(bad { call(unowned) } == [Self.calls]) }
 
-    @Test func `an alert that the chat refused did not arrive`() {
+    @Test func `an alert that the chat refused counts as missing`() {
         simulation.receivers.setAnswer(of: "ops", status: 500)
         #expect(bad() == [Self.digest, Self.alerts, Self.calls])
     }

@@ -2,9 +2,9 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// Every code that the sources give a diagnostic or a failed evaluation stands on a golden page.
+/// Every code of a diagnostic or of a failed evaluation occurs on a golden page.
 @Suite struct GoldenCodesTests {
-    /// Codes that no command can be made to show, each with the reason.
+    /// Codes that no command can produce, each with the reason.
     static let unreachable = [
         "out-of-memory": "said when libyaml cannot allocate, which ends other parts of a process first",
         "yaml-syntax": "stands ready for messages of a libyaml to come; those of 0.2.5 all have words of their own",
@@ -13,13 +13,13 @@ import Testing
         "host": "checking a rule refuses beforehand every call of a function that would find no event or no time",
     ]
 
-    @Test func `each code has a page`() throws {
+    @Test func `every code occurs on a golden page`() throws {
         let pages = try Self.texts(in: ["Tests/BellhopCommandTests/Golden", "Tests/BellhopRulesTests/Golden"], ending: ".txt")
             .joined(separator: "\n")
         let codes = try Self.codes()
-        #expect(codes.count > 110, "the codes are not found any more")
+        #expect(codes.count > 110, "the search no longer finds the codes")
         let missing = codes.filter { !pages.contains("[\($0)]") && Self.unreachable[$0] == nil }.sorted()
-        #expect(missing.isEmpty, "add a command that shows it to a page in Tests/BellhopCommandTests/Golden, and record it")
+        #expect(missing.isEmpty, "add a command that prints it to a page in Tests/BellhopCommandTests/Golden, and record it")
     }
 
     @Test func `each code that Troubleshooting explains exists`() throws {
@@ -36,16 +36,16 @@ import Testing
         #expect(unknown == [])
     }
 
-    @Test func `no exception is one any more`() throws {
+    @Test func `every exception is a code without a page`() throws {
         let pages = try Self.texts(in: ["Tests/BellhopCommandTests/Golden"], ending: ".txt").joined(separator: "\n")
         let codes = try Self.codes()
         for code in Self.unreachable.keys {
-            #expect(codes.contains(code), "\(code) is no code")
+            #expect(codes.contains(code), "\(code) does not exist")
             #expect(!pages.contains("[\(code)]"), "\(code) has a page")
         }
     }
 
-    /// The codes as the sources write them: behind `code:`, as the first argument of `report`, and as raw values of enums of codes.
+    /// The codes in the sources: after `code:`, as the first argument of `report`, and as raw values of enums of codes.
     private static func codes() throws -> Set<String> {
         var codes: Set<String> = []
         for text in try texts(in: ["Sources"], ending: ".swift") {

@@ -3,8 +3,8 @@ import Foundation
 import Simulator
 import Testing
 
-/// Every command and diagnostic, compared whole with a page that a person can read. `BELLHOP_RECORD=1 swift test --filter Golden`
-/// writes the pages anew: read what changed before you keep it.
+/// Every command and diagnostic, compared as a whole with a page. `BELLHOP_RECORD=1 swift test --filter Golden` writes the
+/// pages again: read the difference before you commit it.
 @Suite struct GoldenTests {
     static let pages: [String] = {
         let folder = Repository.root.appending(path: "Tests/BellhopCommandTests/Golden").path
@@ -12,7 +12,7 @@ import Testing
     }()
 
     @Test(arguments: pages)
-    func `a page's commands print what the page says`(_ name: String) async throws {
+    func `the commands of a page print the page`(_ name: String) async throws {
         let file = Repository.root.appending(path: "Tests/BellhopCommandTests/Golden/\(name)")
         let written = try String(contentsOf: file, encoding: .utf8)
         let page = GoldenPage(written)

@@ -3,7 +3,7 @@ import Testing
 @testable import bellhop
 
 @Suite struct LineEditorTests {
-    /// Types bytes as a terminal sends them; the line with `|` at the cursor.
+    /// Types bytes as a terminal sends them and returns the line, with `|` at the cursor.
     private func typed(_ bytes: String, history: [String] = []) -> String {
         var editor = LineEditor(history: history)
         _ = press(bytes, on: &editor)
@@ -31,7 +31,7 @@ import Testing
         #expect(typed(bytes) == wanted)
     }
 
-    @Test func `the history is walked, and the line being typed comes back`() {
+    @Test func `the arrow keys walk the history and return to the line being typed`() {
         #expect(typed("\u{1B}[A", history: ["one", "two"]) == "two|")
         #expect(typed("\u{1B}[A\u{1B}[A\u{1B}[A", history: ["one", "two"]) == "one|")
         #expect(typed("draft\u{10}\u{10}\u{0E}\u{0E}\u{0E}", history: ["one", "two"]) == "draft|")
@@ -41,7 +41,7 @@ import Testing
         #expect(shown(editor) == "a|")
     }
 
-    @Test func `control C gives the line up, control D ends where nothing is typed`() {
+    @Test func `control C discards the line, and control D ends the input on an empty line`() {
         var editor = LineEditor()
         #expect(press("abc\u{03}", on: &editor) == [.abandon])
         #expect(shown(editor) == "|")
@@ -51,7 +51,7 @@ import Testing
         #expect(shown(editor) == "task|")
     }
 
-    @Test func `broken UTF-8 is left out`() {
+    @Test func `bytes that are not UTF-8 are ignored`() {
         var keys = KeyReader()
         let bytes: [UInt8] = [0xC3, 0x61, 0xFF, 0xE2, 0x82, 0xAC, 0x80, 0x62]
         #expect(bytes.compactMap { keys.read($0) } == [.text("a"), .text("€"), .text("b")])
@@ -69,7 +69,7 @@ import Testing
         #expect(wide.window(columns: 6) == ("本語", 4))
     }
 
-    @Test func `names stand side by side, read downwards`() {
+    @Test func `completions are listed in columns, read downwards`() {
         #expect(LinePrompt.columns(["a", "bb", "ccc", "d", "e"], width: 10) == "a    d\nbb   e\nccc")
         #expect(LinePrompt.columns(["long"], width: 2) == "long")
     }

@@ -6,16 +6,16 @@ import Testing
 
 @testable import bellhop
 
-/// Lines for a reader who may stop reading.
+/// Writing lines for a reader that may stop reading.
 @Suite(.timeLimit(.minutes(1))) struct LineWriterTests {
     private static func withPipe(
         patience: Duration, _ body: (LineWriter, _ reader: Int32) async throws -> Void
     ) async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
-        _ = fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest pipe there is
+        _ = fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe
         try await body(LineWriter(ends[1], called: "The pipe", patience: patience), ends[0])
-        close(ends[0])  // lets go of a line that is being written
+        close(ends[0])  // ends a write in progress
     }
 
     private static func read(_ reader: Int32, upTo count: Int) -> String {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that has stopped makes lines fail, at once after the first, and none is lost or doubled unheard`()
+    @Test func `lines fail while their reader has stopped, at once after the first, and every line is written once or fails`()
         async throws
     {
         signal(SIGPIPE, SIG_IGN)
@@ -43,7 +43,7 @@ import Testing
             let start = ContinuousClock.now
             for _ in 1...50 { await #expect(throws: Failure.self) { try await writer.write("refused") } }
             #expect(ContinuousClock.now - start < .seconds(5))
-            // Read again: what was begun is finished, and lines are taken as before.
+            // Once the reader goes on, the started line is completed and new lines are accepted.
             var text = ""
             while text.utf8.count < 100_001 { text += Self.read(reader, upTo: 65536) }
             #expect(text == long + "\n")
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a line that waits ends with its task`() async throws {
+    @Test func `cancelling the task of a blocked line ends the write`() async throws {
         signal(SIGPIPE, SIG_IGN)
         try await Self.withPipe(patience: .seconds(60)) { writer, _ in
             let failures = await withTaskGroup(of: Bool.self) { group in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a writer to a slow reader of a nonblocking descriptor sleeps meanwhile`() async throws {
+    @Test func `a writer to a slow reader of a nonblocking descriptor uses no processor time while it waits`() async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         let (reader, writer) = (ends[0], ends[1])
@@ -87,7 +87,7 @@ import Testing
         let reading = Task {
             var all: [UInt8] = []
             while all.count < bytes.count {
-                // Slower than anybody writes.
+                // Slower than any writer.
                 try await Task.sleep(for: .milliseconds(100))
                 var some = [UInt8](repeating: 0, count: 60_000)
                 let count = Glibc.read(reader, &some, some.count)
@@ -106,6 +106,6 @@ import Testing
         }
         #expect(try await reading.value == bytes)
         let time = try #require(spent)
-        #expect(time < .milliseconds(100), "it was busy for \(time)")
+        #expect(time < .milliseconds(100), "it used \(time) of processor time")
     }
 }

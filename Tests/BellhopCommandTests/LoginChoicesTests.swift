@@ -3,7 +3,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// What `bellhop login` has a person choose at a terminal; the page `login-eto` shows the same with input from a pipe.
+/// The choices of a person in `bellhop login` at a terminal; the page `login-eto` shows the same with input from a pipe.
 @Suite(.timeLimit(.minutes(2))) struct LoginChoicesTests {
     private func eventually(_ what: String, _ isSo: () -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
@@ -11,10 +11,10 @@ import Testing
             if isSo() { return }
             try await Task.sleep(for: .milliseconds(10))
         }
-        Issue.record("it did not come to this: \(what)")
+        Issue.record("timed out waiting until \(what)")
     }
 
-    /// Types a name and a password at a terminal, then hands over to the body at the first list.
+    /// Types a name and a password at a terminal and calls the body at the first list.
     private func logIn(
         password: String = "secret", _ body: (Program, PseudoTerminal) async throws -> Void
     ) async throws -> (ended: Program.Ended, simulation: Simulation, keychain: Bool) {
@@ -44,7 +44,7 @@ import Testing
         return (ended, simulation, FileManager.default.fileExists(atPath: folder.path + "/keychain.json"))
     }
 
-    @Test func `at a terminal a wrong choice is asked for again, and the choice is printed`() async throws {
+    @Test func `at a terminal a wrong choice is asked for again, and the chosen settings are printed`() async throws {
         let (ended, simulation, isStored) = try await logIn { program, terminal in
             try await eventually("the enterprises are listed") { program.errorsSoFar.contains("Which enterprise (1 to 2)? ") }
             terminal.type("7\n")
@@ -60,11 +60,11 @@ import Testing
         #expect(ended.errors.contains("Logged in as ada@example.com, Shelter Network, South; stored in"))
         #expect(isStored)
         #expect(!ended.errors.contains("Password: secret"))
-        // Once to list, once to see that the choice works.
+        // Once for the list, once to check the choice.
         #expect(simulation.eto.counts.logins == 2)
     }
 
-    @Test func `the number that the list shows beside a name is taken, too`() async throws {
+    @Test func `the number beside a name in the list is accepted`() async throws {
         let (ended, _, isStored) = try await logIn { program, terminal in
             try await eventually("the enterprises are listed") { program.errorsSoFar.contains("Which enterprise (1 to 2)? ") }
             terminal.type("1\n")
@@ -76,7 +76,7 @@ import Testing
         #expect(isStored)
     }
 
-    @Test func `a wrong password is tried once, lists nothing and stores nothing`() async throws {
+    @Test func `a wrong password is tried once, and nothing is listed or stored`() async throws {
         let (ended, simulation, isStored) = try await logIn(password: "wrong") { _, _ in }
         #expect(ended.code == 77)
         #expect(!ended.errors.contains("Which"))
@@ -84,7 +84,7 @@ import Testing
         #expect(!isStored)
     }
 
-    @Test func `an empty answer ends it, and stores nothing`() async throws {
+    @Test func `an empty answer ends the login without storing anything`() async throws {
         let (ended, _, isStored) = try await logIn { program, terminal in
             try await eventually("the enterprises are listed") { program.errorsSoFar.contains("Which enterprise") }
             terminal.type("\n")

@@ -2,10 +2,10 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// What `make` says where Debian's packages are missing and cannot be installed.
+/// The output of `make` if Debian's packages are missing and cannot be installed.
 @Suite(.timeLimit(.minutes(2))) struct PackagesTests {
-    /// Runs .make/packages for a missing header, with these tools only: each a name with its script, besides a few that
-    /// every machine has.
+    /// Runs .make/packages for a missing header with only these tools (a name and a script each) and a few that every machine
+    /// has.
     private func packages(_ tools: [String: String]) async throws -> Program.Ended {
         let folder = try TemporaryFolder()
         for name in ["uname", "mktemp", "tail", "rm", "sh"] {
@@ -22,7 +22,7 @@ import Testing
 
     private static let need = "Bellhop is built with these Debian packages: libyaml-dev libre2-dev."
 
-    @Test func `on another system than Debian, one sentence names the needed packages`() async throws {
+    @Test func `on a system other than Debian, one sentence names the needed packages`() async throws {
         let ended = try await packages(["id": "echo 0"])
         #expect(ended.code == 69)
         #expect(
@@ -51,7 +51,7 @@ import Testing
                 """)
     }
 
-    @Test func `packages are installed if possible, by sudo if need be`() async throws {
+    @Test func `missing packages are installed, with sudo if necessary`() async throws {
         let asRoot = try await packages(["id": "echo 0", "apt-get": "[ $1 = install ]"])
         #expect(asRoot.code == 0)
         let log = "echo \"$@\" > log; shift 2"

@@ -2,7 +2,7 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// The README is true: what it shows is what is printed.
+/// The transcripts in the README match the program's output.
 @Suite struct ReadmeTests {
     /// The code block after a comment such as `<!-- demo -->`.
     static func block(_ name: String) throws -> String {
@@ -12,7 +12,7 @@ import Testing
         return try #require(parts[1].components(separatedBy: "\n```").first) + "\n"
     }
 
-    /// Lines without what differs from run to run: the seconds, ports, ids, and the order of what happens at once.
+    /// The lines without the parts that differ between runs: seconds, ports, ids, and the order of simultaneous events.
     static func settled(_ text: String) -> [String] {
         text.replacing(#/\d\d:\d\d:\d\d /#, with: "").replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:PORT")
             .replacing(/\b[0-9a-f]{32}\b/, with: "ID").replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "TIME")
@@ -20,14 +20,14 @@ import Testing
             .split(separator: "\n").map(String.init).sorted()
     }
 
-    @Test(.timeLimit(.minutes(5))) func `the demonstration prints what the README shows, and ends well`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `the demonstration prints the README's transcript, and succeeds`() async throws {
         let folder = try TemporaryFolder()
         let ended = try await Program(["demo", "--speed", "60"], in: folder.path).end(within: .seconds(240))
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
         #expect(Self.settled(ended.output) == Self.settled(try Self.block("demo")))
     }
 
-    @Test func `the session prints what the README shows`() async throws {
+    @Test func `the README's example session prints its transcript`() async throws {
         let written = try Self.block("session")
         let page = GoldenPage(written)
         let folder = try TemporaryFolder()
@@ -41,7 +41,7 @@ import Testing
         let shipped = try Repository.text("rules/acknowledge-new-incidents.yaml")
         let rule = try #require(
             readme.components(separatedBy: "```yaml\n").dropFirst().first?.components(separatedBy: "```").first)
-        /// Without comments and the blanks before them.
+        /// Without comments and the spaces before them.
         func bare(_ text: String) -> [String] {
             text.split(separator: "\n").map { line in
                 var code = line.prefix { $0 != "#" }

@@ -3,17 +3,17 @@ import Testing
 
 @testable import bellhop
 
-/// Lines on a screen of 80 columns.
+/// Text and tables on a screen of 80 columns.
 @Suite struct ScreenTests {
-    @Test func `a line is broken between words alone, and an id that is too wide stays whole`() {
+    @Test func `lines are broken only between words, and an id that is too wide stays whole`() {
         let id = String(repeating: "f", count: 50)
         #expect("one two three".wrapped(to: 8, indent: 2) == "one two\n  three")
         #expect("see \(id) now".wrapped(to: 40, indent: 4) == "see\n    \(id)\n    now")
         #expect("one two".wrapped(to: nil) == "one two")
-        #expect("\u{1B}[31mone\u{1B}[0m two".wrapped(to: 7) == "\u{1B}[31mone\u{1B}[0m two", "colours take no room")
+        #expect("\u{1B}[31mone\u{1B}[0m two".wrapped(to: 7) == "\u{1B}[31mone\u{1B}[0m two", "colours have no width")
     }
 
-    @Test func `the end of a text is left out behind a word`() {
+    @Test func `a text that is too long is cut after a word`() {
         #expect("No connection to host".cutBetweenWords(to: 16) == "No connection…")
         #expect("short".cutBetweenWords(to: 16) == "short")
     }
@@ -38,7 +38,7 @@ import Testing
         return lines
     }
 
-    @Test func `a delivery is one row of at most 80 columns, with its id and state whole`() {
+    @Test func `a delivery is one row of at most 80 columns, with its id and state in full`() {
         for state in DeliveryState.allCases {
             let lines = Self.lines([Self.delivery(state.rawValue)], width: 80)
             #expect(lines.count == 2)
@@ -57,7 +57,7 @@ import Testing
         #expect(lines[1].hasSuffix("01-05 07:30  01-05 07:40  No connection to acme.service-now.com:443: connection refused."))
     }
 
-    @Test func `without an attempt the intention is shown, a message with its title and text`() {
+    @Test func `a delivery without an attempt shows its content, a message with its title and text`() {
         var comment = Self.delivery("shadow").asObject ?? [:]
         comment["error"] = nil
         var (message, update) = (comment, comment)
@@ -70,7 +70,7 @@ import Testing
         #expect(lines[3].hasSuffix("{\"fields\":{\"priority\":2}}"))
     }
 
-    @Test func `a long table is printed by pages in the columns of the first, and no column is lost`() {
+    @Test func `all pages of a long table have the columns of the first, and no column is lost`() {
         var first = Self.delivery("done").asObject ?? [:]
         first["task"] = nil
         var rows = Array(repeating: JSON.object(first), count: PagedTable.page + 1)
@@ -100,7 +100,7 @@ import Testing
         return .object(source)
     }
 
-    /// A status with so many sources and rules, of which some fail for the same reason.
+    /// A status with this many sources and rules, of which some fail for the same reason.
     private static func status(sources: Int, failing: Int, rules: Int) -> JSON {
         var status: JSON.Object = ["events": 9, "unrouted": 0, "damaged": 0, "agent": .null]
         status["deliveries"] = ["done": 3, "dead": 2]
@@ -123,7 +123,7 @@ import Testing
         #expect(page.needsNobody == (failing == 0))
     }
 
-    @Test func `a reason that several sources have stands once, and nothing that is fine beside it`() {
+    @Test func `a reason shared by several sources is shown once, and sources that work are not listed`() {
         let page = StatusPage(Self.status(sources: 5, failing: 3, rules: 2), zone: .utc, width: nil)
         let lines = page.failing
         #expect(lines.count { $0.contains("connection refused") } == 1)
@@ -131,7 +131,7 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("source-0") || $0.hasPrefix("rule-") })
     }
 
-    @Test func `resting receivers are shown in every form, in full if there is room`() {
+    @Test func `resting receivers are shown in every form of the status, with details if there is room`() {
         var status = Self.status(sources: 30, failing: 1, rules: 30).asObject ?? [:]
         status["resting"] = .array(
             (1...4).map { number in
@@ -158,7 +158,7 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("ask   -      1") })
     }
 
-    @Test func `moments in a text are shown by the clocks of the zone`() {
+    @Test func `moments in a text are shown in the local time of the zone`() {
         let zone = TimeZoneTable(name: "Europe/Berlin", posix: "CET-1CEST,M3.5.0,M10.5.0/3") ?? .utc
         #expect("not before 2026-01-05T07:30:05.25Z.".withLocalTimes(in: zone) == "not before 2026-01-05 08:30:05.")
         let json: JSON = ["created": "2026-01-05T07:30:00Z", "text": "A to Z"]

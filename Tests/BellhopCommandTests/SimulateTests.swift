@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    @Test func `a fault that is not known is refused by name, before anything listens`() async throws {
+    @Test func `an unknown fault is refused by name before the simulator listens`() async throws {
         let folder = try TemporaryFolder()
         let program = try Program(["simulate", "--port", "0", "--fault", #"{"fault":"nosuch"}"#], in: folder.path)
         let ended = await program.end()
@@ -34,7 +34,7 @@ import Testing
         #expect(ended.errors.hasPrefix("error: --fault: no fault 'nosuch'; known: too_many_requests, "))
     }
 
-    @Test func `a latency and faults are there from the start`() async throws {
+    @Test func `latency and faults given on the command line apply from the start`() async throws {
         let folder = try TemporaryFolder()
         let program = try Program(
             ["simulate", "--still", "--port", "0", "--latency", "5", "--fault", #"[{"fault":"hangs"},{"fault":"rate_limit"}]"#],

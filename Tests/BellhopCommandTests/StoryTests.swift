@@ -6,11 +6,11 @@ import Testing
 
 @testable import bellhop
 
-/// What `bellhop run` says on a terminal.
+/// The lines of `bellhop run` on a terminal.
 @Suite struct StoryTests {
     private static let start = Timestamp(seconds: 1_767_598_517)  // 2026-01-05T07:35:17Z
 
-    private func told(_ body: (Story) -> Void) -> [String] {
+    private func printed(_ body: (Story) -> Void) -> [String] {
         let lines = Lines()
         let zone = TimeZoneTable(name: "Europe/Berlin", posix: "CET-1CEST,M3.5.0,M10.5.0/3") ?? .utc
         let story = Story(
@@ -30,7 +30,7 @@ import Testing
         let event = Self.event(
             .taskChanged, ["task": Self.task.json(source: "my-work"), "changes": ["priority": ["from": 3, "to": 2]]])
         #expect(
-            told { $0.tell(.event(event)) } == [
+            printed { $0.tell(.event(event)) } == [
                 "08:35:17  event     task_changed  my-work: INC0010001 priority: 3 → 2  0123456789ab"
             ])
     }
@@ -39,7 +39,7 @@ import Testing
         let problem = Diagnostic(
             code: "unknown-field", "no field `pririty`",
             at: Diagnostic.Place(file: "rules/a.yaml", line: 4, column: 7, length: 3, excerpt: "when: x.y"), help: "look")
-        let lines = told {
+        let lines = printed {
             $0.tell(.rulesRefused(problems: 1))
             $0.tell(.ruleRefused(problem))
         }
@@ -52,7 +52,7 @@ import Testing
         let event = Self.event(
             .sourceRecovered, ["source": "my-work", "error": "No way there.", "since": "2026-01-05T07:30:00Z"])
         #expect(
-            told { $0.tell(.event(event)) } == [
+            printed { $0.tell(.event(event)) } == [
                 "08:35:17  event     source_recovered  my-work: works again; it failed since 2026-01-05 08:30:00 (No way there.)  0123456789ab"
             ])
     }
@@ -65,14 +65,14 @@ import Testing
                 "comment": ["author": "Ada Lovelace", "text": "Any news?", "own": false],
             ])
         #expect(
-            told { $0.tell(.event(event)) } == [
+            printed { $0.tell(.event(event)) } == [
                 "08:35:17  event     task_commented  my-work: INC0010001 Ada Lovelace: Any news?  0123456789ab"
             ])
     }
 
     @Test func `retries and final failures have different words, and a recovered source is reported`() {
         let failure = Failure(.unreachable, .retry(after: nil), "No way there.")
-        let lines = told {
+        let lines = printed {
             $0.tell(.pollFailed(source: "my-work", failure: failure, failures: 2, next: Self.start))
             $0.tell(.recovered(source: "my-work", failures: 2, since: Self.start))
             $0.tell(.retrying(Self.delivery, failure, attempt: 2, at: Self.start))
@@ -91,13 +91,13 @@ import Testing
         id: Delivery.ID(occasion: Occasion.event(Event.ID("e")).id, rule: "r", step: StepPath(index: 0), receiver: "log"),
         revision: "", action: "log", arguments: .values([:]), task: nil, lane: "", createdAt: start)
 
-    @Test func `stopping is one line, and only where something is in flight`() {
-        #expect(told { $0.tell(.stopping(inFlight: 0)) }.isEmpty)
-        #expect(told { $0.tell(.stopping(inFlight: 2)) } == ["08:35:17  bellhop   Finishing what is in flight…"])
+    @Test func `stopping is shown in one line, and only if deliveries are in flight`() {
+        #expect(printed { $0.tell(.stopping(inFlight: 0)) }.isEmpty)
+        #expect(printed { $0.tell(.stopping(inFlight: 2)) } == ["08:35:17  bellhop   Finishing what is in flight…"])
     }
 }
 
-/// Printed lines; a class over a mutex, because any task may print.
+/// Printed lines; a class with a mutex, because any task may print.
 private final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }

@@ -2,7 +2,7 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// The terminal is left as it was found, however a program ends.
+/// Terminal modes, prompts and colours.
 @Suite(.timeLimit(.minutes(2))) struct TerminalTests {
     private func wait(_ what: String, _ isSo: () -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(30)
@@ -10,11 +10,11 @@ import Testing
             if isSo() { return }
             try await Task.sleep(for: .milliseconds(10))
         }
-        Issue.record("it did not come to this: \(what)")
+        Issue.record("timed out waiting until \(what)")
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `a password that is asked for is not shown, and a signal gives the echo back`(_ signal: Int32) async throws {
+    func `a typed password is not shown, and a signal restores the terminal's echo`(_ signal: Int32) async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
@@ -25,7 +25,7 @@ import Testing
         #expect(terminal.hasEcho)
     }
 
-    @Test func `once a password is typed the echo is back`() async throws {
+    @Test func `the echo is restored after a password is typed`() async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
@@ -37,7 +37,7 @@ import Testing
         #expect(!ended.errors.contains("hunter2") && !ended.output.contains("hunter2"))
     }
 
-    /// What a program prints on a terminal for a check that finds a mistake.
+    /// The output on a terminal of a check that finds a mistake.
     private func shown(_ environment: [String: String], on screen: PseudoTerminal?) async throws -> String {
         let folder = try TemporaryFolder()
         try folder.write("bellhop.yaml", "version: 1\n")
@@ -48,7 +48,7 @@ import Testing
         return screen?.shown ?? ended.output + ended.errors
     }
 
-    @Test func `colour is for a terminal`() async throws {
+    @Test func `colours are printed to a terminal only`() async throws {
         let coloured = try await shown(["TERM": "xterm"], on: try PseudoTerminal())
         #expect(coloured.contains("\u{1B}["))
         #expect(coloured.contains("there is no event `task_crated`"))
@@ -60,13 +60,13 @@ import Testing
     @Test(arguments: [["TERM": "xterm", "NO_COLOR": "1"], ["TERM": "xterm", "NO_COLOR": ""], ["TERM": "dumb"]])
     func `NO_COLOR turns colours off`(_ environment: [String: String]) async throws {
         let plain = try await shown(environment, on: try PseudoTerminal())
-        // no-color.org: an empty value says nothing.
+        // no-color.org: an empty value has no effect.
         #expect(plain.contains("\u{1B}") == (environment["NO_COLOR"] == ""))
         #expect(plain.contains("there is no event `task_crated`"))
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `a signal at the prompt of eval gives the terminal its mode back`(_ signal: Int32) async throws {
+    func `a signal at the prompt of eval restores the terminal's mode`(_ signal: Int32) async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["exit", "quit", ":quit"])
-    func `a word that ends other programs ends the prompt of eval`(_ word: String) async throws {
+    func `words such as exit and quit end the prompt of eval`(_ word: String) async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)
@@ -89,7 +89,7 @@ import Testing
         #expect(!ended.errors.contains("unknown-name"))
     }
 
-    @Test func `the prompt of eval gives the terminal its mode back at its end`() async throws {
+    @Test func `the prompt of eval restores the terminal's mode when it ends`() async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)

@@ -1,7 +1,7 @@
 import BellhopTesting
 import Foundation
 
-/// A page with files, commands and what they print: question and answer in one file.
+/// A page with files, commands and their output: question and answer in one file.
 ///
 ///     --- rules/a.yaml
 ///     rule: a
@@ -9,13 +9,13 @@ import Foundation
 ///     rules/a.yaml:1:1: error: …
 ///     exit 78
 ///
-/// Lines of standard error and output stand as a terminal would show them, errors first. `exit` is left out where it is 0. Times, ids, ports and
-/// the folder's name are replaced by words. A blank line parts two commands. `< text` under a command is its standard input.
+/// Standard error and output are shown as on a terminal, errors first. `exit` is omitted if it is 0. Times, ids, ports and the
+/// folder's name are replaced by words. A blank line separates two commands. `< text` under a command is its standard input.
 struct GoldenPage {
     struct Exchange {
         var command: String
         var input: String
-        /// What is expected, with the exit line.
+        /// The expected output, with the exit line.
         var answer: String
     }
 
@@ -45,7 +45,7 @@ struct GoldenPage {
         }
     }
 
-    /// The page as it would be with these answers.
+    /// The page with these answers in place of the recorded ones.
     func text(answers: [String]) -> String {
         var text = preamble
         for file in files { text += "--- \(file.name)\n\(file.text)" }
@@ -58,7 +58,7 @@ struct GoldenPage {
         return text
     }
 
-    /// Runs the page's commands in a folder. The answers, in the page's form.
+    /// Runs the page's commands in a folder and returns their output in the page's form.
     func run(in folder: String, environment: [String: String] = [:], replacing words: [(String, String)] = []) async throws
         -> [String]
     {
@@ -84,7 +84,7 @@ struct GoldenPage {
         return answers
     }
 
-    /// `bellhop …` runs the program; anything else a shell.
+    /// `bellhop …` runs the program; any other command runs in a shell.
     private static func shell(
         _ command: String, in folder: String, environment: [String: String], input: String
     ) async throws -> Program.Ended {
@@ -95,7 +95,7 @@ struct GoldenPage {
         ).end()
     }
 
-    /// Replaces what differs from run to run.
+    /// Replaces the parts that differ between runs.
     static func settle(_ text: String, folder: String, words: [(String, String)]) -> String {
         var text = text.replacing(folder, with: "FOLDER")
         for (word, value) in words { text = text.replacing(value, with: word) }
