@@ -4,7 +4,7 @@ import Testing
 struct ReceiverPaceTests {
     private let start = Timestamp(seconds: 1_767_603_600)
 
-    @Test func `a pace that is taken up after a restart waits its interval before the first attempt`() {
+    @Test func `a pace restored after a restart waits its interval before the first attempt`() {
         var pace = ReceiverPace(most: 4)
         let rest = ReceiverRest(
             receiver: "ops", since: start - .seconds(10), until: start - .seconds(9), interval: .seconds(1), why: "Slow down.")
@@ -16,9 +16,9 @@ struct ReceiverPaceTests {
         #expect(later.attempts == 1)
     }
 
-    @Test func `a receiver that refuses is asked one at a time, at the pace that it took`() {
+    @Test func `a receiver that refused gets one attempt at a time, at the pace it accepted before`() {
         var pace = ReceiverPace(most: 8)
-        // One a second is taken, and the second of two at once is refused.
+        // One attempt a second is accepted, and the second of two within a second is refused.
         pace.began(at: start)
         pace.ended(wasTaken: true, began: start, at: start + .milliseconds(10))
         pace.began(at: start + .milliseconds(10))

@@ -11,38 +11,38 @@ import Testing
 
     private func failure(_ remedy: Failure.Remedy) -> Failure { Failure(.gateway, remedy, "A gateway answered.") }
 
-    @Test func `a certain failure is dead when its attempts have run out`() {
+    @Test func `a delivery whose failures are certain is dead after its last attempt`() {
         let failure = failure(.retry(after: nil))
         #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(12), failure))
         #expect(next(.failed(failure), attempt: 3) == .dead(failure))
     }
 
-    @Test func `an uncertain delivery is held when its attempts have run out, never dead`() {
+    @Test func `a delivery with an uncertain outcome is held after its last attempt, never dead`() {
         let failure = failure(.unknownOutcome)
         #expect(next(.failed(failure), attempt: 2) == .retry(at: now + .seconds(12), failure))
         #expect(next(.failed(failure), attempt: 3) == .held(failure))
         #expect(next(.failed(failure), attempt: 4) == .held(failure))
     }
 
-    @Test func `half of a wait is certain and the rest is chance`() {
+    @Test func `half of each wait is fixed and the rest is random`() {
         let failure = failure(.retry(after: nil))
         for (jitter, seconds) in [(0.0, 4), (0.5, 6), (0.999_999, 8)] {
             guard case .retry(let at, _) = policy.next(after: .failed(failure), attempt: 1, now: now, jitter: jitter) else {
-                Issue.record("not tried again")
+                Issue.record("no retry")
                 continue
             }
             #expect(abs((at - now).components.seconds - Int64(seconds)) <= (jitter > 0.9 ? 1 : 0))
         }
     }
 
-    @Test func `the wait that the other side asks for is kept`() {
+    @Test func `the other side's Retry-After is the minimum wait`() {
         let failure = failure(.retry(after: .seconds(300)))
         #expect(next(.failed(failure), attempt: 1) == .retry(at: now + .seconds(300), failure))
     }
 
-    @Test func `an interrupted delivery is tried again at once, and held when its attempts have run out`() {
+    @Test func `an interrupted delivery is tried again at once, and held after its last attempt`() {
         guard case .retry(at: now, let failure) = next(.interrupted, attempt: 2) else {
-            Issue.record("not tried again")
+            Issue.record("no retry")
             return
         }
         #expect(failure.reason == .interrupted)

@@ -2,7 +2,7 @@ import BellhopCore
 import Testing
 
 @Suite struct JSONColumnsTests {
-    /// What the columns `a`, `b` and `long name` of an object hold, one object after the other.
+    /// The values of the columns `a`, `b` and `long name`, for one object after the other.
     private func read(_ objects: [String]) throws -> [[JSON?]] {
         var columns = JSONColumns(["a", "b", "long name"])
         return try objects.map { object in
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `members are found in whatever order an object has them`() throws {
+    @Test func `columns are found in any order of an object's members`() throws {
         let rows = try read([
             #"{"a":1,"b":2,"long name":3}"#, #"{"a":4,"b":5,"long name":6}"#, #"{"long name":9,"a":7,"b":8}"#,
             #"{"x":{"a":0},"b":11,"y":["a"],"a":10,"long name":12}"#, #"{"a":13,"b":14,"long name":15}"#,
@@ -20,12 +20,12 @@ import Testing
         #expect(rows == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12], [13, 14, 15]])
     }
 
-    @Test func `a member that an object lacks is not taken from the object before`() throws {
+    @Test func `a member missing from an object does not get the previous object's value`() throws {
         let rows = try read([#"{"a":1,"b":2,"long name":3}"#, #"{"b":4}"#, "{}", "[1]", #"{"b":{"a":5}}"#])
         #expect(rows == [[1, 2, 3], [nil, 4, nil], [nil, nil, nil], [nil, nil, nil], [nil, ["a": 5], nil]])
     }
 
-    @Test func `of a name that is there twice the last counts, and a name may be written with escapes`() throws {
+    @Test func `the last of several members with one name counts, and names may contain escapes`() throws {
         #expect(try read([#"{"a":1,"a":2,"\u0062":3,"long\u0020name":4}"#]) == [[2, 3, 4]])
     }
 }

@@ -3,9 +3,9 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// Texts made at random, from a fixed seed, and read by Foundation as well.
+/// Random texts from a fixed seed, compared with Foundation's reading of them.
 struct JSONFuzzTests {
-    @Test func `values come back from their text`() throws {
+    @Test func `random values are equal after writing and reading`() throws {
         var random = SeededRandom(seed: 1)
         for round in 0..<2_000 {
             let value = Self.value(depth: 0, &random)
@@ -19,7 +19,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test func `damaged texts are accepted and refused as Foundation does`() throws {
+    @Test func `damaged texts are accepted and refused as Foundation does, except for known differences`() throws {
         var random = SeededRandom(seed: 2)
         var accepted = 0
         for _ in 0..<20_000 {
@@ -49,7 +49,7 @@ struct JSONFuzzTests {
         #expect(accepted > 1_000)
     }
 
-    @Test func `no bytes at all make a trap`() {
+    @Test func `random bytes never cause a trap`() {
         var random = SeededRandom(seed: 3)
         for _ in 0..<50_000 {
             let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in
@@ -64,8 +64,8 @@ struct JSONFuzzTests {
     private static let spice =
         Array(#"{}[]",:\/u0123456789abcdefdD8-+.eEtrufalsn "#.utf8) + [0, 0x1f, 0x7f, 0x80, 0xc3, 0xe2, 0xed, 0xf0, 0xff]
 
-    /// Foundation refuses half a surrogate pair, takes numbers that a double cannot hold, and takes a zero byte near the start for a
-    /// sign of UTF-16.
+    /// Foundation refuses half a surrogate pair, accepts numbers that a double cannot hold, and mistakes a zero byte near the
+    /// start for UTF-16.
     private static func isKnownDifference(_ bytes: [UInt8]) -> Bool {
         let text = String(decoding: bytes, as: UTF8.self)
         return bytes.prefix(4).contains(0) || text.contains("\\ud") || text.contains("\\uD") || text.lowercased().contains("e")
@@ -97,7 +97,7 @@ struct JSONFuzzTests {
         case .bool(let value): return (theirs as? NSNumber)?.boolValue == value
         case .int(let value): return (theirs as? NSNumber)?.int64Value == value
         case .double(let value):
-            // Foundation takes a detour over decimal numbers, which may cost the last bit.
+            // Foundation converts decimal numbers with a detour that may change the last bit.
             return (theirs as? NSNumber).map { abs($0.doubleValue - value) <= abs(value) * 1e-15 } ?? false
         case .string(let value): return (theirs as? String) == value
         case .array(let values):

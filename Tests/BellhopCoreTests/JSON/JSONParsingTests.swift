@@ -35,7 +35,7 @@ struct JSONParsingTests {
     ]
 
     @Test(arguments: refused)
-    func `invalid JSON is refused at its place`(_ text: String, _ error: JSONError) {
+    func `invalid JSON is refused with the place of the error`(_ text: String, _ error: JSONError) {
         #expect(throws: error) { try JSON.parse(text) }
     }
 
@@ -53,26 +53,26 @@ struct JSONParsingTests {
         #expect(try JSON.parse(text).asString?.unicodeScalars.first == "\u{fffd}")
     }
 
-    @Test func `of two members with one name the last wins, in the first's place`() throws {
+    @Test func `the last of two members with one name wins, at the first one's position`() throws {
         let value = try JSON.parse(#"{"a":1,"b":2,"a":3}"#)
         #expect(value.text == #"{"a":3,"b":2}"#)
     }
 
-    @Test func `nesting is bounded and costs no stack`() throws {
+    @Test func `nesting is limited and does not use the stack`() throws {
         let deep = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
         #expect(try JSON.parse(deep).text == deep)
         let endless = String(repeating: "[{\"a\":", count: 1_000_000)
         #expect(throws: JSONError(.tooDeep(512), at: 1536)) { try JSON.parse(endless) }
     }
 
-    @Test func `a long number is read by its size, not its length, and keeps its characters where no double is near`() throws {
+    @Test func `a long number is read by its value, and keeps its digits where no double is exact`() throws {
         let zeros = String(repeating: "0", count: 400)
         #expect(try JSON.parse("[1\(zeros),2]") == [.string("1" + zeros), 2])
         #expect(try JSON.parse("0.\(zeros)1") == 0.0)
         #expect(try JSON.parse("1.\(zeros)e5") == 100_000.0)
     }
 
-    @Test func `a byte order mark is passed over at the start, and nowhere else`() throws {
+    @Test func `a byte order mark is skipped at the start and refused elsewhere`() throws {
         let mark: [UInt8] = [0xef, 0xbb, 0xbf]
         #expect(try JSON.parse(mark + Array("{\"a\":1}".utf8)) == ["a": 1])
         #expect(throws: JSONError(.ended, at: 3)) { try JSON.parse(mark) }
@@ -81,7 +81,7 @@ struct JSONParsingTests {
         #expect(throws: JSONError(.unexpected(0xef), at: 1)) { try JSON.parse([0x20] + mark + [0x31]) }
     }
 
-    @Test func `every cut of a text is refused`() throws {
+    @Test func `every truncation of a JSON text is refused`() throws {
         let whole = Array(#"{"ab":[1.5e2,true,null,"é\ud83d\ude00\n",{"c":-7}],"d":"x"}"#.utf8)
         _ = try JSON.parse(whole)
         for length in 0..<whole.count {
@@ -89,7 +89,7 @@ struct JSONParsingTests {
         }
     }
 
-    @Test func `an error in a part of a body counts from the body's start`() {
+    @Test func `the place of an error in a part counts from the start of the whole body`() {
         let body = Array(#"{"a":[1,x]}"#.utf8)
         #expect(throws: JSONError(.unexpected(UInt8(ascii: "x")), at: 8)) { try JSON.parse(body[5..<10]) }
         #expect(JSONError(.ended, at: 5).description == "invalid JSON at byte 5: it ends in the middle of a value")

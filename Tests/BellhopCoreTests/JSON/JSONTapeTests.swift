@@ -2,7 +2,7 @@ import BellhopCore
 import Testing
 
 struct JSONTapeTests {
-    @Test func `parts are found without reading the rest`() throws {
+    @Test func `parts of a body are found without reading the rest`() throws {
         let tape = try JSONTape(Array(#"{"x":[1,{"y":2}],"result":[{"a\n":"b\t","c":null},7],"x":"last"}"#.utf8))
         #expect(tape.kind(of: tape.root) == .object)
         #expect(tape.members(of: tape.root).map { tape.string(of: $0.name) } == ["x", "result", "x"])
@@ -18,7 +18,7 @@ struct JSONTapeTests {
         #expect(String(decoding: tape.bytes[tape.range(of: result)], as: UTF8.self) == #"[{"a\n":"b\t","c":null},7]"#)
     }
 
-    @Test func `a part of a body is read where it stands`() throws {
+    @Test func `a part of a body is read in place`() throws {
         let body = Array(#"garbage{"a":"b"}garbage"#.utf8)
         let tape = try JSONTape(body, in: 7..<16)
         #expect(tape.value(of: tape.root) == ["a": "b"])

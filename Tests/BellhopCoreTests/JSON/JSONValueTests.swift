@@ -2,7 +2,7 @@ import BellhopCore
 import Testing
 
 struct JSONValueTests {
-    @Test func `objects keep their order and are equal without it`() {
+    @Test func `objects keep their order, which does not matter for equality`() {
         let one: JSON = ["a": 1, "b": [2, nil]]
         let other: JSON = ["b": [2, nil], "a": 1]
         #expect(one == other)
@@ -13,7 +13,7 @@ struct JSONValueTests {
         #expect(one != ["a": 1])
     }
 
-    @Test(arguments: [3, 16, 17, 40]) func `members are set, replaced and removed in objects of any size`(_ count: Int) {
+    @Test(arguments: [3, 16, 17, 40]) func `members can be set, replaced and removed in objects of any size`(_ count: Int) {
         var object = JSON.Object()
         for number in 0..<count { object["key \(number)"] = .int(Int64(number)) }
         object["key 1"] = "new"
@@ -27,14 +27,14 @@ struct JSONValueTests {
         #expect(JSON.Object(object.map { ($0.key, $0.value) }) == object)
     }
 
-    @Test func `a hostile number of members is read in a moment`() throws {
+    @Test func `an object with very many members is read quickly`() throws {
         let text = "{" + (0..<50_000).map { "\"k\($0 % 25_000)\":\($0)" }.joined(separator: ",") + "}"
         let object = try #require(JSON.parse(text).asObject)
         #expect(object.count == 25_000)
         #expect(object["k7"] == 25_007)
     }
 
-    @Test func `subscripts reach in and change in place`() {
+    @Test func `nested values are read and changed by subscripts`() {
         var value: JSON = ["result": ["items": [["id": "a"], ["id": "b"]]]]
         #expect(value["result"]?["items"]?[1]?["id"] == "b")
         #expect(value.at("result", "items")?[2] == nil)
@@ -45,7 +45,7 @@ struct JSONValueTests {
         #expect(value["new"] == true)
     }
 
-    @Test(arguments: ["", "a", "a.b", "a[0]", "a[0].b[12][3].c", "[1].x"]) func `a path is read as it is written`(_ text: String)
+    @Test(arguments: ["", "a", "a.b", "a[0]", "a[0].b[12][3].c", "[1].x"]) func `a path is written as it was read`(_ text: String)
         throws
     {
         let path = try #require(JSON.Path(text: text))
@@ -77,12 +77,12 @@ struct JSONValueTests {
     }
 
     @Test(arguments: [0, 7, -7, 10, 99, 100, -1000, .max, .min] as [Int64])
-    func `whole numbers are written with all their digits`(_ number: Int64) {
+    func `whole numbers are written with all digits`(_ number: Int64) {
         #expect(JSON.int(number).text == String(number))
     }
 
     @Test(arguments: ["\"", "\\", "\n", "\u{1f}", "\u{2028}", "\u{2029}", "—", "€", "\u{202a}", "😀", "ä"])
-    func `a character is written rightly wherever it stands in a text`(_ character: String) throws {
+    func `every character is written correctly at any position of a text`(_ character: String) throws {
         let escaped = JSON.string(character).text.dropFirst().dropLast()
         for before in 0..<20 {
             for after in [0, 1, 7, 8, 9, 2000] {
@@ -92,7 +92,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test func `an object of distinct members is as one that was made member by member`() {
+    @Test func `an object made from distinct members equals one built member by member`() {
         let members = (0..<40).map { ("key \($0)", JSON.int(Int64($0))) }
         let object = JSON.Object(distinct: members)
         #expect(object == JSON.Object(members))
@@ -100,7 +100,7 @@ struct JSONValueTests {
         #expect(object["key 40"] == nil)
     }
 
-    @Test func `a pretty text can be read by people`() {
+    @Test func `pretty text is indented`() {
         let value: JSON = ["b": [1, 2], "a": [:], "c": []]
         #expect(
             value.text(JSON.Style(pretty: true, sorted: true)) == """
@@ -115,7 +115,7 @@ struct JSONValueTests {
                 """)
     }
 
-    @Test func `numbers are asked for by what they can be`() {
+    @Test func `numbers convert only to types that can hold them`() {
         #expect(JSON.double(3).asInt == 3)
         #expect(JSON.double(3.5).asInt == nil)
         #expect(JSON.int(3).asDouble == 3)
@@ -123,7 +123,7 @@ struct JSONValueTests {
         #expect(JSON.int(1) != JSON.double(1))
     }
 
-    @Test(arguments: [-1, 0, 1, 2, 3, 99]) func `a member is found wherever it was looked for first`(_ first: Int) {
+    @Test(arguments: [-1, 0, 1, 2, 3, 99]) func `a member is found whatever index is tried first`(_ first: Int) {
         let object: JSON.Object = ["a": 1, "b": 2, "c": 3]
         var place = first
         #expect(object.value(of: "b", near: &place) == 2)

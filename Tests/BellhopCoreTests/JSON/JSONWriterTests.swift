@@ -2,7 +2,7 @@ import BellhopCore
 import Testing
 
 @Suite struct JSONWriterTests {
-    @Test func `an object is written member by member as it is whole`() {
+    @Test func `an object written member by member has the same text as the whole value`() {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("text", "a \"quote\"")
@@ -28,7 +28,7 @@ import Testing
         #expect(writer.take() == Array(#""again""#.utf8))
     }
 
-    @Test func `a tape is written like its value`() throws {
+    @Test func `a tape is written like the value it was read from`() throws {
         let texts = [
             #""plain für 😀""#, #""""#, #""an \u0041 \"escape\" \/""#, "\"a\u{2028}b\"", "12", "-0.5e3", "true", "null",
             #"{"a":["b",{}]}"#,

@@ -9,12 +9,12 @@ import Testing
             ("a\nb", "a", "@@ -1,2 +1,1 @@\n a\n-b"), ("b", "a\nb\nc", "@@ -1,1 +1,3 @@\n+a\n b\n+c"),
             ("1\n2\n3\n4\n5\n6\n7\n8\n9", "1\n2\n3\n4\n5x\n6\n7\n8\n9", "@@ -3,5 +3,5 @@\n 3\n 4\n-5\n+5x\n 6\n 7"),
         ])
-    func `a difference reads as diff -u writes it`(_ before: String, _ after: String, _ shown: String) {
+    func `a difference is written in the format of diff -u`(_ before: String, _ after: String, _ shown: String) {
         #expect(LineDiff(from: before, to: after).unified(context: 2) == shown)
         #expect(LineDiff(from: before, to: after).isEmpty == (before == after))
     }
 
-    @Test func `changes far apart stand apart`() {
+    @Test func `distant changes are in separate hunks`() {
         let before = (1...20).map(String.init)
         var after = before
         after[0] = "one"
@@ -23,7 +23,7 @@ import Testing
         #expect(text == "@@ -1,2 +1,2 @@\n-1\n+one\n 2\n@@ -19,2 +19,2 @@\n 19\n-20\n+twenty")
     }
 
-    @Test func `a difference rebuilds the text before and the text after`() {
+    @Test func `both texts can be rebuilt from a complete difference`() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<500 {
             func text() -> String {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a long difference is cut and says so, a huge one is made in time`() {
+    @Test func `a long difference is cut with a note, and a huge one does not take long`() {
         let before = (0..<30_000).map { "line \($0)" }.joined(separator: "\n")
         let after = (0..<30_000).map { "row \($0)" }.joined(separator: "\n")
         let text = LineDiff(from: before, to: after).unified()

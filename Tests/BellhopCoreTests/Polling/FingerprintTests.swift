@@ -11,7 +11,7 @@ struct FingerprintTests {
         #expect(Fingerprint(content: text).hex == hex)
     }
 
-    @Test func `hexadecimal text goes there and back`() throws {
+    @Test func `a fingerprint is equal after writing and reading it in hexadecimal`() throws {
         let one = Fingerprint(high: 0x0123_4567_89ab_cdef, low: 0x00ff)
         #expect(one.hex == "0123456789abcdef00000000000000ff")
         #expect(Fingerprint(hex: one.hex) == one)
@@ -26,7 +26,7 @@ struct FingerprintTests {
         }
     }
 
-    @Test func `every bit of the content turns half of the result`() {
+    @Test func `every bit of the content changes half of the fingerprint's bits on average`() {
         var random = SeededRandom(seed: 4)
         for length in [1, 3, 8, 15, 16, 17, 31, 32, 33, 47, 48, 64, 65, 100, 380] {
             var turned = [Int](repeating: 0, count: 128)
@@ -52,8 +52,8 @@ struct FingerprintTests {
         }
     }
 
-    /// Half of the bits each on their own: a collision among these many would be expected once in some 40,000 such tests.
-    @Test func `nearly equal contents have different fingerprints, even in each half`() {
+    /// Each half of the bits on its own. A chance collision among this many would occur in one of some 40,000 such tests.
+    @Test func `similar contents have different fingerprints, in each half too`() {
         var highs: Set<UInt64> = []
         var lows: Set<UInt64> = []
         var count = 0
@@ -79,12 +79,12 @@ struct FingerprintTests {
             }
             sparse[first / 8] ^= 1 << UInt8(first % 8)
         }
-        // The all-ones contents of 96 bytes and the like are among no two of these groups, so that all are different contents.
+        // No content is in two of these groups: groups with equal patterns have different lengths.
         #expect(highs.count == count)
         #expect(lows.count == count)
     }
 
-    @Test func `words equal to a key wipe out nothing`() {
+    @Test func `contents with words equal to a key of the hash keep different fingerprints`() {
         let keys: [UInt64] = [0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1, 0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b]
         for key in keys {
             var seen: Set<Fingerprint> = []
@@ -97,7 +97,7 @@ struct FingerprintTests {
         }
     }
 
-    @Test func `facts are distinguished by their kind, their borders and their number`() {
+    @Test func `fingerprints of facts depend on their kind, their boundaries and their number`() {
         func of(_ add: (inout FingerprintBuilder) -> Void) -> Fingerprint {
             var builder = FingerprintBuilder()
             add(&builder)

@@ -11,7 +11,7 @@ struct KnownTasksTests {
         KnownTasks(try listing(records).entries.map { KnownTask(key: $0.key, listed: $0.fingerprint) })
     }
 
-    @Test func `a comparison finds new, changed and gone tasks`() throws {
+    @Test func `a comparison finds new, changed and missing tasks`() throws {
         let known = try Self.known([("a", 1), ("b", 1), ("c", 1), ("d", 1)])
         let comparison = known.compare(with: try Self.listing([("x", 1), ("b", 2), ("a", 1), ("d", 1)]))
         #expect(comparison.new == [0])
@@ -23,7 +23,7 @@ struct KnownTasksTests {
         #expect(KnownTasks().compare(with: try Self.listing([("a", 1)])).new == [0])
     }
 
-    @Test func `comparing agrees with dictionaries, whatever came, went and moved`() throws {
+    @Test func `a comparison agrees with one by dictionaries for random lists`() throws {
         var random = SeededRandom(seed: 6)
         for _ in 0..<300 {
             let before = Self.records(&random)
@@ -44,7 +44,7 @@ struct KnownTasksTests {
         }
     }
 
-    @Test func `tasks are remembered, replaced and forgotten as in a dictionary`() {
+    @Test func `adding, replacing and removing tasks agree with a dictionary`() {
         var random = SeededRandom(seed: 7)
         var known = KnownTasks()
         var model: [TaskKey: Fingerprint] = [:]
@@ -68,13 +68,13 @@ struct KnownTasksTests {
         #expect(known.isEmpty)
     }
 
-    @Test func `forgetting many keeps the order of the others`() {
+    @Test func `removing many tasks keeps the order of the others`() {
         var known = KnownTasks((0..<100).map { KnownTask(key: TaskKey("\($0)"), listed: .zero) })
         known.remove((0..<50).map { TaskKey("\($0 * 2)") })
         #expect(known.map(\.key.text) == (0..<50).map { "\($0 * 2 + 1)" })
     }
 
-    @Test func `the task read the longest ago is stale first`() {
+    @Test func `tasks whose details were read longest ago or never are stale first`() {
         func task(_ key: TaskKey, _ seconds: Int64?) -> KnownTask {
             KnownTask(key: key, listed: .zero, refreshed: seconds.map { Timestamp(seconds: $0) })
         }
@@ -87,7 +87,7 @@ struct KnownTasksTests {
         #expect(task("x", .max).refreshed == Timestamp(seconds: Int64(UInt32.max)))
     }
 
-    @Test func `a task takes 56 bytes, and one of a listing 48`() {
+    @Test func `a known task takes 56 bytes, and an entry of a listing 48`() {
         #expect(MemoryLayout<KnownTask>.stride == 56)
         #expect(MemoryLayout<Listing.Entry>.stride == 48)
     }

@@ -8,7 +8,7 @@ struct ListingTests {
         {"sys_id":"b","n":{"sys_id":"inner"}}],"Leer":[],"Catalog Task":[ { "sys_id" : "c" } ]},"more":[1,{"sys_id":"c"}]}
         """.utf8)
 
-    @Test func `records are listed in order, with key, group, place and values`() throws {
+    @Test func `a listing has its records in order, each with key, group, range and values`() throws {
         let listing = try Listing(Self.answer, shape: .serviceNow)
         #expect(listing.entries.map(\.key) == ["0123456789abcdef0123456789abcdef", "b", "c"])
         #expect(listing.entries.map { listing.group(of: $0) } == ["Incident", "Incident", "Catalog Task"])
@@ -23,7 +23,7 @@ struct ListingTests {
         #expect(try Listing(Array(text.utf8), shape: .serviceNow).entries.isEmpty)
     }
 
-    @Test func `every cut of an answer is refused`() {
+    @Test func `every truncation of an answer is refused`() {
         for length in 0..<Self.answer.count {
             #expect(throws: ListingError(.json(.ended), at: length)) {
                 try Listing(Array(Self.answer[..<length]), shape: .serviceNow)
@@ -31,7 +31,7 @@ struct ListingTests {
         }
     }
 
-    @Test func `a record's fingerprint is of its bytes and its group`() throws {
+    @Test func `a record's fingerprint depends on its bytes and its group`() throws {
         func fingerprints(_ text: String) throws -> [Fingerprint] {
             try Listing(Array(text.utf8), shape: .serviceNow).entries.map(\.fingerprint)
         }
@@ -65,11 +65,11 @@ struct ListingTests {
         (#"{"result":[{"sys_id":"a","x":01}]}"#, ListingError(.json(.number), at: 29)),
     ]
 
-    @Test(arguments: refused) func `an answer that is not a whole list is refused`(_ text: String, _ error: ListingError) {
+    @Test(arguments: refused) func `an answer that is not a complete list is refused`(_ text: String, _ error: ListingError) {
         #expect(throws: error) { try Listing(Array(text.utf8), shape: .serviceNow) }
     }
 
-    @Test func `two records with one key are found wherever they stand`() throws {
+    @Test func `two records with one key are refused, whatever their positions`() throws {
         for (first, second) in [(0, 1), (0, 999), (254, 255), (255, 256), (300, 700), (998, 999)] {
             let keys = (0..<1_000).map { $0 == second ? "key \(first)" : "key \($0)" }
             let text = #"{"result":["# + keys.map { #"{"sys_id":"\#($0)"}"# }.joined(separator: ",") + "]}"
@@ -78,7 +78,7 @@ struct ListingTests {
         }
     }
 
-    @Test func `records and their keys are found wherever a shape says`() throws {
+    @Test func `records and keys are found at the paths given by the shape`() throws {
         let shape = ListingShape(items: try #require(JSON.Path(text: "data[1].items")), key: ["fields", "id"])
         let body = #"{"data":[0,{"items":[{"fields":{"x":1,"id":7}},{"id":1,"a":{"id":2},"fields":{"id":"8"}}]},{"items":[]}]}"#
         #expect(try Listing(Array(body.utf8), shape: shape).entries.map(\.key) == ["7", "8"])
@@ -89,7 +89,7 @@ struct ListingTests {
         #expect(try Listing(Array(#"[{"\u0069d":1}]"#.utf8), shape: bare).entries.map(\.key) == ["1"])
     }
 
-    @Test func `pages make one listing, unless a record is on two`() throws {
+    @Test func `pages are joined into one listing, unless a record is on two of them`() throws {
         let first = try Listing(Array(#"{"result":[{"sys_id":"a"},{"sys_id":"b"}]}"#.utf8), shape: .serviceNow)
         let second = try Listing(Array(#"{"result":[{"sys_id":"c"}]}"#.utf8), shape: .serviceNow)
         let both = try Listing(pages: [first, second])
@@ -99,7 +99,7 @@ struct ListingTests {
         #expect(throws: ListingError(.duplicateKey("a"), at: first.body.count + 11)) { try Listing(pages: [first, first]) }
     }
 
-    @Test func `entries are searched in the listing's order, and missing ones reported in the order asked`() throws {
+    @Test func `entries are returned in the listing's order, and missing keys in the order asked`() throws {
         let listing = try Listing(Self.answer, shape: .serviceNow)
         let (found, missing) = listing.search(for: ["x", "c", "b", "absent", "c"])
         #expect(found == [listing.entries[1], listing.entries[2]])
@@ -108,7 +108,7 @@ struct ListingTests {
         #expect(Listing().search(for: ["a"]).missing == ["a"])
     }
 
-    @Test func `records that were made are listed by their contents`() throws {
+    @Test func `equal records have equal fingerprints, whatever the order of their members`() throws {
         let one = try Listing(records: [("a", ["x": 1, "y": 2]), ("b", [:])])
         let other = try Listing(records: [("a", ["y": 2, "x": 1]), ("b", [:])])
         #expect(one.entries.map(\.fingerprint) == other.entries.map(\.fingerprint))

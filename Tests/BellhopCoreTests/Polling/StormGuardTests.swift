@@ -32,7 +32,7 @@ struct StormGuardTests {
         (0..<20, 10..<30),
     ]
 
-    @Test(arguments: believed) func `an everyday result is accepted`(_ known: Range<Int>, _ listed: Range<Int>) throws {
+    @Test(arguments: believed) func `a result with few changes is accepted`(_ known: Range<Int>, _ listed: Range<Int>) throws {
         #expect(try Poll(known: known, listed: listed).decide() == .accept)
     }
 
@@ -40,7 +40,7 @@ struct StormGuardTests {
         (0..<100, 51..<100), (0..<20, 11..<20), (0..<20, 0..<41), (0..<5, 5..<25), (0..<0, 0..<20), (0..<20, 100..<120),
     ]
 
-    @Test(arguments: doubted) func `a result unlike the last is held until it is shown again`(
+    @Test(arguments: doubted) func `a result with many differences is held until the next poll shows it again`(
         _ known: Range<Int>, _ listed: Range<Int>
     ) throws {
         let poll = try Poll(known: known, listed: listed)
@@ -64,7 +64,7 @@ struct StormGuardTests {
         #expect(try Poll(known: 0..<0, listed: 0..<0).decide() == .accept)
     }
 
-    @Test func `a held result is the same whatever the order, and outlives a restart`() throws {
+    @Test func `a held result is recognized in any order and after a restart`() throws {
         var poll = try Poll(known: 0..<30, listed: 40..<80)
         let held = poll.held
         poll.listing = try Listing(records: (40..<80).reversed().map { (TaskKey("\($0)"), .null) })
@@ -75,7 +75,7 @@ struct StormGuardTests {
         #expect(try Poll(known: 40..<80, listed: 0..<30).held != held)
     }
 
-    @Test func `without storm protection, an empty list is read again and then believed`() throws {
+    @Test func `without storm protection, a suddenly empty list is read again and then accepted`() throws {
         let poll = try Poll(known: 0..<30, listed: 0..<0)
         let off = StormGuard(mayHold: false)
         let decisions = [false, true].map { isSecondReading in
@@ -87,7 +87,7 @@ struct StormGuardTests {
         #expect(off.decide(unproved(30), alike(500), previous: nil, at: Self.now, result: poll.held) == .accept)
     }
 
-    // MARK: After reading
+    // MARK: After reading details
 
     private func alike(_ count: Int, _ fields: String...) -> AlikeChanges {
         AlikeChanges(fields: fields.isEmpty ? ["state"] : fields, tasks: count)
@@ -97,7 +97,7 @@ struct StormGuardTests {
         Departures(asked: (0..<count).map { TaskKey("\($0)") }, details: Details(), isListEmpty: true)
     }
 
-    @Test func `an empty list that no record explains is believed five minutes later`() throws {
+    @Test func `an empty list that no record explains is accepted after five minutes`() throws {
         let poll = try Poll(known: 0..<3, listed: 0..<0)
         func decide(after seconds: Int64, previous: HeldResult?) -> StormGuard.Decision {
             let now = Self.now + .seconds(seconds)
@@ -111,13 +111,13 @@ struct StormGuardTests {
         second.polls = 2
         #expect(decide(after: 299, previous: poll.held) == .hold(second))
         #expect(decide(after: 300, previous: poll.held) == .accept)
-        // What was held before had tasks in it: the list has only just become empty.
+        // The held list had tasks in it, so this list has only just become empty.
         var full = poll.held
         full.listed = 40
         #expect(decide(after: 300, previous: full) != .accept)
     }
 
-    @Test func `more than a hundred changes alike are held until as many are shown again`() throws {
+    @Test func `the same change in more than a hundred tasks is held until the next poll shows it again`() throws {
         let poll = try Poll(known: 0..<200, listed: 0..<200)
         func decide(_ alike: AlikeChanges, previous: HeldResult?) -> StormGuard.Decision {
             StormGuard().decide(
@@ -130,25 +130,25 @@ struct StormGuardTests {
         (held.fields, held.changed) = (["state"], 101)
         #expect(decide(alike(101), previous: nil) == .hold(held))
         #expect(decide(alike(101), previous: held) == .accept)
-        #expect(decide(alike(150), previous: held) == .accept, "a change that is still going on")
+        #expect(decide(alike(150), previous: held) == .accept, "the same change, in more tasks")
         (held.fields, held.changed, held.polls) = (["priority"], 101, 2)
         var before = held
         (before.fields, before.polls) = (["state"], 1)
         #expect(decide(alike(101, "priority"), previous: before) == .hold(held))
         before.polls = 4
-        #expect(decide(alike(101, "priority"), previous: before) == .accept, "the fifth in a row")
+        #expect(decide(alike(101, "priority"), previous: before) == .accept, "the fifth poll in a row")
     }
 
     // MARK: Records
 
-    @Test func `the records decide which tasks have left`() {
+    @Test func `tasks have left if their own records say so`() {
         let keys = ["a", "b", "c", "d", "e"].map { TaskKey($0) }
         let details = Details(
             departures: [keys[1]: .closed, keys[2]: .gone, keys[3]: .unknown], remaining: [keys[0]])
         let full = Departures(asked: Array(keys[..<4]), waiting: [keys[4]], details: details, isListEmpty: false)
         #expect(full.gone == [keys[1], keys[2], keys[3]])
         #expect(Set(full.kept) == [keys[0], keys[4]])
-        // A list that lacks a task which is there says nothing of the others.
+        // A list without an existing task is not evidence about the others.
         let empty = Departures(asked: Array(keys[..<4]), waiting: [keys[4]], details: details, isListEmpty: true)
         #expect(empty.gone == [keys[1], keys[2]])
         #expect(Set(empty.kept) == [keys[0], keys[3], keys[4]])
@@ -164,7 +164,7 @@ struct StormGuardTests {
     }
 
     @Test(arguments: [(RemovalReason.gone, true), (.unknown, true), (.closed, false), (.leftQuery, false)])
-    func `an empty list is proved by a record that shows where its task went`(_ reason: RemovalReason, _ isUnproved: Bool) {
+    func `an empty list is explained by a record that shows where its task went`(_ reason: RemovalReason, _ isUnproved: Bool) {
         let keys = [TaskKey("a"), TaskKey("b")]
         let departures = Departures(
             asked: keys, details: Details(departures: [keys[0]: reason, keys[1]: .gone]), isListEmpty: true)
@@ -172,7 +172,7 @@ struct StormGuardTests {
         #expect(departures.isUnproved == isUnproved)
     }
 
-    @Test func `a list that may be cut off removes nothing that no record explains`() {
+    @Test func `a list that may be truncated removes no task without a record that explains it`() {
         let keys = [TaskKey("a"), TaskKey("b")]
         let details = Details(departures: [keys[0]: .unknown, keys[1]: .unknown])
         #expect(Departures(asked: keys, details: details, isListEmpty: false, mayBeCut: true).isUnproved)
@@ -180,7 +180,7 @@ struct StormGuardTests {
         #expect(!Departures(asked: [], details: Details(), isListEmpty: false, mayBeCut: true).isUnproved)
     }
 
-    @Test func `an empty list whose tasks are there stays held as the same result at the next poll`() throws {
+    @Test func `an empty list whose tasks still exist stays held as the same result at the next poll`() throws {
         let poll = try Poll(known: 0..<30, listed: 0..<0)
         let keys = poll.comparison.gone
         let departures = Departures(asked: keys, details: Details(remaining: Set(keys)), isListEmpty: true)
@@ -192,7 +192,7 @@ struct StormGuardTests {
 
     // MARK: Empty first lists
 
-    @Test func `tasks that an empty first list hid are those that are not newer than it, when they are many`() {
+    @Test func `the tasks hidden by an empty first list are those made before it, if they are many`() {
         let baseline = EmptyBaseline(since: Self.now)
         func tasks(_ range: Range<Int>, made: Timestamp? = nil) -> [Snapshot] {
             range.map { number in

@@ -7,7 +7,7 @@ import Testing
         className: "incident", url: "https://acme.example/x?y=1",
         fields: ["priority": 1, "ratio": 1.0, "active": true, "due": .null, "note": ""], labels: ["priority": "1 - Critical"])
 
-    @Test func `a written snapshot is read again as it was`() throws {
+    @Test func `a snapshot is equal after writing and reading`() throws {
         let text = SnapshotText(snapshot)
         #expect(text.key == snapshot.key)
         #expect(text.isRead)
@@ -20,7 +20,7 @@ import Testing
             ])
     }
 
-    @Test func `one without a class could not be read`() {
+    @Test func `a snapshot without a class counts as one that could not be read`() {
         #expect(!SnapshotText(Snapshot(key: "x", title: "listed")).isRead)
     }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(SnapshotText(Snapshot(key: "")).snapshot == Snapshot(key: ""))
     }
 
-    @Test func `whatever a snapshot says makes its fingerprint another`() {
+    @Test func `every member of a snapshot changes its fingerprint`() {
         var others = [Snapshot](repeating: snapshot, count: 8)
         others[0].number = "INC2"
         others[1].title = "Printer"
@@ -43,7 +43,7 @@ import Testing
         #expect(SnapshotText(snapshot).fingerprint == fingerprints[0])
     }
 
-    @Test func `snapshots are found by their keys`() {
+    @Test func `snapshots can be found by key`() {
         var snapshots = Snapshots()
         #expect(snapshots.isEmpty)
         snapshots[snapshot.key] = snapshot

@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-/// Which texts may be one that was sent, as an instance wrote it down.
+/// Recognizing a sent text after an instance changed it.
 @Suite struct TextLikenessTests {
     static let sent =
         "Dear <b>Ms Müller</b>, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567."
@@ -16,7 +16,7 @@ import Testing
         "DEAR MS MÜLLER, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567.",
         "Dear <b>Ms Müller</b>, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... ca",
     ])
-    func `a text that was stripped, masked, typeset, escaped, folded or cut may be the one that was sent`(_ kept: String) {
+    func `a text that was stripped, masked, typeset, escaped, folded or cut is recognized as the sent one`(_ kept: String) {
         #expect(TextLikeness(Self.sent).covers(TextLikeness(kept)))
     }
 
@@ -27,11 +27,11 @@ import Testing
         "Dear Ms Müller, INC0010001 has been waiting since 2026-01-06 -- it's \"urgent\"... call 0049 30 1234567.",
         "Dear Ms Müller, INC0010001 has been waiting since 2026-01-05 -- it's \"urgent\"... call 0049 30 1234567. Please.",
     ])
-    func `another text, another number and a longer one are not it`(_ kept: String) {
+    func `a different text, a different number and a longer text are not recognized as the sent one`(_ kept: String) {
         #expect(!TextLikeness(Self.sent).covers(TextLikeness(kept)))
     }
 
-    @Test func `the second of two reminders is not the first`() {
+    @Test func `the first of two reminders is not mistaken for the second`() {
         #expect(!TextLikeness("Reminder 2 of 3").covers(TextLikeness("Reminder 1 of 3")))
         #expect(TextLikeness("Reminder 2 of 3").covers(TextLikeness("Reminder * of *")))
         #expect(!TextLikeness("Reminder 2 of 3").covers(TextLikeness("")))
@@ -43,7 +43,7 @@ import Testing
         #expect(TextLikeness("R&D; x").covers(TextLikeness("R&D; x")))
     }
 
-    @Test func `a part of a text is known as one`() {
+    @Test func `a part of the sent text is recognized as a part`() {
         let text = TextLikeness("One line.\n\n2026-01-05 09:00:00 - Any Name (Work notes)\nAnother.")
         #expect(text.includes(TextLikeness("Another.")))
         #expect(text.includes(TextLikeness("One line.")))

@@ -4,7 +4,7 @@ import Testing
 struct `Backing off` {
     let backoff = Backoff(base: .seconds(5), factor: 2, cap: .seconds(60))
 
-    @Test func `the ceiling doubles up to the cap`() {
+    @Test func `the ceiling of the wait doubles up to the cap`() {
         #expect((1...6).map { backoff.ceiling(attempt: $0) } == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
         #expect(backoff.ceiling(attempt: .max) == .seconds(60))
         #expect(backoff.ceiling(attempt: .min) == .seconds(5))
@@ -14,7 +14,7 @@ struct `Backing off` {
         #expect(endless.ceiling(attempt: 3) == .microseconds(Int64.max))
     }
 
-    @Test func `the jitter chooses between nothing and the ceiling`() {
+    @Test func `the jitter chooses a wait between zero and the ceiling`() {
         #expect(backoff.delay(attempt: 3, jitter: 0) == .zero)
         #expect(backoff.delay(attempt: 3, jitter: 0.5) == .seconds(10))
         #expect(backoff.delay(attempt: 3, jitter: 7) == .seconds(20))

@@ -2,7 +2,7 @@ import BellhopCore
 import Testing
 
 struct `Civil dates` {
-    @Test func `every day of 800 years follows from the one before by the rules of the calendar`() throws {
+    @Test func `each of 800 years' days follows the day before by the rules of the calendar`() throws {
         var date = try #require(CivilDate(year: 1599, month: 12, day: 31))
         var weekday = date.weekday
         for days in (date.daysSinceEpoch + 1)...(date.daysSinceEpoch + 292_194) {
@@ -30,7 +30,7 @@ struct `Civil dates` {
         #expect(CivilDate(year: -4, month: 2, day: 29)?.adding(days: 1).description == "-0004-03-01")
     }
 
-    @Test func `days that no calendar has are refused`() {
+    @Test func `dates that do not exist are refused`() {
         #expect(CivilDate(year: 2100, month: 2, day: 29) == nil)
         #expect(CivilDate(year: 2026, month: 4, day: 31) == nil)
         #expect(CivilDate(year: .max, month: 1, day: 1) == nil)

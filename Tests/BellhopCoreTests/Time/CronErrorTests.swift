@@ -35,14 +35,16 @@ struct `Cron schedules that are wrong` {
         ("@daily 5", "'@daily' must be alone: 0 0 * * *", 0, 6),
         ("é 8 * * *", "'é' is not a valid minute: 0-59", 0, 2),
     ])
-    func `say what, where, and what to write`(_ text: String, _ said: String, _ offset: Int, _ length: Int) {
+    func `an invalid schedule is refused with its mistake and a correction`(
+        _ text: String, _ message: String, _ offset: Int, _ length: Int
+    ) {
         let error = #expect(throws: TimeTextError.self) { try CronSchedule(text) }
-        #expect(error?.description == said)
+        #expect(error?.description == message)
         #expect(error?.offset == offset)
         #expect(error?.length == length)
     }
 
-    @Test func `never trap, whatever is written`() {
+    @Test func `random schedule texts never cause a trap`() {
         let pieces = ["*", "/", "-", ",", "0", "7", "59", "999999999999999999999", "MON", "JAN", " ", " ", "@", "é", "?", "\t"]
         for _ in 0..<30_000 {
             let text = (0..<Int.random(in: 0...12)).map { _ in pieces.randomElement() ?? "" }.joined()

@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-/// A second, slow opinion: each field a set, each moment looked at.
+/// A second, slow implementation: each field is a set, and every minute is tested.
 private struct SlowCron {
     var fields: [Set<Int>]
     var text: String
@@ -31,8 +31,8 @@ private struct SlowCron {
         return fields[2].count < 31 && fields[4].count < 7 ? day || weekday : day && weekday
     }
 
-    /// What is due within a span, by walking through it minute by minute: where every hour is meant, whatever the clock shows; otherwise
-    /// what the clock shows or has been put past for the first time.
+    /// The due times within a span, found minute by minute. A schedule for every hour follows elapsed time; any other follows the
+    /// local time and is due when the clock first shows its time or skips it.
     func due(from start: Timestamp, through end: Timestamp, in zone: TimeZoneTable) -> [Timestamp] {
         var due: [Timestamp] = []
         var latest = zone.local(start - .seconds(60)).secondsSinceEpoch
@@ -62,7 +62,7 @@ struct `Cron against a scan` {
             ("Antarctica/Troll", "2026-10-22T00:00Z"), ("America/Sao_Paulo", "2018-11-02T00:00Z"),
             ("Africa/Casablanca", "2026-02-13T00:00Z"),
         ] as [(String, Timestamp)])
-    func `finds what a walk through each minute of the days around a change finds`(_ name: String, _ start: Timestamp) throws {
+    func `occurrences around a time change are those found minute by minute`(_ name: String, _ start: Timestamp) throws {
         let zone = try zone(name)
         let end = start + .seconds(5 * 86_400)
         var random = SystemRandomNumberGenerator()
@@ -71,7 +71,7 @@ struct `Cron against a scan` {
             guard let schedule = try? CronSchedule(slow.text) else { continue }
             let found = schedule.occurrences(from: start, through: end, limit: .max, in: zone)
             #expect(found == slow.due(from: start, through: end, in: zone), "\(slow.text)")
-            // From anywhere, the next is the first of these after it.
+            // The next occurrence from any moment is the first of these after it.
             for _ in 0..<40 {
                 let moment = start + .seconds(Int.random(in: 0..<(5 * 86_400), using: &random))
                 if let next = found.first(where: { $0 > moment }) {

@@ -25,14 +25,15 @@ struct `Cron schedules` {
             ("  @annually ", "UTC", "2026-01-01T00:00Z", "2027-01-01T00:00Z"),
             ("0 0 31 12 *", "UTC", "1969-06-01T00:00Z", "1969-12-31T00:00Z"),
         ] as [(String, String, Timestamp, Timestamp)])
-    func `are next due at`(_ text: String, _ name: String, _ after: Timestamp, _ due: Timestamp) throws {
+    func `a schedule's next due time is as expected`(_ text: String, _ name: String, _ after: Timestamp, _ due: Timestamp) throws
+    {
         let zone = name == "UTC" ? .utc : try zone(name)
         #expect(try CronSchedule(text).next(after: after, in: zone) == due)
     }
 
     @Test(
         arguments: [
-            // left out: 02:00 to 03:00 on 2026-03-29 in Berlin
+            // skipped: 02:00 to 03:00 on 2026-03-29 in Berlin
             ("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00Z", ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"]),
             ("0,30 2 * * *", "Europe/Berlin", "2026-03-28T12:00Z", ["2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00"]),
             ("0 2,3 * * *", "Europe/Berlin", "2026-03-28T12:00Z", ["2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00"]),
@@ -45,7 +46,7 @@ struct `Cron schedules` {
             ("30 * * * *", "Europe/Berlin", "2026-10-25T00:00Z", ["2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00"]),
             ("*/30 * * * *", "Europe/Berlin", "2026-10-25T00:30Z", ["2026-10-25T02:00:00+01:00", "2026-10-25T02:30:00+01:00"]),
             ("30 1 * * *", "America/New_York", "2026-11-01T00:00Z", ["2026-11-01T01:30:00-04:00", "2026-11-02T01:30:00-05:00"]),
-            // half an hour, left out from 02:00 on 2026-10-04, twice from 01:30 on 2026-04-05
+            // half an hour, skipped from 02:00 on 2026-10-04, twice from 01:30 on 2026-04-05
             (
                 "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00Z",
                 ["2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"]
@@ -58,13 +59,13 @@ struct `Cron schedules` {
                 "0 * * * *", "Australia/Lord_Howe", "2026-04-04T14:30Z",
                 ["2026-04-05T02:00:00+10:30", "2026-04-05T03:00:00+10:30"]
             ),
-            // a whole day left out, 2011-12-30
+            // a whole day skipped, 2011-12-30
             ("0 8 * * *", "Pacific/Apia", "2011-12-29T12:00Z", ["2011-12-29T08:00:00-10:00", "2011-12-31T00:00:00+14:00"]),
             ("0 * * * *", "Pacific/Apia", "2011-12-30T08:30Z", ["2011-12-29T23:00:00-10:00", "2011-12-31T00:00:00+14:00"]),
-            // midnight itself left out
+            // midnight itself skipped
             ("@daily", "America/Sao_Paulo", "2018-11-03T12:00Z", ["2018-11-04T01:00:00-02:00", "2018-11-05T00:00:00-02:00"]),
         ] as [(String, String, Timestamp, [String])])
-    func `keep to the wall clock where hours are named, to time elapsed where they are not`(
+    func `a schedule follows the wall clock if it names hours, and elapsed time otherwise`(
         _ text: String, _ name: String, _ after: Timestamp, _ due: [String]
     ) throws {
         let zone = try zone(name)
@@ -73,7 +74,7 @@ struct `Cron schedules` {
         #expect(found.map { $0.formatted(in: zone) } == due)
     }
 
-    @Test func `list the due times from one moment through another`() throws {
+    @Test func `occurrences are listed from one moment through another, both included`() throws {
         let schedule = try CronSchedule("0 12 * * *")
         let (first, last): (Timestamp, Timestamp) = ("2026-01-01T12:00Z", "2026-01-04T12:00Z")
         #expect(schedule.occurrences(from: first, through: last, limit: 100, in: .utc).count == 4)
@@ -83,7 +84,7 @@ struct `Cron schedules` {
     }
 
     @Test(arguments: ["* * * * *", "0 0 29 2 *", "5 4 * * *"])
-    func `end with the calendar and do not trap`(_ text: String) throws {
+    func `a schedule has no occurrences beyond the calendar and does not trap there`(_ text: String) throws {
         let schedule = try CronSchedule(text)
         #expect(schedule.next(after: .distantFuture, in: .utc) == nil)
         #expect(try schedule.next(after: .distantFuture, in: zone("Europe/Berlin")) == nil)
@@ -91,7 +92,7 @@ struct `Cron schedules` {
         #expect(schedule.occurrences(from: .distantPast, through: .distantPast, limit: 1, in: .utc).count <= 1)
     }
 
-    @Test func `know how often a cadence comes`() throws {
+    @Test func `a cadence's next poll depends on its interval, jitter and activity`() throws {
         let now: Timestamp = "2026-01-05T09:00Z"
         #expect(Cadence.every(.seconds(60)).next(after: now) == now + .seconds(60))
         #expect(Cadence.every(.seconds(60)).next(after: now, jitter: 0) == now + .seconds(54))

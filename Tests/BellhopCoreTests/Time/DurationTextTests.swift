@@ -8,7 +8,7 @@ struct `Durations in text` {
         ("400d", .seconds(34_560_000), "400d"), ("1d2h3m4s5ms6us", .microseconds(93_784_005_006), "1d2h3m4s5ms6us"),
         ("36h", .seconds(129_600), "1d12h"), ("090s", .seconds(90), "1m30s"),
     ])
-    func `are read, and written in their shortest form`(_ text: String, _ duration: Duration, _ short: String) throws {
+    func `durations are read and written in their shortest form`(_ text: String, _ duration: Duration, _ short: String) throws {
         #expect(try DurationText.parse(text) == duration)
         #expect(DurationText.format(duration) == short)
         #expect(try DurationText.parse(short) == duration)
@@ -37,9 +37,11 @@ struct `Durations in text` {
         ("99999999999999999999s", "a number too large for a duration", 0, 20),
         ("9000000000000d", "a duration of more than 290,000 years", 0, 14),
     ])
-    func `that are wrong say what, where, and what to write`(_ text: String, _ said: String, _ offset: Int, _ length: Int) {
+    func `an invalid duration is refused with its mistake and a correction`(
+        _ text: String, _ message: String, _ offset: Int, _ length: Int
+    ) {
         let error = #expect(throws: TimeTextError.self) { try DurationText.parse(text) }
-        #expect(error?.description == said)
+        #expect(error?.description == message)
         #expect(error?.offset == offset)
         #expect(error?.length == length)
     }

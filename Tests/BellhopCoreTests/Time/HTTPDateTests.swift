@@ -7,19 +7,19 @@ struct `HTTP dates` {
         "Sun, 06-Nov-1994 08:49:37 GMT",
         "sun, 6 nov 1994 08:49:37 gmt",
     ])
-    func `are read in all forms`(_ text: String) {
+    func `HTTP dates are read in all three forms`(_ text: String) {
         #expect(Timestamp(httpDate: text) == "1994-11-06T08:49:37Z")
     }
 
-    @Test func `of deleted cookies are read`() {
+    @Test func `HTTP dates of deleted cookies are read`() {
         #expect(Timestamp(httpDate: "Thu, 01-Jan-1970 00:00:10 GMT") == Timestamp(seconds: 10))
     }
 
-    @Test func `are written in the preferred form`() {
+    @Test func `HTTP dates are written in the preferred form`() {
         #expect(Timestamp("1994-11-06T08:49:37.9Z").httpDate == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
-    @Test func `of two digits are at most fifty years ahead`() {
+    @Test func `a year of two digits is at most fifty years ahead`() {
         let now: Timestamp = "2026-06-01T00:00Z"
         #expect(Timestamp(httpDate: "Monday, 01-Jun-76 00:00:00 GMT", now: now) == "2076-06-01T00:00Z")
         #expect(Timestamp(httpDate: "Monday, 01-Jun-76 00:00:01 GMT", now: now) == "1976-06-01T00:00:01Z")
@@ -36,7 +36,7 @@ struct `HTTP dates` {
         "Sun, 06 Nov 1994 25:49:37 GMT",
         "Sun Nov  6 08:49:37 94 GMT",
     ])
-    func `that are invalid are refused`(_ text: String) {
+    func `invalid HTTP dates are refused`(_ text: String) {
         #expect(Timestamp(httpDate: text) == nil)
     }
 }

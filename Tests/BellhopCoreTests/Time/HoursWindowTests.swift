@@ -2,7 +2,7 @@ import BellhopCore
 import Testing
 
 struct `Hours of the day` {
-    @Test func `that run past midnight belong to the day on which they begin`() throws {
+    @Test func `hours that run past midnight belong to the day on which they begin`() throws {
         let hours = try HoursWindow("22:00-07:00", days: HoursWindow.days("MON-FRI"))
         // 2026-01-05 is a Monday.
         let inside: [CivilDateTime] = ["2026-01-05 22:00", "2026-01-06 06:59", "2026-01-09 23:00", "2026-01-10 06:59"]
@@ -11,7 +11,7 @@ struct `Hours of the day` {
         for local in outside { #expect(!hours.contains(local), "\(local)") }
     }
 
-    @Test func `within a day end before their end`() throws {
+    @Test func `hours within a day do not include their end`() throws {
         let hours = try HoursWindow("9:00-24:00")
         #expect(hours.contains("2026-01-05 09:00") && hours.contains("2026-01-05 23:59"))
         #expect(!hours.contains("2026-01-05 00:00") && !hours.contains("2026-01-05 08:59"))
@@ -28,7 +28,7 @@ struct `Hours of the day` {
             ("22:00-02:30", "*", "2026-10-25T00:10Z", "2026-10-25T00:30Z"),
             ("22:00-02:30", "*", "2026-10-25T01:10Z", "2026-10-25T01:30Z"),
         ] as [(String, String, Timestamp, Timestamp?)])
-    func `end in Berlin at`(_ text: String, _ days: String, _ from: Timestamp, _ end: Timestamp?) throws {
+    func `hours in Berlin end across time changes`(_ text: String, _ days: String, _ from: Timestamp, _ end: Timestamp?) throws {
         let hours = try HoursWindow(text, days: HoursWindow.days(days))
         #expect(hours.end(from: from, in: try zone("Europe/Berlin")) == end)
     }
@@ -42,9 +42,9 @@ struct `Hours of the day` {
         ("22:60-07:00", "'22:60' is not a time of day: 00:00 to 23:59", 0),
         ("07:00-07:00", "the hours end as they begin: 00:00-24:00 for the whole day", 0),
     ])
-    func `that are wrong say what and where`(_ text: String, _ said: String, _ offset: Int) {
+    func `invalid hours are refused with the mistake and its place`(_ text: String, _ message: String, _ offset: Int) {
         let error = #expect(throws: TimeTextError.self) { try HoursWindow(text) }
-        #expect(error?.description == said)
+        #expect(error?.description == message)
         #expect(error?.offset == offset)
     }
 }

@@ -3,7 +3,7 @@ import BellhopTesting
 import Synchronization
 import Testing
 
-/// Marks that several tasks leave, in the order in which they left them.
+/// The marks of several tasks in the order in which they were made.
 private final class Marks: Sendable {
     private let marks = Mutex<[String]>([])
     var all: [String] { marks.withLock { $0 } }
@@ -15,7 +15,7 @@ struct `The clock of the tests` {
     let clock = TestClock(at: .epoch)
     private let marks = Marks()
 
-    @Test func `wakes sleepers in the order of their deadlines, each at its own time`() async throws {
+    @Test func `sleepers are woken in the order of their deadlines, each at its own time`() async throws {
         try await withThrowingTaskGroup { group in
             for seconds in [30, 10, 20, 10] {
                 let before = clock.sleeperCount
@@ -34,7 +34,7 @@ struct `The clock of the tests` {
         }
     }
 
-    @Test func `runs loops that sleep again and again`() async throws {
+    @Test func `loops that sleep repeatedly run at each of their deadlines`() async throws {
         try await withThrowingTaskGroup { group in
             for (name, period) in [("a", 40), ("b", 60)] {
                 group.addTask {
@@ -51,7 +51,7 @@ struct `The clock of the tests` {
         }
     }
 
-    @Test func `a cancelled sleeper throws, and is gone`() async throws {
+    @Test func `a cancelled sleeper throws and is removed`() async throws {
         let sleeper = Task { try await clock.sleep(until: .distantFuture) }
         try await clock.waitForSleepers(1)
         sleeper.cancel()
@@ -68,13 +68,13 @@ struct `The clock of the tests` {
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }
 
-    @Test func `a deadline that has passed does not sleep`() async throws {
+    @Test func `a sleep until a past deadline returns at once`() async throws {
         try await clock.sleep(until: .epoch)
         try await clock.sleep(for: .seconds(-5))
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func `a jump wakes all who are due, and they find the new time`() async throws {
+    @Test func `a jump of the clock wakes all sleepers that are due, and they see the new time`() async throws {
         try await withThrowingTaskGroup { group in
             for seconds in [10, 20] {
                 group.addTask {

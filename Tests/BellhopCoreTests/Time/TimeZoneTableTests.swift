@@ -4,7 +4,7 @@ import Testing
 
 struct `Time zones` {
     @Test(arguments: [
-        // name, last second before a change, offset and name then, offset and name a second later
+        // zone, last second before a change with its offset and abbreviation, and those one second later
         ("Europe/Berlin", "2026-03-29T00:59:59Z", 3600, "CET", 7200, "CEST"),
         ("Europe/Berlin", "2026-10-25T00:59:59Z", 7200, "CEST", 3600, "CET"),
         ("Europe/Berlin", "2499-03-29T00:59:59Z", 3600, "CET", 7200, "CEST"),
@@ -16,7 +16,7 @@ struct `Time zones` {
         ("Africa/Casablanca", "2026-02-15T01:59:59Z", 3600, "+01", 0, "+00"),
         ("Europe/Dublin", "2026-03-29T00:59:59Z", 0, "GMT", 3600, "IST"),
     ])
-    func `change at the known second`(
+    func `offsets change at the known second`(
         _ name: String, _ before: Timestamp, _ offset: Int, _ abbreviation: String, _ newOffset: Int, _ newAbbreviation: String
     ) throws {
         let zone = try zone(name)
@@ -29,7 +29,7 @@ struct `Time zones` {
     @Test(arguments: [
         "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Kathmandu", "America/St_Johns",
     ])
-    func `agree with another implementation for 120 years`(_ name: String) throws {
+    func `offsets of 120 years agree with Foundation`(_ name: String) throws {
         let zone = try zone(name)
         let other = try #require(TimeZone(identifier: name))
         for step in 0..<60_000 {
@@ -37,7 +37,7 @@ struct `Time zones` {
             let moment = Timestamp(seconds: seconds)
             let expected = other.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds)))
             guard zone.offset(at: moment) == expected else {
-                Issue.record("\(moment): \(zone.offset(at: moment)), but \(expected)")
+                Issue.record("\(moment): \(zone.offset(at: moment)), expected \(expected)")
                 return
             }
         }
@@ -61,16 +61,16 @@ struct `Time zones` {
             ("America/Sao_Paulo", "2018-11-04 00:00", .gap(before: "2018-11-04T02:59:59.999999Z", after: "2018-11-04T03:00Z")),
             ("Pacific/Kwajalein", "1993-08-21 12:00", .gap(before: "1993-08-21T11:59:59.999999Z", after: "1993-08-21T12:00Z")),
         ] as [(String, CivilDateTime, LocalMoment)])
-    func `identify skipped and repeated local times`(_ name: String, _ local: CivilDateTime, _ expected: LocalMoment) throws {
+    func `skipped and repeated times are identified`(_ name: String, _ local: CivilDateTime, _ expected: LocalMoment) throws {
         #expect(try zone(name).resolve(local) == expected)
     }
 
     @Test(arguments: [
         "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Antarctica/Troll", "Africa/Casablanca",
     ])
-    func `resolve each local time as a scan of all moments does`(_ name: String) throws {
+    func `each local time resolves to the moments found by scanning all moments`(_ name: String) throws {
         let zone = try zone(name)
-        // Three years with the date that Apia left out, every quarter of an hour.
+        // Two years with the date that Apia skipped, in steps of a quarter of an hour.
         let (first, last): (Timestamp, Timestamp) = ("2010-12-01T00:00Z", "2012-12-01T00:00Z")
         var shown: [Int64: [Timestamp]] = [:]
         for seconds in stride(from: first.seconds, to: last.seconds, by: 900) {
@@ -88,13 +88,13 @@ struct `Time zones` {
                         && before + .microseconds(1) == after
                 }
             guard agrees else {
-                Issue.record("\(CivilDateTime(secondsSinceEpoch: wall)): \(resolved), but \(shown[wall] ?? [])")
+                Issue.record("\(CivilDateTime(secondsSinceEpoch: wall)): \(resolved), expected \(shown[wall] ?? [])")
                 return
             }
         }
     }
 
-    @Test func `write a moment as their clocks show it`() throws {
+    @Test func `a moment is written in the zone's local time`() throws {
         let berlin = try zone("Europe/Berlin")
         #expect(Timestamp("2026-01-05T09:00Z").formatted(in: berlin) == "2026-01-05T10:00:00+01:00")
         #expect(Timestamp("2026-07-05T09:00:00.250000Z").formatted(in: berlin) == "2026-07-05T11:00:00.25+02:00")
@@ -105,7 +105,7 @@ struct `Time zones` {
         #expect(Timestamp(rfc3339: longAgo.formatted(in: berlin)) == longAgo)
     }
 
-    @Test func `follow a POSIX rule for all time`() throws {
+    @Test func `a zone follows its POSIX rule for all later times`() throws {
         let negative = try #require(TimeZoneTable(name: "x", posix: "<-02>2<-01>,M3.5.0/-1,M10.5.0/0"))
         #expect(negative.offset(at: "2026-03-29T00:59:59Z") == -7200)
         #expect(negative.offset(at: "2026-03-29T01:00:00Z") == -3600)
@@ -122,7 +122,7 @@ struct `Time zones` {
         }
     }
 
-    @Test func `are refused when their bytes are cut or changed, and never trap`() throws {
+    @Test func `zone data that is truncated or altered is refused and never causes a trap`() throws {
         let bytes = Array(try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin")))
         for count in stride(from: 0, to: bytes.count, by: 7) {
             #expect(throws: TimeZoneTable.Malformed.self) { try TimeZoneTable(name: "x", tzif: Array(bytes[..<count])) }

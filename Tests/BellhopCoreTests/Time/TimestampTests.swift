@@ -34,7 +34,7 @@ struct `Timestamps` {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test func `ServiceNow's times are UTC without saying so`() throws {
+    @Test func `ServiceNow's times without a zone are read as UTC`() throws {
         let moment = try #require(Timestamp(serviceNow: "2026-01-05 09:00:00"))
         #expect(moment == Timestamp(rfc3339: "2026-01-05T09:00:00Z"))
         #expect((moment + .milliseconds(999)).serviceNow == "2026-01-05 09:00:00")
@@ -57,7 +57,7 @@ struct `Timestamps` {
         #expect(!Timestamp.distantPast.description.isEmpty && !Timestamp.distantFuture.serviceNow.isEmpty)
     }
 
-    @Test func `adding a difference leads back`() {
+    @Test func `adding the difference of two timestamps to one gives the other`() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<1000 {
             let one = Timestamp(microseconds: .random(in: -(1 << 60)...(1 << 60), using: &random))

@@ -1,14 +1,14 @@
 public import BellhopCore
 import Foundation
 
-/// The zone of that name as this machine's time zone database has it.
+/// The zone with this name in the machine's time zone database.
 func zone(_ name: String) throws -> TimeZoneTable {
     let bytes = try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/\(name)"))
     return try TimeZoneTable(name: name, tzif: Array(bytes))
 }
 
 extension Timestamp: ExpressibleByStringLiteral {
-    /// A moment in RFC 3339, in which minutes may end the time: `2026-01-05T09:00Z`. What is none of these becomes ``distantPast``, with which no test passes.
+    /// A moment in RFC 3339, with or without seconds: `2026-01-05T09:00Z`. Any other text becomes ``distantPast``.
     public init(stringLiteral text: String) {
         self = Timestamp(rfc3339: text) ?? Timestamp(rfc3339: text.prefix(16) + ":00" + text.dropFirst(16)) ?? .distantPast
     }
