@@ -5,13 +5,13 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A bell` {
-    @Test func `a ring before the wait is heard`() async {
+    @Test func `a ring before the wait ends the wait at once`() async {
         let bell = Bell()
         bell.ring()
         await bell.wait(until: nil, on: TestClock())
     }
 
-    @Test func `several unheard rings are one`() async throws {
+    @Test func `several rings before a wait count as one`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         for _ in 0..<3 { bell.ring() }
         await bell.wait(until: nil, on: clock)
@@ -21,7 +21,7 @@ import Testing
         await second
     }
 
-    @Test func `a wait ends at its moment, and when it is cancelled`() async throws {
+    @Test func `a wait ends at its deadline and when it is cancelled`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         await bell.wait(until: clock.now, on: clock)
         for deadline in [nil, clock.now + .seconds(5)] {
@@ -77,7 +77,7 @@ import Testing
     }
 }
 
-/// Work that waits to be done. A class over an atomic number, because those who add and those who take share it.
+/// The work left to do. A class with an atomic number, because the tasks that add and those that take share it.
 private final class Counter: Sendable {
     private let count = Atomic(0)
     func add() { count.add(1, ordering: .sequentiallyConsistent) }

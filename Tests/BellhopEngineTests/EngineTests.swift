@@ -6,9 +6,9 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-/// The loops together, under the life cycle of services.
+/// All loops together, run as a service.
 @Suite(.timeLimit(.minutes(5))) struct `The engine` {
-    /// An engine in a group of services, running.
+    /// A running engine in a group of services.
     private func start(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let group = ServiceGroup(
@@ -17,7 +17,7 @@ import Testing
         return (group, Task { try await group.run() })
     }
 
-    @Test func `a change in, exactly one delivery out`() async throws {
+    @Test func `one change in a source leads to exactly one delivery`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
         let source = bench.source(tasks(0..<3))
@@ -36,7 +36,7 @@ import Testing
         #expect(try await bench.store.status().unrouted == 0)
     }
 
-    @Test func `a digest that came due during a downtime lists the tasks there are now`() async throws {
+    @Test func `a digest that came due during downtime lists the current tasks`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
@@ -54,7 +54,7 @@ import Testing
         #expect(action.texts == ["2 open"])
     }
 
-    @Test func `a source that hangs keeps what came due back for a minute`() async throws {
+    @Test func `a source that hangs delays due timers by a minute at most`() async throws {
         let bench = try Bench()
         let source = ScriptedSource(clock: bench.clock, delay: .days(1))
         let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} due\"}]"
@@ -74,7 +74,7 @@ import Testing
         try await running.value
     }
 
-    @Test func `a source that hangs while preparing delays only readers of its tasks`() async throws {
+    @Test func `a source that hangs while preparing delays only the rules that read its tasks`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let hanging = ScriptedSource("slow", instance: "https://slow.example", clock: bench.clock, preparation: .days(1))
@@ -109,7 +109,7 @@ import Testing
         try await running.value
     }
 
-    @Test func `rules are looked at again when a source has learnt its fields, before it is polled`() async throws {
+    @Test func `rules are checked again after a source has learnt its fields, before it is polled`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<1))
         source.edit { $0.lesson = TaskSchema([.init("priority", .int), .init("severity", .int)]) }
@@ -125,7 +125,7 @@ import Testing
         #expect(seen.withLock { $0.map(\.polls) } == [0])
     }
 
-    @Test func `a source that was never read has no known number of tasks`() async throws {
+    @Test func `the number of tasks of a source that was never polled is unknown`() async throws {
         let bench = try Bench()
         let source = bench.source()
         source.edit { $0.lists = [.failure(Failure(.unreachable, .retry(after: nil), "nobody there"))] }
@@ -146,7 +146,7 @@ import Testing
         #expect(try await bench.deliveries(.done).map(\.delivery.text) == ["0 open"])
     }
 
-    @Test func `asked to stop, it ends at once though everybody sleeps`() async throws {
+    @Test func `a stop ends the engine at once while all loops sleep`() async throws {
         let bench = try Bench()
         let sources = (0..<5).map { ScriptedSource("s\($0)", instance: "https://s\($0).example", clock: bench.clock) }
         let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]")
@@ -160,7 +160,7 @@ import Testing
         #expect(bench.clock.sleeperCount == 0)
     }
 
-    @Test func `asked to stop, it finishes work in flight and begins nothing new`() async throws {
+    @Test func `a stop lets attempts in flight finish and starts no others`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, _ throws(Failure) in
@@ -181,8 +181,7 @@ import Testing
         #expect(states == ["a": .done, "b": .done, "c": .available])
     }
 
-    @Test func `asked to stop, it ends after its grace though an attempt hangs, which then may have been received`() async throws
-    {
+    @Test func `a stop ends a hanging attempt after the grace period, and it counts as possibly received`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, _ throws(Failure) in
@@ -224,7 +223,7 @@ import Testing
         #expect(try await bench.store.status().sources.first { $0.source == "hanging" }?.health.failures == 0)
     }
 
-    @Test func `one pass polls, fires, routes and delivers all that can be now`() async throws {
+    @Test func `one pass polls, fires timers, routes, and performs the deliveries that are due`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         let rules =
@@ -247,7 +246,7 @@ import Testing
         #expect(try await engine.runOnce().attempts == 0)
     }
 
-    @Test func `old rows are forgotten, young ones stay`() async throws {
+    @Test func `maintenance deletes old rows and keeps recent ones`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(telling("task_created"))

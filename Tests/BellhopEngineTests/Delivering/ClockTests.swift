@@ -5,7 +5,7 @@ import Testing
 
 /// Deliveries on a machine whose clock is set.
 @Suite(.timeLimit(.minutes(5))) struct `Deliveries and the clock` {
-    @Test func `a clock that is put back holds up no retry`() async throws {
+    @Test func `setting the clock back does not delay a retry`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let action = ScriptedAction { _, attempt throws(Failure) in
@@ -17,7 +17,7 @@ import Testing
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
         await bench.run(until: bench.now + .seconds(5))
         #expect(action.count == 1)
-        // Its next try is due three days and ten minutes from now, by the clock as it is now.
+        // By the clock as it is now, the next attempt is due three days and ten minutes from now.
         wall.set(by: .days(-3))
         await bench.run(until: bench.now + .seconds(300))
         loop.cancel()
@@ -33,7 +33,7 @@ import Testing
         let surroundings = bench.surroundings
         let loop = Task { await Maintenance(surroundings, retention: Retention()).run() }
         await bench.run(until: bench.now + .seconds(600))
-        #expect(bench.jumps == [], "time that passes is no jump")
+        #expect(bench.jumps == [], "normal time is not a jump")
         wall.set(by: jump)
         await bench.run(until: bench.now + .seconds(600))
         loop.cancel()
@@ -42,9 +42,9 @@ import Testing
     }
 }
 
-/// Forgetting on a machine whose clock is set.
-@Suite(.timeLimit(.minutes(5))) struct `Forgetting and the clock` {
-    /// A store with one event of now, and maintenance that runs over it while the clock is set.
+/// Retention on a machine whose clock is set.
+@Suite(.timeLimit(.minutes(5))) struct `Retention and the clock` {
+    /// The number of events left in a store with three, after maintenance ran while the clock was set.
     private func left(
         after jump: Duration, restarting: Bool = false, then time: Duration = .seconds(7200), retention: Retention = Retention()
     )
@@ -70,12 +70,12 @@ import Testing
     }
 
     @Test(arguments: [Duration.days(60), .days(500), .days(40_000)], [false, true])
-    func `a clock that jumps ahead makes nothing old enough to be forgotten`(_ jump: Duration, _ restarting: Bool) async throws {
+    func `a clock that jumps ahead does not make rows old enough to delete`(_ jump: Duration, _ restarting: Bool) async throws {
         #expect(try await left(after: jump, restarting: restarting) == 3)
     }
 
-    @Test func `retention counts lived time, however the clock went`() async throws {
-        // The last place on the bus stays.
+    @Test func `retention counts lived time, whatever the clock did`() async throws {
+        // The newest event is never deleted.
         let retention = Retention(events: .seconds(3 * 3600))
         #expect(try await left(after: .days(60), then: .seconds(2 * 3600), retention: retention) == 3)
         #expect(try await left(after: .days(60), then: .seconds(5 * 3600), retention: retention) == 1)

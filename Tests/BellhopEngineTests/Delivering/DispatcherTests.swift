@@ -3,11 +3,11 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// What becomes of deliveries: done, tried again, given up, held, resting; nothing in silence.
+/// The outcomes of attempts: done, retried, given up, held, resting; never dropped in silence.
 @Suite(.timeLimit(.minutes(5))) struct `Attempts` {
     private let gateway = Failure(.gateway, .retry(after: nil), "502")
 
-    /// Runs the dispatcher over these deliveries for a while; when each attempt began, in seconds.
+    /// Runs the dispatcher over these deliveries for a while. Returns when each attempt began, in seconds.
     private func run(
         _ bench: Bench, _ owed: [Owed], _ action: ScriptedAction, for time: Duration = .days(1),
         limits: Dispatcher.Limits = .init()
@@ -21,7 +21,7 @@ import Testing
         return action.performed.map { ($0.attempt.now - start) / .seconds(1) }
     }
 
-    @Test func `a delivery is done once, and its receipt is kept`() async throws {
+    @Test func `a delivery is performed once, and its receipt is stored`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: "ref-\(delivery.text)") }
         _ = try await run(bench, [Owed("a"), Owed("b")], action)
@@ -33,7 +33,7 @@ import Testing
         #expect(bench.recorder.count("delivery.done") == 2)
     }
 
-    @Test func `nothing is done before its time`() async throws {
+    @Test func `a delivery is not performed before it is due`() async throws {
         let bench = try Bench()
         let times = try await run(bench, [Owed("a", runAt: bench.now + .seconds(90))], ScriptedAction())
         #expect(times == [90])
@@ -43,7 +43,7 @@ import Testing
         let bench = try Bench()
         let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
         let times = try await run(bench, [Owed("a")], action)
-        #expect(times == [0, 6, 18, 42])  // three quarters of 8, 16 and 32 seconds: half is certain, half of the rest is chance
+        #expect(times == [0, 6, 18, 42])  // waits of 8, 16 and 32 seconds times 3/4, as the random number is 0.5
         #expect(action.performed.map(\.attempt.number) == [1, 2, 3, 4])
         #expect(action.performed.map(\.attempt.firstStarted) == [nil] + Array(repeating: TestClock().now, count: 3))
         #expect(try await bench.deliveries(.dead).map(\.failure) == [gateway])
@@ -54,7 +54,7 @@ import Testing
         #expect(event.data["error"]?["message"] == "502")
     }
 
-    @Test func `the other side's own word on when to come back is kept`() async throws {
+    @Test func `the other side's Retry-After is respected`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, attempt throws(Failure) in
             if attempt.number == 1 { throw Failure(.quota, .retry(after: .seconds(600)), "429") }
@@ -63,14 +63,14 @@ import Testing
         #expect(try await run(bench, [Owed("a")], action) == [0, 600])
     }
 
-    @Test func `a delivery that can never work is given up at once`() async throws {
+    @Test func `a delivery that can never succeed is given up at once`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
         #expect(try await run(bench, [Owed("a")], action) == [0])
         #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 1)
     }
 
-    @Test func `an unproved delivery is held for a person, and its lane goes on`() async throws {
+    @Test func `a delivery that may have been received is held for a person, and its lane goes on`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ throws(Failure) in
             if delivery.text == "a" { throw Failure(.notWritten, .hold, "nobody can say") }
@@ -80,7 +80,7 @@ import Testing
         #expect(try await bench.deliveries(.held).map(\.delivery.text) == ["a"])
         #expect(try await bench.deliveries(.done).map(\.delivery.text) == ["b"])
         #expect(bench.recorder.count("delivery.held") == 1)
-        // A person lets it be tried again: the attempt knows that an earlier one may have been received.
+        // A person orders a retry: the attempt knows that an earlier one may have been received.
         action.script { _, _ in Receipt("done") }
         try await bench.store.decide(.retry, on: [Owed("a", lane: "l").delivery(at: bench.now).id], at: bench.now)
         _ = try await run(bench, [], action)
@@ -88,7 +88,7 @@ import Testing
         #expect(try await bench.deliveries(.done).count == 2)
     }
 
-    @Test func `while a connection cannot be used its deliveries rest, at no cost to their attempts`() async throws {
+    @Test func `deliveries of an unusable connection rest without using up attempts`() async throws {
         let bench = try Bench()
         let end = bench.now + .seconds(3600)
         let action = ScriptedAction { _, attempt throws(Failure) in
@@ -100,7 +100,7 @@ import Testing
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
     }
 
-    @Test func `a rule that reports failed deliveries by deliveries that fail too ends`() async throws {
+    @Test func `a rule that reports dead deliveries and whose own deliveries die does not loop for ever`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(telling("delivery_dead"))
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
@@ -111,7 +111,7 @@ import Testing
         #expect(action.count == 6)
     }
 
-    @Test func `an expired delivery is not sent, and says so`() async throws {
+    @Test func `an expired delivery is not sent, and its record gives the reason`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
         #expect(try await run(bench, [Owed("a", expires: bench.now + .seconds(7))], action) == [0, 6])
@@ -126,7 +126,7 @@ import Testing
         #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.missingReceiver])
     }
 
-    @Test func `an attempt that takes too long is ended, and may have been received`() async throws {
+    @Test func `an attempt that takes too long is cancelled, and counts as possibly received`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, attempt throws(Failure) in
@@ -141,18 +141,18 @@ import Testing
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 
-    @Test func `an attempt that succeeds while it is being ended is done`() async throws {
+    @Test func `an attempt that succeeds while it is being cancelled is done`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, _ in
-            _ = await gate.pass()  // until it is cancelled
+            _ = await gate.pass()  // until the attempt is cancelled
             return Receipt("done after all")
         }
         #expect(try await run(bench, [Owed("a")], action) == [0])
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("done after all")])
     }
 
-    @Test func `a delivery that ends the process each time is held at last`() async throws {
+    @Test func `a delivery that ends the process in every attempt is finally held`() async throws {
         let bench = try Bench()
         try await bench.owe([Owed("a")])
         for _ in 1...6 {
@@ -168,7 +168,7 @@ import Testing
         #expect(try await run(bench, [], action, for: .seconds(1)).count == 1)
     }
 
-    @Test func `an attempt for a task knows what others have left there`() async throws {
+    @Test func `an attempt knows the receipts of earlier deliveries to its task`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: delivery.text) }
         let owed = ["a", "b", "c"].map { Owed($0, lane: "task", action: "comment", task: "t1") }
@@ -177,7 +177,7 @@ import Testing
         #expect(claimed == ["a": [], "b": ["a"], "c": ["a", "b"], "other": []])
     }
 
-    @Test func `a store that fails at claiming loses and doubles nothing`() async throws {
+    @Test func `a store that fails while deliveries are claimed causes no loss and no duplicate`() async throws {
         for (call, moment) in [(FaultyStore.Call.claim, FaultyStore.Moment.before), (.nextDue, .before), (.nextDue, .after)] {
             let bench = try Bench()
             bench.store.failOnce(call, moment)
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `an outcome that the store cannot keep at first is kept, not made again`() async throws {
+    @Test func `an outcome that the store refuses at first is stored later, without another attempt`() async throws {
         let bench = try Bench()
         bench.store.fail { [clock = bench.clock, start = bench.now] call in
             call == .finish && clock.now < start + .seconds(60) ? .before : nil
@@ -198,7 +198,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 
-    @Test func `whichever statement fails, a delivery is made and its outcome kept`() async throws {
+    @Test func `whichever statement fails, a delivery is performed once and its outcome is stored`() async throws {
         for count in 1...60 {
             let bench = try Bench()
             let action = ScriptedAction()
@@ -213,6 +213,6 @@ import Testing
             #expect(try await bench.deliveries().map(\.state) == [.done, .done], "statement \(count)")
             if !bench.stopFailing() { return #expect(count > 10) }
         }
-        #expect(Bool(false), "some statement failed every time")
+        #expect(Bool(false), "no run completed without a failing statement")
     }
 }

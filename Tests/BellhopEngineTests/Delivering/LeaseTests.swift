@@ -3,9 +3,9 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// A delivery belongs to one attempt at a time, and an attempt that ended unseen counts as one that may have been received.
+/// Leases: a delivery belongs to one attempt at a time, and an attempt without a known end counts as possibly received.
 @Suite(.timeLimit(.minutes(5))) struct `Leases` {
-    /// Attempts that wait at a gate until they are let through or cancelled.
+    /// Attempts that wait at a gate until it opens or they are cancelled.
     private func waiting(_ gate: Gate) -> ScriptedAction {
         ScriptedAction { _, attempt throws(Failure) in
             if attempt.number > 1 { return Receipt("second") }
@@ -30,7 +30,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("second")])
     }
 
-    @Test func `deliveries left by an earlier run are resumed at start, and may have been received`() async throws {
+    @Test func `deliveries left by an earlier run are recovered at start, as possibly received`() async throws {
         let bench = try Bench()
         try await bench.owe([Owed("a"), Owed("b")])
         _ = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
@@ -44,7 +44,7 @@ import Testing
         #expect(bench.recorder.count("delivery.rescued") == 1)
     }
 
-    @Test func `an attempt that is cancelled may have been received`() async throws {
+    @Test func `a cancelled attempt counts as possibly received`() async throws {
         let bench = try Bench()
         let action = waiting(Gate())
         try await bench.owe([Owed("a")])
@@ -60,7 +60,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("second")])
     }
 
-    @Test func `an attempt that ended before the cancellation stays done`() async throws {
+    @Test func `an attempt that ended before its cancellation stays done`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -75,7 +75,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 
-    @Test func `an attempt whose end could never be kept is made again after its lease`() async throws {
+    @Test func `an attempt whose outcome could not be stored is repeated after its lease`() async throws {
         let bench = try Bench()
         bench.store.fail { [clock = bench.clock, end = bench.now + .seconds(301)] in
             $0 == .finish && clock.now < end ? .before : nil
@@ -91,7 +91,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 
-    @Test func `a clock that jumps past the lease of an attempt in flight does not have it made twice at once`() async throws {
+    @Test func `a clock that jumps past the lease of an attempt in flight does not start a second one beside it`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let gate = Gate()

@@ -3,7 +3,7 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Lanes keep their order, and limits leave room for others.
+/// The order of deliveries in a lane, and the limits on concurrent attempts.
 @Suite(.timeLimit(.minutes(5))) struct `Lanes and limits` {
     @Test func `deliveries of one lane are done in their order, whatever fails`() async throws {
         let bench = try Bench()
@@ -29,7 +29,7 @@ import Testing
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { delivery, _ in
-            // One of the slow ones ends at once: its place is for one more, not for as many as there are places.
+            // One slow attempt ends at once: its slot serves one more attempt, not as many as there are slots.
             if delivery.id.receiver == "slow", delivery.text != "s0" { _ = await gate.pass() }
             return Receipt("done")
         }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (3, 1), (1, 3), (5, 4), (256, 64)])
-    func `no limit is exceeded, and everything is done`(_ inFlight: Int, _ perReceiver: Int) async throws {
+    func `the limits are kept and all deliveries are done`(_ inFlight: Int, _ perReceiver: Int) async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ in
             for _ in 0..<5 { await Task.yield() }
@@ -70,7 +70,7 @@ import Testing
         #expect(dispatcher.inFlight == 0)
     }
 
-    @Test func `a due delivery is done on time though another receiver is full`() async throws {
+    @Test func `a due delivery is performed on time although another receiver is busy`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { delivery, _ in
@@ -91,7 +91,7 @@ import Testing
         await loop.value
     }
 
-    @Test func `a delivery that is made while everybody sleeps is done at once`() async throws {
+    @Test func `a delivery that is created while the dispatcher sleeps is performed at once`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
         let shelf = try await bench.shelf(telling("task_created"))

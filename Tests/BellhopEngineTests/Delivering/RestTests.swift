@@ -5,9 +5,9 @@ import Testing
 
 @testable import BellhopEngine
 
-/// Receivers that take so much and no more.
+/// Receivers with a rate limit.
 @Suite(.timeLimit(.minutes(5))) struct `Receivers that ask for a rest` {
-    /// Takes a message a second, and says so.
+    /// Accepts one message a second and refuses others with that interval.
     private final class Chat: Sendable {
         struct State {
             var latest = Timestamp.distantPast
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [(50, 55, 55), (150, 165, 165)])
-    func `a receiver of one message a second gets all of them in time, with few refusals`(
+    func `a receiver that accepts one message a second gets all in time, with few refusals`(
         _ count: Int, _ posts: Int, _ seconds: Int
     ) async throws {
         let bench = try Bench()
@@ -46,7 +46,7 @@ import Testing
         let (made, taken) = chat.state.withLock { ($0.posts, $0.taken.map(\.text)) }
         #expect(taken.count == count)
         #expect(made <= posts, "\(made) posts")
-        // But for those that went at once in the beginning they come in their order.
+        // Except for those sent together at the beginning, messages arrive in order.
         #expect(Array(taken.dropFirst()) == taken.dropFirst().sorted())
         let records = try await bench.deliveries()
         #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 })
@@ -77,7 +77,7 @@ import Testing
         #expect(action.texts.suffix(10).elementsEqual(action.texts.suffix(10).sorted()))
     }
 
-    @Test func `a shorter rest that a delivery meets does not end the longer one that a poll met`() {
+    @Test func `a shorter rest from a delivery does not end a longer rest from a poll`() {
         let rests = Rests()
         let now = Timestamp(seconds: 1_767_600_000)
         _ = rests.recordPoll(.seconds(3600), of: "snow", why: "429", at: now)
@@ -87,7 +87,7 @@ import Testing
         #expect(rests.until("snow", at: now + .seconds(10)) == now + .seconds(3600))
     }
 
-    @Test(arguments: [true, false]) func `a rest that a poll met is kept by the deliveries of its connection`(
+    @Test(arguments: [true, false]) func `deliveries wait for a rest that a poll of their connection was given`(
         _ isRestarted: Bool
     ) async throws {
         let bench = try Bench()
@@ -111,7 +111,7 @@ import Testing
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
     }
 
-    @Test(arguments: [true, false]) func `a rest that a delivery met keeps the polls of its connection away`(
+    @Test(arguments: [true, false]) func `polls wait for a rest that a delivery of their connection was given`(
         _ isRestarted: Bool
     ) async throws {
         let bench = try Bench()
@@ -130,7 +130,7 @@ import Testing
         #expect(try await bench.happened().isEmpty)
     }
 
-    @Test func `a rest is for its receiver alone`() async throws {
+    @Test func `a rest does not affect other receivers`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ throws(Failure) in
             if delivery.id.receiver == "busy" { throw Failure(.throttled, .rest(.seconds(600)), "429") }

@@ -4,7 +4,7 @@ import BellhopTesting
 import Synchronization
 import Testing
 
-/// `on_error: stop`, from the rule to what is done.
+/// `on_error: stop`, from the rule to the deliveries.
 @Suite(.timeLimit(.minutes(5))) struct `Steps that stop a run` {
     private let rule = """
         rule: tell
@@ -32,7 +32,7 @@ import Testing
 
     private func states(_ bench: Bench) async throws -> [DeliveryState] { try await bench.deliveries().map(\.state) }
 
-    @Test func `a later step waits until the one before is done, however often that is tried`() async throws {
+    @Test func `a later step waits until the step before it is done, however many retries that takes`() async throws {
         let action = ScriptedAction { delivery, attempt throws(Failure) in
             if delivery.text == "second", attempt.number < 3 { throw Failure(.gateway, .retry(after: nil), "502") }
             return Receipt("done")
@@ -51,7 +51,7 @@ import Testing
         #expect(action.texts[6...] == ["fifth"])
     }
 
-    @Test func `a step behind a dead one is not done until a person retries it`() async throws {
+    @Test func `a step after a dead one is not performed until a person retries the dead one`() async throws {
         let isBroken = Mutex(true)
         let action = ScriptedAction { delivery, _ throws(Failure) in
             if delivery.text == "second", isBroken.withLock({ $0 }) { throw Failure(.refused, .giveUp, "400") }

@@ -4,7 +4,7 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// One random course of things: what happens in the world, polls, routing and deliveries, with faults and restarts at random points.
+/// A random history: changes in the world, polls, routing and deliveries, with faults and restarts at random points.
 struct History {
     private var random: SeededRandom
     private var world = World()
@@ -18,7 +18,7 @@ struct History {
 
     init(seed: UInt64, book: RuleBook) async throws {
         random = SeededRandom(seed: seed)
-        bench = try Bench(clock: TestClock(settlingYields: 1))  // nothing sleeps
+        bench = try Bench(clock: TestClock(settlingYields: 1))  // no loop sleeps here
         source = bench.source()
         source.edit { $0.reason = .closed }
         self.book = book
@@ -27,7 +27,7 @@ struct History {
         for _ in 0..<Int.random(in: 0..<5, using: &random) { world.happen(&random) }
     }
 
-    /// Lets so many things happen, then everything come to rest, and holds it against the model.
+    /// Performs this many random steps, then lets everything finish, and returns the differences from the model.
     mutating func run(steps: Int) async throws -> [String] {
         for _ in 0..<steps {
             switch Int.random(in: 0..<12, using: &random) {
@@ -59,11 +59,11 @@ struct History {
         default: break
         }
         do { _ = try await poller.pollOnce() } catch { /* the test's own fault; what was kept is asked below */  }
-        mend()
+        endFaults()
         try await look(isListFalse: isListFalse)
     }
 
-    /// Asks the store whether a poll was committed: where the answer was lost, only the store knows.
+    /// Asks the store whether a poll was committed: if the answer was lost, only the store knows.
     private mutating func look(isListFalse: Bool = false) async throws {
         let kept = try await bench.store.open(source.scope, source: source.name, at: bench.now).turn
         if kept != turn { isListFalse ? world.lookAtRecords() : world.look() }
@@ -78,10 +78,10 @@ struct History {
         }
         let router = Router(bench.surroundings, shelf: shelf, batch: Int.random(in: 1...3, using: &random))
         do { try await router.routePending() } catch { /* the test's own fault; routed later */  }
-        mend()
+        endFaults()
     }
 
-    /// Performs deliveries; or lets the process die meanwhile, with attempts whose outcome was not stored.
+    /// Performs deliveries; sometimes the process dies meanwhile, leaving attempts without a stored outcome.
     private mutating func dispatch() async throws {
         let dispatcher = Dispatcher(bench.surroundings, actions: { [action] _ in action })
         guard random.oneIn(2) else {
@@ -93,13 +93,13 @@ struct History {
         let ended = StopSign()
         let failures = bench.recorder.count("store.failed")
         let dying = Task {
-            _ = try? await dispatcher.dispatchPending()  // the test's own fault
+            _ = try? await dispatcher.dispatchPending()  // a fault of the script
             ended.raise()
         }
         while !ended.isUp, bench.recorder.count("store.failed") == failures { await Task.yield() }
         dying.cancel()
         await dying.value
-        mend()
+        endFaults()
         try await restart()
     }
 
@@ -109,7 +109,7 @@ struct History {
         try await bench.store.rescue(everything: true, at: bench.now)
     }
 
-    private func mend() {
+    private func endFaults() {
         bench.stopFailing()
         bench.store.work()
         source.edit { state in
@@ -118,7 +118,7 @@ struct History {
         }
     }
 
-    /// Polls, routes and delivers until nothing is left to do.
+    /// Polls, routes and delivers until no work is left.
     private mutating func rest() async throws {
         try await restart()
         for _ in 0..<2 {
@@ -130,13 +130,13 @@ struct History {
         try await Dispatcher(bench.surroundings, actions: { [action] _ in action }).dispatchPending()
     }
 
-    /// What is not as the model has it.
+    /// The differences between the store and the model.
     private func differences() async throws -> [String] {
         var differences: [String] = []
         func compare(_ what: String, _ found: [String: [String]]) {
-            guard found != world.told else { return }
-            for key in Set(found.keys).union(world.told.keys).sorted() where found[key] != world.told[key] {
-                differences.append("\(what) of \(key): \(found[key] ?? []), not \(world.told[key] ?? [])")
+            guard found != world.reported else { return }
+            for key in Set(found.keys).union(world.reported.keys).sorted() where found[key] != world.reported[key] {
+                differences.append("\(what) of \(key): \(found[key] ?? []), not \(world.reported[key] ?? [])")
             }
         }
         let events = try await bench.store.events(EventQuery(limit: 100_000)).map(\.event).filter { $0.type.hasTask }
@@ -154,7 +154,7 @@ struct History {
         if let open = deliveries.first(where: { $0.state != .done }) {
             differences.append("\(open.delivery.text) is \(open.state)")
         }
-        // Each was begun in its task's order; more than once only where its end was lost, and never again after a later one.
+        // Attempts begin in the order of the task's events. A repeated one had lost its outcome, and no later one had begun.
         var begun: [String: [String]] = [:]
         for (delivery, _) in action.performed {
             let key = delivery.task?.key.text ?? ""

@@ -2,9 +2,9 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// Every change exactly once and in order, whatever happens in between.
+/// Every change is reported exactly once and in order, whatever happens in between.
 @Suite(.timeLimit(.minutes(5))) struct `Random histories` {
-    @Test(arguments: 0..<8) func `end as the model has it`(_ part: Int) async throws {
+    @Test(arguments: 0..<8) func `the outcome of a random history is that of the model`(_ part: Int) async throws {
         let book = try RuleBook.test(World.rule, sources: [ScriptedSource(clock: TestClock())])
         for number in 0..<Storm.count(250) {
             let seed = Storm.seed(UInt64(part * 1_000_000 + number))

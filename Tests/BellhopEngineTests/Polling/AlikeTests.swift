@@ -3,8 +3,8 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Very many tasks that change at once in the same fields.
-@Suite struct `Changes alike` {
+/// The same change in very many tasks at once.
+@Suite struct `The same change in many tasks` {
     private func baseline(_ bench: Bench, _ count: Int, _ plan: PollPlan = .minutely) async throws -> (ScriptedSource, Poller) {
         let source = bench.source(tasks(0..<count))
         var poller = bench.poller(source, plan)
@@ -12,7 +12,7 @@ import Testing
         return (source, poller)
     }
 
-    @Test func `in more than a hundred tasks are held until the next poll shows them again, and said once with their fields`()
+    @Test func `the same change in over a hundred tasks is held until the next poll shows it again, and reported once`()
         async throws
     {
         let bench = try Bench()
@@ -30,7 +30,7 @@ import Testing
         #expect(try await bench.happened().count { $0.hasPrefix("source_held") } == 1)
     }
 
-    @Test func `that were a fault leave no trace`() async throws {
+    @Test func `a held change that was a fault leaves no events`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 300)
         source.set(tasks(0..<300, ""))
@@ -40,7 +40,7 @@ import Testing
         #expect(try await bench.happened().count == 1)
     }
 
-    @Test func `that go on from poll to poll are reported at the second`() async throws {
+    @Test func `a change that spreads from poll to poll is accepted at the second poll`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 400)
         source.set(tasks(0..<150, "moved") + tasks(150..<400))
@@ -49,7 +49,7 @@ import Testing
         #expect(try await poller.pollOnce().events == 300)
     }
 
-    @Test func `in a hundred tasks, or each in other fields, are reported at once`() async throws {
+    @Test func `the same change in a hundred tasks, or different changes, are accepted at once`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 300)
         source.set(tasks(0..<100, "upgraded") + tasks(100..<300))
@@ -60,7 +60,7 @@ import Testing
         #expect(try await poller.pollOnce().events == 200)
     }
 
-    @Test func `are reported at once if storms are off, and so is a mostly different list`() async throws {
+    @Test func `without storm protection the same change, and a mostly different list, are accepted at once`() async throws {
         let bench = try Bench()
         let plan = PollPlan(cadence: .every(.seconds(60)), storms: StormGuard(mayHold: false))
         var (source, poller) = try await baseline(bench, 300, plan)

@@ -5,7 +5,7 @@ import Testing
 
 /// When a source is polled.
 @Suite struct `The cadence of polls` {
-    /// Polls a source for a while; at what times, in seconds from the start.
+    /// Polls a source for a while. Returns when, in seconds from the start.
     private func polls(
         _ cadence: Cadence, for time: Duration, delay: Duration = .zero, random: Double = 0.5,
         _ story: (ScriptedSource, TestClock) async throws -> Void = { _, _ in }
@@ -26,17 +26,17 @@ import Testing
         return source.asked.lists.map { ($0 - start) / .seconds(1) }
     }
 
-    @Test func `every so often, with jitter, from the start of the poll before`() async throws {
+    @Test func `polls come at the interval, with jitter, counted from the start of the poll before`() async throws {
         #expect(try await polls(.every(.seconds(60)), for: .seconds(200)) == [0, 60, 120, 180])
         #expect(try await polls(.every(.seconds(60)), for: .seconds(200), delay: .seconds(10)) == [0, 60, 120, 180])
         #expect(try await polls(.every(.seconds(60)), for: .seconds(200), random: 0) == [0, 54, 108, 162])
     }
 
-    @Test func `a poll that outlasts its interval is followed by the next, never joined by it`() async throws {
+    @Test func `a poll that takes longer than its interval delays the next, which does not overlap it`() async throws {
         #expect(try await polls(.every(.seconds(60)), for: .seconds(299), delay: .seconds(100)) == [0, 100, 200])
     }
 
-    @Test func `often while something happens, seldom while nothing does`() async throws {
+    @Test func `polls are frequent while tasks change and rare otherwise`() async throws {
         let times = try await polls(.busyIdle(busy: .seconds(15), idle: .seconds(120)), for: .seconds(480)) { source, clock in
             try await clock.run(until: clock.now + .seconds(200), awaiting: 1)
             source.put(task("new"))
@@ -44,14 +44,14 @@ import Testing
         #expect(times == [0, 15, 135, 255, 270, 390])
     }
 
-    @Test func `at the times of a schedule`() async throws {
+    @Test func `polls come at the times of a schedule`() async throws {
         let cron = try CronSchedule("*/20 10 * * *")
         let times = try await polls(.cron(cron, .utc), for: .seconds(25 * 3600 + 60))
-        #expect(times == [0, 3600, 4800, 6000, 3600 + 86400])  // once at the start, at nine
+        #expect(times == [0, 3600, 4800, 6000, 3600 + 86400])  // the first at the start, at nine
     }
 
     @Test(arguments: [Duration.days(1), .days(-1), .seconds(3600), .seconds(-3600), .seconds(-20)])
-    func `a clock that is set neither stops the polls nor sets off a storm of them`(_ jump: Duration) async throws {
+    func `setting the clock neither stops the polls nor causes a burst of them`(_ jump: Duration) async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let source = ScriptedSource(clock: wall.steady)
@@ -72,7 +72,7 @@ import Testing
         #expect((7...8).contains(times.count), "\(times)")
     }
 
-    @Test func `details grow old in a day that is lived twice`() async throws {
+    @Test func `details are refreshed as usual on a day that the clock repeats`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let source = bench.source(tasks(0..<3))

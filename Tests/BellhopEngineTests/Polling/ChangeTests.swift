@@ -3,8 +3,8 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// The events of a poll that found changes.
-@Suite struct `Changes a poll tells` {
+/// The events of polls that find changes.
+@Suite struct `Changes found by a poll` {
     @Test func `the first poll is the baseline and emits nothing`() async throws {
         let bench = try Bench()
         var poller = bench.poller(bench.source(tasks(0..<3)))
@@ -15,14 +15,14 @@ import Testing
         #expect(try await bench.happened() == [])
     }
 
-    @Test func `initial: emit reports the baseline's tasks`() async throws {
+    @Test func `with initial: emit, the tasks of the baseline are reported`() async throws {
         let bench = try Bench()
         var poller = bench.poller(bench.source(tasks(0..<3)), PollPlan(cadence: .every(.seconds(60)), emitsInitial: true))
         _ = try await poller.pollOnce()
         #expect(try await bench.happened() == ["task_created t0", "task_created t1", "task_created t2"])
     }
 
-    @Test func `a baseline without tasks is one too`() async throws {
+    @Test func `an empty first list is a baseline too`() async throws {
         let bench = try Bench()
         let source = bench.source()
         var poller = bench.poller(source)
@@ -32,7 +32,7 @@ import Testing
         #expect(try await bench.happened() == ["task_created a"])
     }
 
-    @Test func `a task that appears is created, once`() async throws {
+    @Test func `a new task is reported once as created`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(source)
@@ -66,7 +66,7 @@ import Testing
         ("a field that is declared now", labelled("a", fields: ["priority": 3, "state": 2])),
         ("a field that is declared no more", labelled("a", fields: [:])),
         ("labels", labelled("a", labels: ["priority": "3 - mittel"])),
-    ]) func `a difference that does not change the task makes no event`(_ what: String, _ after: Snapshot) async throws {
+    ]) func `a difference that does not change the task causes no event`(_ what: String, _ after: Snapshot) async throws {
         let bench = try Bench()
         let before = labelled("a", fields: ["priority": 3, "sys_updated_on": "now"])
         let source = bench.source([before])
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: RemovalReason.allCases)
-    func `a task that leaves is removed, with the reason the source gives`(_ reason: RemovalReason) async throws {
+    func `a task that leaves is removed, with the reason given by the source`(_ reason: RemovalReason) async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -90,7 +90,7 @@ import Testing
         #expect(try await bench.happened() == ["task_removed a \(reason.rawValue)"])
     }
 
-    @Test func `coming back is not being created, and every return is reported`() async throws {
+    @Test func `a task that comes back has returned, and every return is reported`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -113,7 +113,7 @@ import Testing
         #expect(returned.data["removed"] == .string((bench.now - .seconds(120)).rfc3339))
     }
 
-    @Test func `a restart forgets nothing and reports nothing twice`() async throws {
+    @Test func `a restart neither forgets tasks nor reports them twice`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         for step in 0..<4 {
@@ -126,7 +126,7 @@ import Testing
         #expect(try await bench.happened() == ["task_created new", "task_removed t0 closed", "task_returned t0"])
     }
 
-    @Test func `another instance, user or query starts anew`() async throws {
+    @Test func `another instance, user or query starts with a new baseline`() async throws {
         let bench = try Bench()
         var poller = bench.poller(bench.source(tasks(0..<3)))
         _ = try await poller.pollOnce()
@@ -158,7 +158,7 @@ import Testing
         #expect(Set(ids[0]).count == 4)
     }
 
-    @Test func `a task without available details is reported once they are available`() async throws {
+    @Test func `a task whose details fail is reported once they can be read`() async throws {
         let bench = try Bench()
         let source = bench.source()
         var poller = bench.poller(
@@ -172,7 +172,7 @@ import Testing
         #expect(try await bench.happened() == ["task_created a"])
     }
 
-    @Test func `details that become unreadable or readable again are not changes, and stored ones stay`()
+    @Test func `losing and regaining the right to read details is not a change, and stored details stay`()
         async throws
     {
         let bench = try Bench()
@@ -184,7 +184,7 @@ import Testing
             await bench.clock.advance(by: .seconds(60))
         }
         #expect(try await bench.happened() == [])
-        // The event has the listing's new values, and the fields as they were last read.
+        // The event has the new values of the listing, and the last known details.
         source.put(task("t1", "printer is fine", ["priority": 1]))
         _ = try await poller.pollOnce()
         #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id]?[1] == task("t1", "printer is fine"))
@@ -194,7 +194,7 @@ import Testing
         #expect(try await bench.happened() == ["task_changed t1 \(title)", "task_changed t1 priority: 3 → 1"])
     }
 
-    @Test func `details that could not be read are asked for again at the next poll`() async throws {
+    @Test func `details that could not be read are requested again at the next poll`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(
@@ -207,7 +207,7 @@ import Testing
         #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id] == tasks(0..<2))
     }
 
-    @Test func `a source's notice is said once for as long as it stays the same`() async throws {
+    @Test func `a source's notice is reported once as long as it stays the same`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(source)
@@ -216,7 +216,7 @@ import Testing
         #expect(bench.recorder.count("source.notice") == 1)
     }
 
-    @Test func `neither other numbers nor a poll without details report it again`() async throws {
+    @Test func `a notice with other numbers, or a poll without details, does not repeat it`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(
@@ -224,7 +224,7 @@ import Testing
         for count in 2..<8 {
             source.edit { $0.notice = "The details of \(count) of 9 tasks cannot be read." }
             _ = try await poller.pollOnce()
-            // Another answer, which changes no task.
+            // A different answer that changes no task.
             source.edit { $0.cursor = Cursor(.int(Int64(count))) }
             await bench.clock.advance(by: .seconds(60))
         }
@@ -236,7 +236,7 @@ import Testing
         #expect(bench.recorder.count("source.notice") == 2)
     }
 
-    @Test func `a change that our own write may have caused is one hop further`() async throws {
+    @Test func `an event that our own write may have caused has the write's hop plus one`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -253,7 +253,7 @@ import Testing
         #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [3, 0, 0])
     }
 
-    @Test func `a write during a poll counts for the next poll too`() async throws {
+    @Test func `a write during a poll counts as a possible cause at the next poll too`() async throws {
         let bench = try Bench()
         let source = ScriptedSource(clock: bench.clock, delay: .seconds(10))
         source.set([task("a")])
@@ -264,7 +264,7 @@ import Testing
         }
         try await clock.waitForSleepers(1)
         await clock.advance(by: .seconds(5))
-        try await bench.comment(on: "a", hop: 0)  // while the list is under way
+        try await bench.comment(on: "a", hop: 0)  // while the list is being read
         try await clock.run(until: clock.now + .seconds(30), awaiting: 1)
         source.put(task("a", "printer is fine"))
         try await clock.run(until: clock.now + .seconds(60), awaiting: 1)

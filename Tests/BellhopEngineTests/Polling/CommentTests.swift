@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test func `additions to a task's journal before it left are reported before it leaves`() async throws {
+    @Test func `comments on a task that left are reported before its removal`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -50,7 +50,7 @@ import Testing
         #expect(try await bench.happened().map { String($0.prefix(14)) } == ["task_commented", "task_removed a"])
     }
 
-    @Test func `a rule that answers every comment, its own too, comes to an end`() async throws {
+    @Test func `a rule that answers every comment, its own included, stops after a few hops`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a")])
         let shelf = try await bench.shelf(
@@ -85,7 +85,7 @@ import Testing
         #expect((2...6).contains(events.count))
     }
 
-    @Test func `entries of our account are known as ours, however the instance stored them`() async throws {
+    @Test func `comments from our account are recognized as ours, however the instance changed their text`() async throws {
         let now = Timestamp.epoch
         let sent = "Call <b>0049 30 1234567</b> -- it's \"urgent\"."
         let known = WrittenComment(reference: "j1", text: sent, hop: 0, marker: "ref 3f2a9c")
@@ -95,14 +95,14 @@ import Testing
         ] {
             #expect(known.match(comment(kept, id: "j2", at: now, byUs: true)) != nil)
         }
-        // While it is not known which entry is ours, whatever our account writes may be it.
+        // As long as our entry is not identified, every comment from our account may be ours.
         let unknown = WrittenComment(reference: nil, text: sent, hop: 0)
         #expect(unknown.match(comment("[removed]", id: "j2", at: now, byUs: true)) != nil)
         #expect(known.match(comment("[removed]", id: "j2", at: now, byUs: true)) == nil)
         #expect(unknown.match(comment("[removed]", id: "j2", at: now)) == nil)
     }
 
-    @Test func `a possible part of our own text counts as ours`() async throws {
+    @Test func `a text that may be a part of our own comment counts as ours`() async throws {
         var piece = comment("Please close it.", id: "j2", at: .epoch)
         (piece.authorship, piece.isProved, piece.author) = (.unknown, false, "")
         let written = WrittenComment(reference: nil, text: "Somebody says:\n\n1 - x (y)\nPlease close it.", hop: 0)
@@ -112,7 +112,7 @@ import Testing
         #expect(piece.json(own: false)["proved"] == false)
     }
 
-    @Test func `a comment by another author is never ours, whatever it says`() async throws {
+    @Test func `a comment by another author is never ours, whatever its text`() async throws {
         let written = WrittenComment(reference: "j1", text: "Heard.", hop: 0)
         let now = Timestamp.epoch
         #expect(written.match(comment("Another text", id: "j1", at: now, byUs: true)) != nil)

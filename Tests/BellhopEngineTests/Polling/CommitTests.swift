@@ -3,9 +3,9 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// A poll is kept whole or not at all, and once (T1).
-@Suite struct `Keeping a poll` {
-    /// A source in which one task appeared, one changed and one left since the baseline, and the poller that is to see it.
+/// Committing a poll: as a whole or not at all, and once (T1).
+@Suite struct `Committing a poll` {
+    /// A source in which one task appeared, one changed and one left since the baseline.
     private func changed(_ bench: Bench) async throws -> ScriptedSource {
         let source = bench.source(tasks(0..<3))
         var poller = bench.poller(source)
@@ -36,12 +36,12 @@ import Testing
                 bench.stopFailing()
                 #expect(try await bench.happened() == [], "statement \(count) left something behind")
             }
-            // Neither the same poller nor one after a restart loses it or doubles it.
+            // Neither the same poller nor one after a restart loses or doubles an event.
             if count.isMultiple(of: 2) { poller = bench.poller(source) }
             for _ in 0..<2 { _ = try await poller.pollOnce() }
             #expect(try await bench.happened() == all)
         }
-        #expect(Bool(false), "no poll came through")
+        #expect(Bool(false), "no run completed without a failing statement")
     }
 
     @Test(arguments: [FaultyStore.Call.open, .remembered, .writes, .commit], [FaultyStore.Moment.before, .after])
@@ -58,7 +58,7 @@ import Testing
         #expect(try await bench.happened() == all)
     }
 
-    @Test func `a poller whose commit was kept but not confirmed starts from what is kept`() async throws {
+    @Test func `a poller whose commit succeeded without an answer continues from the stored state`() async throws {
         let bench = try Bench()
         let source = try await changed(bench)
         var poller = bench.poller(source)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await bench.happened() == all)
     }
 
-    @Test func `details that cannot be had fail the whole poll, and nothing of it is kept`() async throws {
+    @Test func `a failure to read details fails the whole poll, and none of it is stored`() async throws {
         let bench = try Bench()
         let source = try await changed(bench)
         var poller = bench.poller(source)
@@ -79,7 +79,7 @@ import Testing
         #expect(try await bench.happened() == all)
     }
 
-    @Test func `a poll that another was kept before is dropped, and the next one starts from that`() async throws {
+    @Test func `a poll based on an outdated state is dropped, and the next one starts from the current state`() async throws {
         let bench = try Bench()
         let source = try await changed(bench)
         var slow = bench.poller(source)
@@ -95,7 +95,7 @@ import Testing
         #expect(try await bench.happened() == all + ["task_created newer", "task_created newest"])
     }
 
-    @Test func `the same answer twice is looked at no further`() async throws {
+    @Test func `an answer equal to the one before is not processed further`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         var poller = bench.poller(
@@ -106,7 +106,7 @@ import Testing
         #expect(source.asked.details.count == 1)
     }
 
-    @Test func `the source's position is stored with the poll`() async throws {
+    @Test func `the source's cursor is stored with the poll`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         source.edit { $0.cursor = Cursor(["from": 1]) }

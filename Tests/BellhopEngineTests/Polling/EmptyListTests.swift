@@ -3,7 +3,7 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Lists that are empty although the tasks are there.
+/// Empty lists of sources whose tasks still exist.
 @Suite struct `A falsely empty list` {
     private func baseline(_ bench: Bench, _ count: Int) async throws -> (ScriptedSource, Poller) {
         let source = bench.source(tasks(0..<count))
@@ -16,10 +16,10 @@ import Testing
         try await bench.happened().map { String($0.prefix { $0 != " " }) }
     }
 
-    // MARK: Of known tasks
+    // MARK: With known tasks
 
     @Test(arguments: [1, 15, 40])
-    func `removes no task whose own record is there, however long it stays empty`(_ count: Int) async throws {
+    func `a falsely empty list removes no task whose own record exists, however long it stays empty`(_ count: Int) async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, count)
         source.edit { $0.lists = Array(repeating: .empty, count: 100) }
@@ -34,7 +34,7 @@ import Testing
         #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id]?.count == count)
     }
 
-    @Test func `removes those whose own records say that they left`() async throws {
+    @Test func `an empty list removes the tasks whose own records show that they left`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 15)
         source.set(tasks(3..<15))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [(2, false), (15, false), (40, false), (15, true)])
-    func `that no record explains is believed when it is empty five minutes later`(
+    func `an empty list that no record explains is accepted if it is still empty after five minutes`(
         _ count: Int, _ hasRecords: Bool
     ) async throws {
         let bench = try Bench()
@@ -61,13 +61,13 @@ import Testing
         for _ in 0..<5 {
             #expect(try await poller.pollOnce().isHeld)
             await bench.clock.advance(by: .seconds(60))
-            poller = bench.poller(source)  // a restart makes no difference
+            poller = bench.poller(source)  // a restart changes nothing
         }
         #expect(try await poller.pollOnce().events == count)
         #expect(try await types(bench) == ["source_held"] + Array(repeating: "task_removed", count: count))
     }
 
-    @Test func `that no record explains leaves no trace when the tasks are back`() async throws {
+    @Test func `an empty list that no record explains leaves no events once the tasks are back`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 15)
         source.edit { state in
@@ -82,7 +82,7 @@ import Testing
         #expect(try await types(bench) == ["source_held"])
     }
 
-    @Test func `is looked at again after five minutes, however seldom the source is polled`() async throws {
+    @Test func `an empty list is checked again after five minutes, however long the poll interval`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         source.edit { $0.hasRecords = false }
@@ -99,7 +99,7 @@ import Testing
         #expect(try await types(bench) == ["source_held", "task_removed", "task_removed", "task_removed"])
     }
 
-    @Test func `leaves tasks that were asked for in portions, each in its turn`() async throws {
+    @Test func `the records of missing tasks are read in portions, each task once`() async throws {
         let bench = try Bench()
         let source = ScriptedSource(clock: bench.clock, mostDepartures: 10)
         source.set(tasks(0..<30))
@@ -119,24 +119,24 @@ import Testing
         #expect(try await types(bench) == ["source_held"] + Array(repeating: "task_removed", count: 25))
     }
 
-    // MARK: At first
+    // MARK: At the first poll
 
-    @Test func `at first makes no old task new, and reports its baseline`() async throws {
+    @Test func `old tasks behind a falsely empty first list are the baseline, not new tasks`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<8))
         source.edit { $0.lists = [.empty] }
         var first = bench.poller(source)
         #expect(try await first.pollOnce().isBaseline)
         await bench.clock.advance(by: .seconds(60))
-        var poller = bench.poller(source)  // a restart makes no difference
-        guard case .baseline(8) = try await poller.pollOnce() else { Issue.record("not taken for the baseline"); return }
+        var poller = bench.poller(source)  // a restart changes nothing
+        guard case .baseline(8) = try await poller.pollOnce() else { Issue.record("the poll was no baseline"); return }
         #expect(try await bench.happened() == [])
         #expect(bench.recorder.count("source.notice") == 1)
         source.set(tasks(0..<12))
         #expect(try await poller.pollOnce().events == 4)
     }
 
-    @Test func `at first is certain once a second look minutes later finds it empty`() async throws {
+    @Test func `an empty first list is confirmed if it is still empty minutes later`() async throws {
         let bench = try Bench()
         let source = bench.source()
         var poller = bench.poller(source)
@@ -150,7 +150,7 @@ import Testing
         #expect(bench.recorder.count("source.baseline") == 1)
     }
 
-    @Test func `at first lets few tasks, and those that are made after it, be news`() async throws {
+    @Test func `after an empty first list, a few tasks or tasks created later are reported as new`() async throws {
         let bench = try Bench()
         let source = bench.source()
         var poller = bench.poller(source)
@@ -161,7 +161,7 @@ import Testing
         #expect(try await poller.pollOnce().events == 205)
     }
 
-    @Test func `at first is looked at again after five minutes, however seldom the source is polled`() async throws {
+    @Test func `an empty first list is checked again after five minutes, however long the poll interval`() async throws {
         let bench = try Bench()
         let source = bench.source()
         let (clock, surroundings) = (bench.clock, bench.surroundings)
@@ -176,7 +176,7 @@ import Testing
         #expect(source.asked.lists.map { $0 - start } == [.zero, .seconds(300)])
     }
 
-    @Test func `at first counts as the truth where storms are off, or the first tasks are events anyway`() async throws {
+    @Test func `an empty first list is accepted at once without storm protection or with initial: emit`() async throws {
         for plan in [
             PollPlan(cadence: .every(.seconds(60)), storms: StormGuard(mayHold: false)),
             PollPlan(cadence: .every(.seconds(60)), emitsInitial: true),

@@ -3,11 +3,11 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// What happens while polls fail.
+/// Failing polls.
 @Suite struct `Failing polls` {
     private let failure = Failure(.gateway, .retry(after: nil), "502 Bad Gateway")
 
-    /// The waits between polls, in seconds, of a source that always fails like this.
+    /// The waits between polls, in seconds, of a source that always fails with this failure.
     private func waits(_ failure: Failure, polls: Int, random: Double = 0.5, cap: Duration = .seconds(900)) async throws
         -> [Double]
     {
@@ -30,21 +30,21 @@ import Testing
         return zip(times.dropFirst(), times).map { ($0 - $1) / .seconds(1) }
     }
 
-    @Test func `waits grow up to the cap`() async throws {
+    @Test func `the waits between failing polls grow up to the cap`() async throws {
         let waits = try await waits(failure, polls: 8)
         #expect(waits == [60, 90, 180, 360, 675, 675, 675, 675])
     }
 
-    @Test func `a poll that failed is never sooner repeated than one that worked`() async throws {
+    @Test func `a failing poll is never repeated sooner than a successful one`() async throws {
         #expect(try await waits(failure, polls: 3, random: 0) == [54, 54, 108])
     }
 
-    @Test func `the other side's own word on when to come back is kept`() async throws {
+    @Test func `the other side's Retry-After is respected`() async throws {
         let waits = try await waits(Failure(.quota, .retry(after: .seconds(1200)), "429"), polls: 2)
         #expect(waits == [1200, 1200])
     }
 
-    @Test func `a source that asked for a rest is left alone over a restart`() async throws {
+    @Test func `a source that asked for a rest is not polled until it ends, across a restart`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(source)
@@ -61,11 +61,11 @@ import Testing
         #expect(source.asked.lists.count == asked + 1)
     }
 
-    @Test func `a connection that needs a person is asked seldom`() async throws {
+    @Test func `a source whose connection needs a person is polled rarely`() async throws {
         #expect(try await waits(Failure(.unauthenticated, .pauseConnection, "401"), polls: 2) == [300, 300])
     }
 
-    @Test func `a source that works again is reported, however few polls had failed`() async throws {
+    @Test func `a recovery is reported, however few polls had failed`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(source)
@@ -75,10 +75,10 @@ import Testing
         #expect(bench.recorder.count("source.recovered") == 0)
         for _ in 0..<2 { _ = try await poller.pollOnce() }
         #expect(bench.recorder.count("source.recovered") == 1)
-        #expect(try await bench.happened().isEmpty, "one poll that failed is no event")
+        #expect(try await bench.happened().isEmpty, "one failed poll causes no event")
     }
 
-    @Test func `a source that waits for a person is polled at once when somebody rings`() async throws {
+    @Test func `a source that waits for a person is polled at once when it is woken`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.unauthenticated, .pauseConnection, "401"))] }
@@ -96,7 +96,7 @@ import Testing
         #expect(source.asked.lists == [bench.now, bench.now])
     }
 
-    @Test func `three failures in a row are said once, and so is the end of it`() async throws {
+    @Test func `three failures in a row are reported once, and so is the recovery`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(source)
@@ -118,7 +118,7 @@ import Testing
         #expect(events.allSatisfy { $0.source == "my-work" })
     }
 
-    @Test func `fewer failures are not said, nor their end`() async throws {
+    @Test func `fewer than three failures are not reported, nor is their end`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(source)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
-    func `a hopeless failure is reported at once`(_ remedy: Failure.Remedy) async throws {
+    func `a failure that waiting cannot solve is reported at once`(_ remedy: Failure.Remedy) async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.forbidden, remedy, "403"))] }
@@ -137,7 +137,7 @@ import Testing
         #expect(try await bench.happened() == ["source_failing source/my-work forbidden 403"])
     }
 
-    @Test func `the count goes on over restarts, and nothing is said again`() async throws {
+    @Test func `failures are counted across restarts and not reported again`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         source.edit { $0.lists = Array(repeating: .failure(failure), count: 6) }
@@ -152,7 +152,7 @@ import Testing
         #expect(try await bench.happened().count == 2)
     }
 
-    @Test func `a store that fails does not make the source be asked more often`() async throws {
+    @Test func `a failing store does not make polls more frequent`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         bench.store.fail { $0 == .commit ? .before : nil }
@@ -170,7 +170,7 @@ import Testing
         #expect(bench.recorder.count("source.baseline") == 1)
     }
 
-    @Test func `a store that cannot be asked is tried again soon`() async throws {
+    @Test func `a failing store is tried again soon`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         bench.store.fail { $0 == .open ? .before : nil }

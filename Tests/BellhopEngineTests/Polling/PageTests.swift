@@ -5,7 +5,7 @@ import Testing
 @testable import BellhopEngine
 
 @Suite struct PageTests {
-    /// A source that shows one page.
+    /// A source with one page.
     private struct Board: Source {
         let script: ScriptedSource
         var name: String { "board" }
@@ -25,7 +25,7 @@ import Testing
             fields: ["text": .string(text)])
     }
 
-    @Test func `a page is reported only when its words change, with the difference`() async throws {
+    @Test func `a page is reported only when its text changes, with the difference`() async throws {
         let bench = try Bench()
         let script = bench.source([page("Ada\nGrace")])
         var poller = Poller(Board(script: script), plan: .minutely, in: bench.surroundings)
@@ -48,7 +48,7 @@ import Testing
         #expect(event.data["diff"] == "@@ -1,2 +1,2 @@\n Ada\n-Grace\n+Edsger")
     }
 
-    @Test func `a page that is gone is a failing source, and no event of the page`() async throws {
+    @Test func `a missing page makes the source fail and causes no page event`() async throws {
         let bench = try Bench()
         let script = bench.source([page("Ada")])
         var poller = Poller(Board(script: script), plan: .minutely, in: bench.surroundings)

@@ -3,9 +3,9 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// When the details of tasks are read again whose listing shows no difference.
+/// Refreshing the details of tasks whose listing has not changed.
 @Suite struct `Refreshing details` {
-    @Test func `up to 200 tasks are read at every poll`() async throws {
+    @Test func `the details of up to 200 tasks are read at every poll`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<200))
         var poller = bench.poller(source)
@@ -13,7 +13,7 @@ import Testing
         #expect(source.asked.details.map(\.count) == [200, 200, 200])
     }
 
-    @Test func `more than 200 are read when their details are a quarter of an hour old`() async throws {
+    @Test func `the details of more than 200 tasks are read when they are a quarter of an hour old`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<201))
         var poller = bench.poller(source)
@@ -27,7 +27,7 @@ import Testing
         #expect(source.asked.details.map(\.count) == [201, 201])
     }
 
-    @Test func `an interval is kept however few tasks there are`() async throws {
+    @Test func `a configured interval is respected, however few the tasks`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<5))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(300)))
@@ -39,7 +39,7 @@ import Testing
         #expect(source.asked.details.map(\.count) == [5, 5])
     }
 
-    @Test func `one poll refreshes so many at most, the oldest first`() async throws {
+    @Test func `one poll refreshes a limited number of tasks, the oldest details first`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<5))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(60), batch: 2))
@@ -53,7 +53,7 @@ import Testing
         #expect(source.asked.details.dropFirst() == [["t0", "t1"], ["t2", "t3"], ["t4"]])
     }
 
-    @Test func `a task that changed in the listing is read at once, with what is new and what is gone`() async throws {
+    @Test func `a task that changed in the listing is read at once, with new and missing tasks`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<5))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600)))
@@ -66,7 +66,7 @@ import Testing
         #expect(source.asked.details.dropFirst() == [["new", "t3", "t1"]])
     }
 
-    @Test func `a field that the listing does not show is seen when the details are read again`() async throws {
+    @Test func `a change in a field that is not listed is found when the details are read again`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<5))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(600)))
@@ -75,7 +75,7 @@ import Testing
         source.put(task("t1", "printer on fire", ["priority": 1]))
         _ = try await poller.pollOnce()
         #expect(try await bench.happened() == [])
-        // Another poll may have changed nothing in between, and our own write in that time counts as its cause.
+        // The poll in between may have found no change, and a write of ours in that time still counts as the cause.
         await bench.clock.advance(by: .seconds(300))
         try await bench.comment(on: "t1", hop: 1)
         await bench.clock.advance(by: .seconds(200))

@@ -3,7 +3,7 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Results that are mostly unlike the last are held back until the next shows the same.
+/// Holding back results with very many changes until the next poll confirms them.
 @Suite struct `The storm guard` {
     private func baseline(_ bench: Bench, _ count: Int = 30) async throws -> (ScriptedSource, Poller) {
         let source = bench.source(tasks(0..<count))
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: [0..<14, 0..<70, 30..<60])
-    func `a result of which most is unlike is held, and accepted when it is shown again`(
+    func `a result with mostly changes is held, and accepted when the next poll confirms it`(
         _ next: Range<Int>
     ) async throws {
         let bench = try Bench()
@@ -27,21 +27,21 @@ import Testing
         #expect(try await poller.pollOnce().isUnchanged)
     }
 
-    @Test(arguments: [15..<30, 0..<60]) func `half is believed at once`(_ next: Range<Int>) async throws {
+    @Test(arguments: [15..<30, 0..<60]) func `a result with half of it changed is accepted`(_ next: Range<Int>) async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench)
         source.set(tasks(next))
         #expect(try await poller.pollOnce().events == Set(0..<30).symmetricDifference(next).count)
     }
 
-    @Test func `fewer than twenty tasks are believed at once`() async throws {
+    @Test func `results with fewer than twenty tasks are accepted at once`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 19)
         source.set(tasks(18..<30))
         #expect(try await poller.pollOnce().events == 18 + 11)
     }
 
-    @Test func `a held result that was a fault leaves no trace`() async throws {
+    @Test func `a held result that was a fault leaves no events`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench)
         source.set(tasks(0..<5))
@@ -49,7 +49,7 @@ import Testing
         source.set(tasks(0..<30))
         #expect(try await poller.pollOnce().isUnchanged)
         #expect(try await bench.happened().count == 1)
-        // Nor does it count when the same comes again later.
+        // The same result counts as new if it comes again later.
         await bench.clock.advance(by: .seconds(60))
         source.set(tasks(0..<5))
         #expect(try await poller.pollOnce().isHeld)
@@ -66,7 +66,7 @@ import Testing
         #expect(try await second.pollOnce().events == 25)
     }
 
-    @Test func `a failing poll between the two changes nothing`() async throws {
+    @Test func `a failing poll between two equal results does not matter`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench)
         source.set(tasks(0..<5))
@@ -76,14 +76,14 @@ import Testing
         #expect(try await poller.pollOnce().events == 25)
     }
 
-    @Test func `a source that stays unlike for five polls is believed though it keeps changing, and said to be held once`()
+    @Test func `a source that keeps changing is accepted after five polls, and reported as held once`()
         async throws
     {
         let bench = try Bench()
         let (source, _) = try await baseline(bench)
         for poll in 1...4 {
             source.set(tasks(100..<150 + poll))
-            var poller = bench.poller(source)  // a restart between any two makes no difference
+            var poller = bench.poller(source)  // a restart between polls changes nothing
             #expect(try await poller.pollOnce().isHeld)
             await bench.clock.advance(by: .seconds(60))
         }
@@ -94,7 +94,7 @@ import Testing
         #expect(bench.recorder.count("source.held") == 4)
     }
 
-    @Test func `a list that is suddenly empty is read a second time at once`() async throws {
+    @Test func `a suddenly empty list is read a second time at once`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 3)
         source.edit { $0.lists = [.empty, .truth] }
@@ -109,7 +109,7 @@ import Testing
         #expect(source.asked.lists.count == 6)
     }
 
-    @Test func `many tasks gone at once are held even when the second reading is empty too`() async throws {
+    @Test func `many missing tasks are held even if the second reading is empty too`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench)
         source.edit { $0.reason = .closed }
@@ -119,7 +119,7 @@ import Testing
         #expect(try await poller.pollOnce().events == 30)
     }
 
-    @Test func `a source that failed and then is held has recovered`() async throws {
+    @Test func `a source whose failure ends with a held result has recovered`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench)
         source.edit { $0.lists = Array(repeating: .failure(Failure(.gateway, .retry(after: nil), "502")), count: 3) }

@@ -5,8 +5,8 @@ import Logging
 import ServiceLifecycle
 import Testing
 
-/// What is known of polls beyond what each of them wrote down.
-@Suite(.timeLimit(.minutes(5))) struct `Polls that are under way` {
+/// The current activity of sources, and the time of their last good poll.
+@Suite(.timeLimit(.minutes(5))) struct `Polls in progress` {
     private func start(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let group = ServiceGroup(
@@ -15,7 +15,7 @@ import Testing
         return (group, Task { try await group.run() })
     }
 
-    @Test func `a source that prepares or is polled is known to be at it since when, until that ends`() async throws {
+    @Test func `a source that is preparing or being polled is listed with its start time until that ends`() async throws {
         let bench = try Bench()
         let start = bench.now
         let preparing = ScriptedSource("preparing", instance: "https://a.example", clock: bench.clock, preparation: .days(1))
@@ -41,7 +41,7 @@ import Testing
         #expect(engine.underway.isEmpty)
     }
 
-    @Test func `when a source was last polled well is kept when the agent ends`() async throws {
+    @Test func `the time of the last good poll is stored when the agent stops`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(telling("task_created"))
@@ -55,7 +55,7 @@ import Testing
         #expect(try await bench.store.status().sources.first?.health.lastSuccess == last)
     }
 
-    @Test func `one pass keeps when it polled, though nothing was new`() async throws {
+    @Test func `a single pass stores the time of its poll even without changes`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(telling("task_created"))
@@ -66,7 +66,7 @@ import Testing
         #expect(try await bench.store.status().sources.first?.health.lastSuccess == bench.now)
     }
 
-    @Test func `polls without news write down every ten minutes that they were made`() async throws {
+    @Test func `polls without changes store their time every ten minutes`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let start = bench.now

@@ -3,7 +3,7 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Logins come onto the bus, and one that works wakes what rested on its connection.
+/// Login events, and their effect on deliveries resting on the connection.
 @Suite(.timeLimit(.minutes(5))) struct `Logins` {
     private func login(_ ok: Bool, at now: Timestamp) -> Event {
         Event(
@@ -11,14 +11,14 @@ import Testing
             subject: "connection/snow", time: now, data: ["connection": "snow", "user": "ada", "ok": .bool(ok), "reason": ""])
     }
 
-    @Test func `a login is an event, once`() async throws {
+    @Test func `a login is stored as one event`() async throws {
         let bench = try Bench()
         for _ in 0..<2 { try await Intake(bench.surroundings).emit([login(false, at: bench.now)]) }
         #expect(try await bench.happened() == ["login_event connection/snow "])
         #expect(bench.recorder.count("event") == 2)
     }
 
-    @Test func `a login whose task is cancelled is kept all the same`() async throws {
+    @Test func `a login is stored even if its task is cancelled`() async throws {
         let bench = try Bench()
         let (surroundings, event) = (bench.surroundings, login(false, at: bench.now))
         let task = Task {
@@ -102,7 +102,7 @@ import Testing
         #expect(bench.recorder.names == ["event", "store.failed"])
     }
 
-    @Test(arguments: [true, false]) func `a delivery that rests on its connection is woken by a login that works`(
+    @Test(arguments: [true, false]) func `a delivery resting on its connection is woken by a successful login`(
         _ ok: Bool
     ) async throws {
         let bench = try Bench()

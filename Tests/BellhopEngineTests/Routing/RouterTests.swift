@@ -4,7 +4,7 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// Every event is routed through every rule exactly once (T2).
+/// Routing each event through every rule exactly once (T2).
 @Suite(.timeLimit(.minutes(5))) struct `Routing events` {
     private func created(_ numbers: Range<Int>, hop: Int = 0) -> [Event] {
         numbers.map { number in
@@ -37,7 +37,7 @@ import Testing
         #expect(try await texts(bench).count == 14)
     }
 
-    @Test func `the first event after a rule was loaded is one that it sees`() async throws {
+    @Test func `the first event after a rule is loaded is routed through it`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(telling("task_created"))
         try await bench.store.append(created(0..<1))
@@ -45,7 +45,7 @@ import Testing
         #expect(try await texts(bench) == ["tell: task_created t0"])
     }
 
-    @Test func `whichever statement fails, nothing is routed by half or twice`() async throws {
+    @Test func `whichever statement fails, no event is routed partly or twice`() async throws {
         for count in 1...100 {
             let bench = try Bench()
             let shelf = try await bench.shelf(two)
@@ -65,7 +65,7 @@ import Testing
             #expect(try await texts(bench) == expected(0..<3, "one", "two"))
             #expect(try await bench.store.status().rules.map(\.runs) == [3, 3])
         }
-        #expect(Bool(false), "nothing was ever routed")
+        #expect(Bool(false), "no run completed without a failing statement")
     }
 
     @Test(arguments: [FaultyStore.Call.unrouted, .state, .route], [FaultyStore.Moment.before, .after])
@@ -83,7 +83,7 @@ import Testing
         #expect(try await texts(bench) == expected(0..<3, "one", "two", "three"))
     }
 
-    @Test func `a store that fails for a while is tried again until everything is routed`() async throws {
+    @Test func `routing is retried while the store fails, until everything is routed`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(two)
         bench.store.fail { $0 == .route ? .before : nil }
@@ -103,7 +103,7 @@ import Testing
         #expect(try await texts(bench) == expected(0..<3, "one", "two"))
     }
 
-    @Test func `a rule that is added later sees only what happens later, and a restart changes nothing of it`() async throws {
+    @Test func `a rule added later gets only later events, also after a restart`() async throws {
         let bench = try Bench()
         var shelf = try await bench.shelf(telling("task_created", as: "one"))
         try await bench.store.append(created(0..<2))
@@ -114,7 +114,7 @@ import Testing
         #expect(try await texts(bench) == expected(0..<2, "one") + expected(2..<4, "one", "two"))
     }
 
-    @Test func `a change of the rules is taken up between two batches`() async throws {
+    @Test func `changed rules take effect between two batches`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(telling("task_created", as: "one"))
         try await bench.store.append(created(0..<2))
@@ -125,7 +125,7 @@ import Testing
         #expect(try await texts(bench) == expected(0..<2, "one") + expected(2..<4, "two"))
     }
 
-    @Test func `without rules nothing is taken from the bus`() async throws {
+    @Test func `without rules no event is marked as routed`() async throws {
         let bench = try Bench()
         try await bench.store.append(created(0..<2))
         #expect(try await Router(bench.surroundings, shelf: RuleShelf()).routePending() == 0)
@@ -207,7 +207,7 @@ import Testing
         let source = bench.source([task("a")])
         let shelf = try await bench.shelf("rule: echo\non: task_changed\ndo: [{comment: again}]", sources: [source])
         let action = ScriptedAction()
-        // Each comment changes the task: an unlucky business rule on the other side.
+        // Each comment changes the task, as with an unfortunate business rule on the instance.
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
         let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })

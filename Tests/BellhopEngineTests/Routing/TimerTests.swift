@@ -4,21 +4,21 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// Schedules of rules come due on time, over downtime and daylight saving.
+/// Schedules of rules, across downtime and daylight saving.
 @Suite(.timeLimit(.minutes(5))) struct `Timers` {
     private func digest(_ on: String, name: String = "digest") -> String {
         "rule: \(name)\non: {\(on)}\ndo: [{log: \"${{ event.data.due }} ${{ event.data.missed }}\"}]"
     }
 
     /// The due times of the `schedule_due` events.
-    private func told(_ bench: Bench) async throws -> [String] {
+    private func dueTimes(_ bench: Bench) async throws -> [String] {
         try await bench.store.events(EventQuery(types: [.scheduleDue], limit: 10_000)).map { stored in
             let due = if case .string(let text)? = stored.event.data["due"] { text } else { "" }
             return "\(due.prefix(16)) \(stored.event.data["missed"] ?? .null)"
         }
     }
 
-    /// Runs the timers for a while, after as long a time without them.
+    /// Runs the timers for a while, after the same time without them.
     private func run(_ bench: Bench, _ shelf: RuleShelf, for time: Duration) async throws {
         let surroundings = bench.surroundings
         let end = bench.now + time
@@ -29,20 +29,20 @@ import Testing
         await loop.value
     }
 
-    @Test func `a schedule comes due on time, each time`() async throws {
+    @Test func `a schedule comes due on time, every time`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("schedule: \"30 9 * * *\""))
         try await run(bench, shelf, for: .days(3))
-        #expect(try await told(bench) == ["2026-01-05T09:30 0", "2026-01-06T09:30 0", "2026-01-07T09:30 0"])
+        #expect(try await dueTimes(bench) == ["2026-01-05T09:30 0", "2026-01-06T09:30 0", "2026-01-07T09:30 0"])
         let times = try await bench.store.events(EventQuery()).map(\.event.time)
         #expect(times.first == bench.now - .days(3) + .seconds(1800))
     }
 
-    @Test func `an interval comes due from when its rule was loaded`() async throws {
+    @Test func `an interval is counted from the loading of its rule`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 7h"))
         try await run(bench, shelf, for: .days(1))
-        #expect(try await told(bench) == ["2026-01-05T16:00 0", "2026-01-05T23:00 0", "2026-01-06T06:00 0"])
+        #expect(try await dueTimes(bench) == ["2026-01-05T16:00 0", "2026-01-05T23:00 0", "2026-01-06T06:00 0"])
     }
 
     @Test(arguments: [
@@ -50,16 +50,16 @@ import Testing
         ("all", ["2026-01-05T09:30 0", "2026-01-06T09:30 0", "2026-01-07T09:30 0", "2026-01-08T09:30 0"]),
         ("skip", []),
     ])
-    func `three days' downtime is made up for as the rule says`(_ missed: String, _ expected: [String]) async throws {
+    func `times missed in three days are handled as the rule says`(_ missed: String, _ expected: [String]) async throws {
         let bench = try Bench()
         let rules = digest("schedule: \"30 9 * * *\", missed: \(missed)")
         _ = try await bench.shelf(rules)
         await bench.clock.advance(by: .days(3) + .seconds(7200))
         let shelf = try await bench.shelf(rules)
         for _ in 0..<3 { try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() }
-        #expect(try await told(bench) == expected)
+        #expect(try await dueTimes(bench) == expected)
         try await run(bench, shelf, for: .days(1))
-        #expect(try await told(bench) == expected + ["2026-01-09T09:30 0"])
+        #expect(try await dueTimes(bench) == expected + ["2026-01-09T09:30 0"])
     }
 
     @Test func `one digest after three days' downtime is one delivery`() async throws {
@@ -74,8 +74,8 @@ import Testing
         #expect(action.texts == ["2026-01-08T09:30:00.000000Z 3"])
     }
 
-    @Test func `daylight saving neither skips nor doubles a day's time`() async throws {
-        // The last Sunday of March 2026 is the 29th, of October the 25th.
+    @Test func `daylight saving neither skips nor doubles a daily time`() async throws {
+        // In 2026 the clocks change on 29 March and 25 October.
         for (start, expected) in [
             ("2026-03-27T12:00:00Z", ["2026-03-28T01:30 0", "2026-03-29T01:00 0", "2026-03-30T00:30 0"]),
             ("2026-10-23T12:00:00Z", ["2026-10-24T00:30 0", "2026-10-25T00:30 0", "2026-10-26T01:30 0"]),
@@ -83,11 +83,11 @@ import Testing
             let bench = try Bench(clock: TestClock(at: try #require(Timestamp(rfc3339: start))))
             let shelf = try await bench.shelf(digest("schedule: \"30 2 * * *\", timezone: Europe/Berlin"))
             try await run(bench, shelf, for: .days(3))
-            #expect(try await told(bench) == expected)
+            #expect(try await dueTimes(bench) == expected)
         }
     }
 
-    @Test func `a changed schedule starts anew, an unchanged one goes on`() async throws {
+    @Test func `a changed schedule starts anew, and an unchanged one continues`() async throws {
         let bench = try Bench()
         _ = try await bench.shelf(digest("every: 2h"))
         await bench.clock.advance(by: .seconds(3600))
@@ -97,7 +97,7 @@ import Testing
         #expect(try await bench.store.nextTimer() == bench.now + .seconds(3 * 3600))
     }
 
-    @Test func `a clock that is put back holds up no timer`() async throws {
+    @Test func `setting the clock back does not delay a timer`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let shelf = try await bench.shelf(digest("schedule: \"30 9 * * *\""))
@@ -109,10 +109,10 @@ import Testing
         await bench.settle()
         loop.cancel()
         await loop.value
-        #expect(try await told(bench) == ["2026-01-05T09:30 0", "2026-01-03T09:30 0"])
+        #expect(try await dueTimes(bench) == ["2026-01-05T09:30 0", "2026-01-03T09:30 0"])
     }
 
-    @Test func `the timer of a removed rule ends`() async throws {
+    @Test func `removing a rule ends its timer`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 2h") + "\n---\n" + digest("every: 5h", name: "other"))
         let surroundings = bench.surroundings
@@ -126,7 +126,7 @@ import Testing
         #expect(try await bench.store.events(EventQuery()).map(\.event.source) == ["other"])
     }
 
-    @Test func `a rule that is loaded while the loop sleeps wakes it`() async throws {
+    @Test func `loading a rule wakes the sleeping loop`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
         let surroundings = bench.surroundings
@@ -138,10 +138,10 @@ import Testing
         try await bench.clock.run(until: bench.now + .seconds(660), awaiting: 1)
         loop.cancel()
         await loop.value
-        #expect(try await told(bench) == ["2026-01-05T09:10 0"])
+        #expect(try await dueTimes(bench) == ["2026-01-05T09:10 0"])
     }
 
-    @Test func `a timer of a rule that is not in force yet is left for it`() async throws {
+    @Test func `a timer whose rule is not in force yet is left until it is`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
         _ = try await bench.store.register(
@@ -151,13 +151,13 @@ import Testing
     }
 
     @Test(arguments: [FaultyStore.Call.dueTimers, .fire, .nextTimer], [FaultyStore.Moment.before, .after])
-    func `a store that fails makes no timer come due twice or never`(
+    func `a failing store makes no timer come due twice or not at all`(
         _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
     ) async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1h"))
         bench.store.failOnce(call, moment)
         try await run(bench, shelf, for: .seconds(2 * 3600 + 60))
-        #expect(try await told(bench).map { $0.suffix(7) } == ["10:00 0", "11:00 0"])
+        #expect(try await dueTimes(bench).map { $0.suffix(7) } == ["10:00 0", "11:00 0"])
     }
 }

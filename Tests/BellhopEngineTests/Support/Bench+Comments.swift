@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 extension Bench {
-    /// Keeps a comment that was made now.
+    /// Stores a comment written by us now.
     func comment(on key: TaskKey, hop: Int) async throws {
         let subject = "https://acme.example/\(key.text)"
         let delivery = Delivery(

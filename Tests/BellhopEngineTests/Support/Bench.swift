@@ -6,7 +6,7 @@ import Glibc
 
 @testable import BellhopStore
 
-/// A new store with the engine's surroundings about it, in virtual time.
+/// A new store and what the engine needs around it, in virtual time.
 struct Bench: Sendable {
     let store: FaultyStore
     private let faults: StatementFaults
@@ -15,8 +15,8 @@ struct Bench: Sendable {
     let surroundings: Surroundings
 
     /// - Parameters:
-    ///   - wall: what the engine takes for the clock; the bench's own unless it is given.
-    ///   - random: what is drawn every time.
+    ///   - wall: the engine's clock; the bench's own by default.
+    ///   - random: the value of every random draw.
     init(clock: TestClock = TestClock(), wall: (any AgentClock)? = nil, random: Double = 0.5) throws {
         faults = StatementFaults()
         store = FaultyStore(try SQLiteStore.inMemory(faults: faults))
@@ -26,13 +26,13 @@ struct Bench: Sendable {
 
     var now: Timestamp { clock.now }
 
-    /// What a new run of the agent has, which knows only what the store does.
+    /// The surroundings of a new run of the agent, which knows only the store.
     var restarted: Surroundings { Surroundings(store: store, clock: clock, signals: recorder.signals, random: { 0.5 }) }
 
-    /// Makes the n-th statement that writes from now fail, once.
+    /// Makes the n-th writing statement from now fail, once.
     func fail(statement count: Int) { faults.fail(statement: count) }
 
-    /// Lets all statements pass; whether one failed.
+    /// Lets all statements succeed again. Returns whether one had failed.
     @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }
 
@@ -49,7 +49,7 @@ struct Bench: Sendable {
         }
     }
 
-    /// Moves the clock on to a moment, from deadline to deadline, each time after everybody has settled.
+    /// Moves the clock to a moment, from deadline to deadline, and lets the loops settle at each.
     func run(until end: Timestamp) async {
         await settle()
         while let next = clock.nextDeadline, next <= end {
@@ -70,14 +70,14 @@ struct Bench: Sendable {
         Poller(source, plan: plan, in: surroundings)
     }
 
-    /// Puts rules in force.
+    /// Installs rules.
     func shelf(_ rules: String, sources: [ScriptedSource] = []) async throws -> RuleShelf {
         let shelf = RuleShelf()
         try await shelf.install(try RuleBook.test(rules, sources: sources), in: surroundings)
         return shelf
     }
 
-    /// Everything that happened, a line an event, in the order of the bus.
+    /// All events, one per line, in the order of the bus.
     func happened() async throws -> [String] {
         try await store.events(EventQuery(limit: 100_000)).map(\.event.line)
     }
@@ -87,7 +87,7 @@ struct Bench: Sendable {
     }
 }
 
-/// Returns once something is so that others bring about; fails when the test is cancelled first, as by its time limit.
+/// Returns once a condition that other tasks bring about is true; throws if the test is cancelled first, as by its time limit.
 func until(_ isSo: () async throws -> Bool) async throws {
     while try await !isSo() {
         try Task.checkCancellation()
@@ -99,7 +99,7 @@ extension PollPlan {
     static let minutely = PollPlan(cadence: .every(.seconds(60)))
 }
 
-/// A task with a title, which the listing shows, and fields, which it does not.
+/// A task with a title, which is listed, and fields, which are only in the details.
 func task(_ key: String, _ title: String = "printer on fire", _ fields: JSON.Object = ["priority": 3]) -> Snapshot {
     Snapshot(
         key: TaskKey(key), number: "INC-\(key)", title: title, type: "Incident", className: "incident",

@@ -1,10 +1,10 @@
 import BellhopCore
 import Synchronization
 
-/// A store that fails when a test says so, before it has done what it was asked for or just after: a process that dies at that
-/// point leaves the same behind.
+/// A store that fails when a test asks for it, before or after it did its work: a process that dies at that point leaves the same
+/// state behind.
 ///
-/// A class over a mutex, because the test and the tested loops share the one script.
+/// A class with a mutex, because the test and the tested loops share the script.
 final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
@@ -25,7 +25,7 @@ final class FaultyStore: Store {
     private let slippedIn = Mutex<[Routing]>([])
     private let traffic = Mutex(Traffic())
 
-    /// The calls that were begun, and those of them that have not ended.
+    /// The numbers of begun and of unfinished calls.
     struct Traffic: Hashable {
         var begun = 0
         var open = 0
@@ -35,7 +35,7 @@ final class FaultyStore: Store {
 
     init(_ base: any Store) { self.base = base }
 
-    /// Makes calls fail from now on as the script says.
+    /// Lets the script decide from now on which calls fail.
     func fail(_ script: @escaping Script) { self.script.withLock { $0 = script } }
 
     /// Makes this call fail once.
@@ -169,7 +169,7 @@ final class FaultyStore: Store {
     func note(_ key: String) async throws -> JSON? { try await counted { try await base.note(key) } }
     func setNote(_ key: String, to value: JSON?) async throws { try await counted { try await base.setNote(key, to: value) } }
 
-    /// Notes never fail here, but the engine is not settled while one is read or written.
+    /// Notes never fail here, but they count as traffic: the engine is not settled while one is read or written.
     private func counted<Value>(_ work: () async throws -> Value) async throws -> Value {
         traffic.withLock { traffic in
             traffic.begun += 1
@@ -180,7 +180,7 @@ final class FaultyStore: Store {
     }
 }
 
-/// Says yes once. A class over an atomic flag, because those who ask share it.
+/// Returns true once. A class with an atomic flag, because several tasks share it.
 final class Once: Sendable {
     private let taken = Atomic(false)
     func take() -> Bool { !taken.exchange(true, ordering: .relaxed) }

@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopEngine
 
-/// A delivery that a test owes somebody.
+/// A delivery for a test.
 struct Owed {
     var text: String
     var receiver = "chat"

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopEngine
 import Synchronization
 
-/// Hears every signal. A class over a mutex, because all loops speak to it.
+/// Records every signal. A class with a mutex, because all loops emit signals.
 final class Recorder: Sendable {
     private let heard = Mutex<[Signal]>([])
 

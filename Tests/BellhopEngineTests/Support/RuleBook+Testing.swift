@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 
 extension RuleBook {
-    /// These rules, for these sources, with two actions: `log` and, as one that writes to tasks, `comment`; and a receiver a letter.
+    /// These rules for these sources, with the actions `log` and `comment` (which writes to tasks) and one receiver per letter.
     static func test(_ rules: String, sources: [ScriptedSource] = []) throws -> RuleBook {
         let surroundings = RuleSurroundings(
             sources: sources.map {
@@ -14,11 +14,11 @@ extension RuleBook {
             actions: [
                 ActionManifest(
                     kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
-                    arguments: [Setting("text", .text, required: true, "What the note says.")], effect: .writes),
+                    arguments: [Setting("text", .text, required: true, "The note's text.")], effect: .writes),
                 ActionManifest(
                     kind: "log", summary: "Writes a line.", receiver: .local("file"), shorthand: "text",
                     arguments: [
-                        Setting("text", .text, required: true, "The line."), Setting("file", .path, "Where to."),
+                        Setting("text", .text, required: true, "The line."), Setting("file", .path, "The file to write to."),
                     ]),
             ], timeZone: .utc, timeZoneName: "UTC",
             zone: { $0 == "Europe/Berlin" ? TimeZoneTable(name: $0, posix: "CET-1CEST,M3.5.0,M10.5.0/3") : nil })

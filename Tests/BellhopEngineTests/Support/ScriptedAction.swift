@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// Does what a test says, and keeps what it was asked for. A class over a mutex, because attempts run in tasks of their own.
+/// Performs a test's script and records its attempts. A class with a mutex, because attempts run in tasks of their own.
 final class ScriptedAction: Action {
     typealias Script = @Sendable (Delivery, Attempt) async throws(Failure) -> Receipt
 
@@ -16,12 +16,12 @@ final class ScriptedAction: Action {
 
     init(_ script: @escaping Script = { _, _ in Receipt("done") }) { state = Mutex(State(script: script)) }
 
-    /// Everything that was begun, in order.
+    /// All attempts that began, in order.
     var performed: [(delivery: Delivery, attempt: Attempt)] { state.withLock { $0.performed } }
     var count: Int { state.withLock { $0.performed.count } }
-    /// The most attempts that were in flight at one time, by receiver.
+    /// The most concurrent attempts for each receiver.
     var mostAtOnce: [String: Int] { state.withLock { $0.mostAtOnce } }
-    /// What was sent: the texts of deliveries, in the order in which their attempts began.
+    /// The texts of deliveries, in the order in which their attempts began.
     var texts: [String] { performed.map(\.delivery.text) }
 
     func script(_ script: @escaping Script) { state.withLock { $0.script = script } }
@@ -47,7 +47,7 @@ extension Delivery {
     }
 }
 
-/// Lets tasks wait until a test opens it. A class over a mutex, because they share it.
+/// A gate at which tasks wait until a test opens it. A class with a mutex, because they share it.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -57,7 +57,7 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns once the gate is open; false when the task was cancelled first.
+    /// Returns true once the gate is open; false if the task was cancelled first.
     func pass() async -> Bool {
         let number = state.withLock { state in
             state.last += 1

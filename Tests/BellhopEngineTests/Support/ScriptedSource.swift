@@ -1,45 +1,45 @@
 import BellhopCore
 import Synchronization
 
-/// A system of record that a test writes: its tasks come, change and go at the test's word, and its answers fail at it.
+/// A system of record scripted by a test: its tasks appear, change and leave, and its answers fail, when the test says so.
 ///
-/// The listing shows a task's number and title; its fields are in the details alone. A class over a mutex, because the test and the
+/// The listing has a task's number and title; its fields are only in the details. A class with a mutex, because the test and the
 /// poller share it.
 final class ScriptedSource: Source {
     struct State: Sendable {
         var tasks: [Snapshot] = []
-        /// Why a task that is not listed has left; `reason` where nothing is said.
+        /// The reason for which an unlisted task left; `reason` applies to tasks without one here.
         var departures: [TaskKey: RemovalReason] = [:]
         var reason = RemovalReason.gone
-        /// False where an unlisted task cannot be read.
+        /// False if unlisted tasks cannot be read.
         var hasRecords = true
-        /// What the next lists are answered instead, in turn.
+        /// Replies to the next lists in place of the tasks, in order.
         var lists: [Reply] = []
-        /// What the next questions for details are answered instead, in turn.
+        /// Failures of the next requests for details, in order.
         var details: [Failure?] = []
-        /// Tasks of which the details say nothing.
+        /// Tasks missing from the details.
         var unreadable: Set<TaskKey> = []
-        /// True while the details say no more than the listing does, as where the account may not read them.
+        /// True while the details contain only the listing's values, as if the account may not read the rest.
         var isForbidden = false
         var notice: String?
-        /// The connection that it shares with deliveries.
+        /// The connection shared with deliveries.
         var receiver: String?
         var cursor: Cursor?
-        /// What the lists show of journals.
+        /// The comments in the lists.
         var comments: [TaskComment] = []
         var schema = TaskSchema([.init("priority", .int), .init("state", .int), .init("assigned_to", .text)])
-        /// The fields that it learns of when it prepares.
+        /// The fields learnt while preparing.
         var lesson: TaskSchema?
     }
 
-    /// A reply to a list that is not what the tasks are.
+    /// A reply to a list that differs from the tasks.
     enum Reply: Sendable {
         case failure(Failure)
         case empty
         case truth
     }
 
-    /// How the source was asked.
+    /// The requests made to the source.
     struct Log: Sendable {
         var lists: [Timestamp] = []
         var details: [[TaskKey]] = []
@@ -55,9 +55,9 @@ final class ScriptedSource: Source {
     private let state = Mutex(State())
     private let log = Mutex(Log())
     private let clock: any AgentClock
-    /// How long a list takes.
+    /// The time that a list takes.
     private let delay: Duration
-    /// How long preparing takes.
+    /// The time that preparing takes.
     private let preparation: Duration
     let mostDepartures: Int
 
@@ -83,10 +83,10 @@ final class ScriptedSource: Source {
 
     func edit(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
-    /// Makes these the tasks there are.
+    /// Replaces all tasks.
     func set(_ tasks: [Snapshot]) { edit { $0.tasks = tasks } }
 
-    /// Adds a task, or replaces the one with its key.
+    /// Adds a task, or replaces the one with the same key.
     func put(_ task: Snapshot) {
         edit { state in
             if let place = state.tasks.firstIndex(where: { $0.key == task.key }) {

@@ -2,9 +2,10 @@ import BellhopCore
 import BellhopTesting
 import Synchronization
 
-/// A wall clock that a test sets, over steady time that it moves: what a machine has. It looks at the wall every half minute.
+/// A wall clock that a test can set, on top of steady time that it moves, as on a real machine.
+/// It reads the wall clock every half minute.
 ///
-/// A class over a mutex, because the test and the tested loops share it.
+/// A class with a mutex, because the test and the tested loops share it.
 final class WallClock: AgentClock {
     let steady = TestClock()
     private let offset = Mutex(Duration.zero)
@@ -13,7 +14,7 @@ final class WallClock: AgentClock {
 
     var elapsed: Duration { steady.elapsed }
 
-    /// Sets the clock forward, or back.
+    /// Sets the clock forward or back.
     func set(by duration: Duration) { offset.withLock { $0 += duration } }
 
     func sleep(until deadline: Timestamp) async throws {
