@@ -15,7 +15,7 @@ import Testing
             at: Fixture.start, tasks: tasks)
     }
 
-    /// The answer on one line.
+    /// The result or the rendered diagnostics of an expression.
     private func answer(
         _ text: String, of subject: ExpressionBench.Subject = .task(task, source: "my-work"), isOpen: Bool = false,
         tasks: [Scope.ID: [Snapshot]] = [:]
@@ -42,14 +42,14 @@ import Testing
         ("source", "\"my-work\" : string"), ("user", "\"john.doe\" : string"),
         ("event.data.task.number", "\"INC0010021\" : string"),
     ])
-    func `an expression is answered with its value and its type`(_ text: String, _ wanted: String) {
+    func `an expression has a value and a type`(_ text: String, _ wanted: String) {
         #expect(answer(text) == wanted)
     }
 
-    @Test func `every part shows its value, that it was not reached, or its failure`() throws {
+    @Test func `each part has its value, its failure, or a note that it was not evaluated`() throws {
         let evaluation = try evaluate(
             "task.priority <= 1 && task.title.contains('disk') || [1, 2].exists(n, n == task.state) || task.cost > 1.0")
-        let told = evaluation.parts.map { part in
+        let shown = evaluation.parts.map { part in
             switch part.outcome {
             case .value(let result): "\(part.depth) \(part.text) = \(result.brief) ×\(part.times) at \(part.column)"
             case .failure(let code, _): "\(part.depth) \(part.text): \(code)"
@@ -57,7 +57,7 @@ import Testing
             }
         }
         #expect(
-            told == [
+            shown == [
                 "0 task.priority <= 1 && task.title.contains('disk') || [1, 2].exists(n, n == task.state) = true ×1 at 1",
                 "1 task.priority <= 1 && task.title.contains('disk') = false ×1 at 1", "2 task.priority <= 1 = false ×1 at 1",
                 "3 task.priority = 2 ×1 at 1", "2 task.title.contains('disk'): -", "3 task.title: -",
@@ -66,7 +66,7 @@ import Testing
             ])
     }
 
-    @Test func `an evaluation that fails shows where`() {
+    @Test func `a failed evaluation shows the place of the failure`() {
         #expect(
             answer("1 / (task.priority - 2)") == """
                 <expression>:1:1: error: division by zero [division-by-zero]
@@ -78,7 +78,7 @@ import Testing
                 "in a `when` this is unknown, and the rule does not run"))
     }
 
-    @Test func `mistakes are reported as those of rules are`() {
+    @Test func `mistakes in an expression are reported like those in rules`() {
         #expect(
             answer("task.pririty == 1 && nothing") == """
                 <expression>:1:6: error: no field `pririty` on a task of source `my-work` [unknown-field]
@@ -93,7 +93,7 @@ import Testing
         #expect(answer("1 +\n").contains("[syntax]"))
     }
 
-    @Test func `an event is seen as a rule sees it`() {
+    @Test func `an event is available to an expression as it is to a rule`() {
         var before = Self.task
         before.fields["state"] = 3
         let event = ExpressionBench.Subject.event(Fixture.changed(Self.task, from: before))
@@ -108,7 +108,7 @@ import Testing
         #expect(answer("task.number", of: login).contains("`login_event` has no task [no-task]"))
     }
 
-    @Test func `without an event there are the tasks, the time and the functions`() {
+    @Test func `without an event, an expression can use the tasks, the time and the functions`() {
         let tasks = [Fixture.scope: [Self.task], Fixture.incidentScope: [Self.task]]
         #expect(answer("tasks.filter(t, t.priority == 2).size()", of: .nothing, tasks: tasks) == "2 : int")
         #expect(answer("now", of: .nothing) == "timestamp(\"2026-01-05T09:00:00Z\") : timestamp")
@@ -120,18 +120,18 @@ import Testing
         #expect(answer("rule", of: .nothing).contains("[unknown-name]"))
     }
 
-    @Test func `without a configuration a task may have any field`() {
+    @Test func `without a configuration, a task may have any field`() {
         #expect(answer("task.u_own == null || task.priority == 2", isOpen: true) == "true : bool")
         #expect(answer("task.pririty", isOpen: true).contains("did you mean `priority`?"))
     }
 
-    @Test func `only what reads tasks needs them`() throws {
+    @Test func `an expression needs the tasks only if it reads them`() throws {
         let bench = ExpressionBench(Fixture.surroundings())
         #expect(try bench.compile("size(tasks) > 0").needsTasks)
         #expect(try !bench.compile("now > timestamp('2026-01-01T00:00:00Z')").needsTasks)
     }
 
-    @Test func `an answer for programs keeps its type`() throws {
+    @Test func `the result in JSON keeps its type`() throws {
         #expect(
             try evaluate("task.priority + 1").json.text
                 == #"{"value":3,"type":"int","parts":[{"text":"task.priority","line":1,"column":1,"depth":0,"value":2,"times":1}]}"#

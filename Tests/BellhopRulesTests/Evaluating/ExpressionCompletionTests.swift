@@ -18,19 +18,19 @@ import Testing
         ("size(tasks.fil", ["filter("]), ("\"a\" == ta", ["task", "tasks"]), ("unknown.zzz", []),
         ("x.y.z.startsW", ["startsWith("]),
     ])
-    func `names that may follow are offered`(_ text: String, _ wanted: [String]) {
+    func `names that may follow are offered as completions`(_ text: String, _ wanted: [String]) {
         #expect(bench.completion(before: text).names == wanted)
     }
 
-    @Test func `without an event nothing of one is offered`() {
+    @Test func `without an event, completions contain no parts of events`() {
         let bench = ExpressionBench(Fixture.surroundings())
         #expect(bench.completion(before: "ta").names == ["tasks"])
         #expect(bench.completion(before: "eve").names == [])
         #expect(bench.completion(before: "chan").names == [])
     }
 
-    @Test func `the completions are valid in the language`() throws {
-        // Of a list, every macro that is offered exists.
+    @Test func `completed expressions are valid`() throws {
+        // Every offered macro on a list exists.
         for name in bench.completion(before: "tasks.").names where name.hasPrefix("transform") {
             let extra = name == "transformMapEntry(" ? "{i: v}" : "v"
             #expect(throws: Never.self) { try bench.compile("tasks.\(name)i, v, \(extra))") }
@@ -39,7 +39,7 @@ import Testing
         #expect(bench.completion(before: "task.").names.contains("assigned_to"))
     }
 
-    @Test func `names have a beginning in common`() {
+    @Test func `completions have a common prefix`() {
         #expect(ExpressionCompletion(stem: "t", names: ["task", "tasks"]).common == "task")
         #expect(ExpressionCompletion(stem: "t", names: []).common == "t")
     }

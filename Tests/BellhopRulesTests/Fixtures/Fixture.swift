@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopRules
 
-/// The world that rules are tested in: two sources on one instance, receivers, and the actions of the contract.
+/// The configuration that rules are tested with: two sources on one instance, receivers, and the built-in actions.
 enum Fixture {
     static let start = Timestamp(seconds: 1_767_603_600)  // 2026-01-05T09:00:00Z, a Monday
     static let scope = Scope.ID(text: "scope-my-work")
@@ -39,7 +39,7 @@ enum Fixture {
             actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, isOpen: isOpen)
     }
 
-    /// Berlin by its rule, so that the tests need no files of the system.
+    /// Berlin by its POSIX rule, so that the tests need no system files.
     static let zones: [String: TimeZoneTable] = {
         var zones = ["UTC": TimeZoneTable.utc]
         zones["Europe/Berlin"] = TimeZoneTable(name: "Europe/Berlin", posix: "CET-1CEST,M3.5.0,M10.5.0/3")
@@ -50,7 +50,7 @@ enum Fixture {
         ActionManifest(
             kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
             arguments: [
-                Setting("text", .text, required: true, "What the note says."),
+                Setting("text", .text, required: true, "The note's text."),
                 Setting("visibility", .oneOf(["internal", "customer"]), default: "internal", "Who reads it."),
                 Setting("task", .text, "Another task than the event's."),
             ], effect: .writes),
@@ -59,7 +59,8 @@ enum Fixture {
             arguments: [
                 Setting("text", .text, required: true, "The line."),
                 Setting("level", .oneOf(["debug", "info", "warning", "error"]), default: "info", "How grave."),
-                Setting("file", .path, "Where to."), Setting("format", .oneOf(["text", "json"]), "How."),
+                Setting("file", .path, "The file to write to."),
+                Setting("format", .oneOf(["text", "json"]), "The format of the line."),
                 Setting("fields", .map(.json), "More."),
             ]),
         ActionManifest(
@@ -96,7 +97,7 @@ enum Fixture {
             [RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: surroundings(isOpen: isOpen))
     }
 
-    /// What `bellhop check` would show of these rules.
+    /// The diagnostics that `bellhop check` would print for these rules.
     static func diagnostics(_ text: String, isOpen: Bool = false) -> String {
         do {
             return try book(text, isOpen: isOpen).warnings.map { $0.rendered() }.joined(separator: "\n")
@@ -141,7 +142,7 @@ enum Fixture {
 }
 
 extension RuleBook {
-    /// Routes events as the engine does, with this much known.
+    /// Routes events as the engine does, with this state and these tasks.
     func route(
         _ events: [Event], state: RuleState = [:], tasks: [Scope.ID: [Snapshot]] = [:], at now: Timestamp = Fixture.start,
         since: [String: Int64] = [:]
@@ -159,7 +160,7 @@ extension RuleBook {
 }
 
 extension Delivery {
-    /// The delivery on one line, to be compared whole.
+    /// The delivery on one line, for comparing it as a whole.
     var line: String {
         let arguments =
             switch arguments {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A page of questions and answers, for a person to read: each case has a title, what is written, and what is said about it.
+/// A page of questions and answers: each case has a title, a file's text, and the diagnostics for it.
 ///
-/// With `UPDATE_GOLDEN=1` in the environment the answers are written anew; read the difference before it is committed.
+/// With `UPDATE_GOLDEN=1` in the environment the answers are written again; read the difference before you commit it.
 struct GoldenPage {
     struct Case {
         var title: String

@@ -3,7 +3,7 @@ import BellhopRules
 import Testing
 
 @Suite struct DamagedRulesTests {
-    /// Numbers that are the same on each run.
+    /// Random numbers that are the same on each run.
     private struct Numbers {
         var state: UInt64
         mutating func next(_ bound: Int) -> Int {
@@ -37,7 +37,7 @@ import Testing
         """
 
     @Test(arguments: 0..<8)
-    func `a damaged rule file is reported or works, and never crashes`(_ seed: Int) {
+    func `a damaged rule file is refused with diagnostics or works, and never crashes`(_ seed: Int) {
         var numbers = Numbers(state: UInt64(seed + 1))
         let whole = Array(Self.text.utf8)
         let pieces: [[UInt8]] = [

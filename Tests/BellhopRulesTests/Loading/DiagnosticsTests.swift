@@ -3,7 +3,7 @@ import BellhopRules
 import Testing
 
 @Suite struct DiagnosticsTests {
-    @Test func `each mistake in a rule file is reported as the page shows it`() throws {
+    @Test func `each mistake in a rule file is reported as on the golden page`() throws {
         var page = try GoldenPage("../Golden/rules.txt")
         for index in page.cases.indices {
             let said = Fixture.diagnostics(page.cases[index].question)
@@ -14,10 +14,10 @@ import Testing
             }
         }
         #expect(page.cases.count > 50)
-        if GoldenPage.isUpdating { try page.save(heading: "What is said about mistakes in rule files.") }
+        if GoldenPage.isUpdating { try page.save(heading: "The diagnostics for mistakes in rule files.") }
     }
 
-    @Test func `each mistake in a test file is reported as the page shows it`() throws {
+    @Test func `each mistake in a test file is reported as on the golden page`() throws {
         let rules = [RuleFile(path: "rules/ack.yaml", bytes: Array(Self.rule.utf8))]
         var page = try GoldenPage("../Golden/tests.txt")
         for index in page.cases.indices {
@@ -38,7 +38,7 @@ import Testing
         }
         #expect(page.cases.count > 15)
         if GoldenPage.isUpdating {
-            try page.save(heading: "What is said about tests of this rule, and about mistakes in them:\n\n\(Self.rule)")
+            try page.save(heading: "The results of tests of this rule, and the diagnostics for mistakes in them:\n\n\(Self.rule)")
         }
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopRules
 
-/// Which events can come at all: one decision about what is configured.
+/// Which events a configuration can produce.
 @Suite struct EventReachTests {
     private static func source(
         _ name: String, _ kind: String = "tracker", shows: RecordKind = .tasks,
@@ -27,7 +27,7 @@ import Testing
         return EventReach(surroundings, from: from).obstacle(to: type, among: types ?? [type])?.code
     }
 
-    @Test func `a login is identified by its credentials' type, and waiting for both means either`() {
+    @Test func `a login's event type follows the type of its credentials, and a rule may name both types`() {
         #expect(Self.code(.loginEvent, logins: ["snow": .keychainLoginEvent]) == "wrong-login-event")
         #expect(Self.code(.keychainLoginEvent, logins: ["snow": .loginEvent]) == "wrong-login-event")
         #expect(Self.code(.loginEvent, logins: ["snow": .loginEvent]) == nil)
@@ -39,7 +39,7 @@ import Testing
                 == "wrong-login-event")
     }
 
-    @Test func `a connection that logs in silently emits nothing, not even the end of a session`() {
+    @Test func `a connection without logins causes no session events`() {
         for type in [EventType.loginEvent, .keychainLoginEvent, .sessionExpired] {
             #expect(Self.code(type, logins: ["ops": nil]) == "no-login-events")
             #expect(Self.code(type, from: ["my-work"], logins: ["snow": .loginEvent]) == "no-login-events")
@@ -63,7 +63,7 @@ import Testing
         #expect(Self.code(.taskCreated, from: ["snow"], sources: [plain], logins: ["snow": .loginEvent]) == "no-source")
     }
 
-    @Test func `nothing is said without a configuration, and of events that may always come`() {
+    @Test func `rules are not refused without a configuration or for events that can always come`() {
         #expect(Self.code(.loginEvent, logins: ["ops": nil], isOpen: true) == nil)
         for type in [EventType.scheduleDue, .sourceFailing, .sourceRecovered, .sourceHeld, .deliveryDead] {
             #expect(Self.code(type, logins: ["ops": nil]) == nil)

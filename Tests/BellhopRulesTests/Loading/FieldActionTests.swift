@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Actions that set fields: how they are written, checked, rendered, tested.
+/// Actions that set fields: writing, checking, rendering and testing them.
 @Suite struct FieldActionTests {
     static let update = ActionManifest(
         kind: "update", summary: "Sets fields.", receiver: .taskConnection, shorthand: "fields",
@@ -57,7 +57,7 @@ import Testing
         return .object(values)
     }
 
-    @Test func `a mapping of fields is the short form, and values keep their types`() throws {
+    @Test func `a mapping of fields is the short form, and its values keep their types`() throws {
         let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 2, "due_date": nil]))
         let fields: JSON = [
             "state": 2, "active": false, "urgency": 2, "due_date": nil, "short_description": "P2: My computer doesn't work",
@@ -68,7 +68,7 @@ import Testing
         #expect(try arguments("update: {fields: \(written)}", event) == ["unless_changed": false, "fields": fields])
     }
 
-    @Test func `unless_changed carries the event's values, by the names of the record`() throws {
+    @Test func `unless_changed sends the event's values under the record's field names`() throws {
         let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 2, "sys_updated_on": "x"]))
         #expect(
             try arguments("update: {fields: {state: 2}, unless_changed: true, expect: {state: [1, New]}}", event) == [
@@ -79,7 +79,7 @@ import Testing
         #expect(other.asString?.contains("the event's own task") == true)
     }
 
-    @Test func `a list in a field makes a dead delivery that says so`() throws {
+    @Test func `a list as a field's value makes the delivery dead, with that reason`() throws {
         let text = try arguments("update: {assigned_to: \"${{ [1, 2] }}\"}").asString
         #expect(text?.contains("a field takes one value") == true)
     }
@@ -93,11 +93,11 @@ import Testing
         ("update: {state: }", "wrong-type: `fields` has no value; `\"\"` is an empty one"),
         ("create: {to: ops, table: incident, fields: {a: 1}}", "wrong-connection: connection `ops` takes no `create`"),
     ])
-    func `a mistake is reported where it is`(_ step: String, _ problem: String) {
+    func `a mistake in setting fields is reported`(_ step: String, _ problem: String) {
         #expect(problems(step).contains { $0.hasPrefix(problem) }, "\(problems(step))")
     }
 
-    @Test func `an action that the source's connection does not take is a mistake`() {
+    @Test func `an action that the source's connection does not support is a mistake`() {
         #expect(
             problems("update: {state: 2}", taking: ["comment"]) == [
                 "wrong-connection: `update` cannot be done to the tasks of `my-work`: connection `snow` takes no `update` "
@@ -105,13 +105,13 @@ import Testing
             ])
     }
 
-    @Test func `rules that make tasks end at the last hop, like those that write to them`() throws {
+    @Test func `rules that create tasks stop at the last hop, like rules that write to tasks`() throws {
         let book = try book("create: {to: snow, table: incident, fields: {short_description: x}}")
         #expect(book.route([Fixture.event(hop: Event.lastHop - 1)]).deliveries.count == 1)
         #expect(book.route([Fixture.event(hop: Event.lastHop)]).deliveries.isEmpty)
     }
 
-    @Test func `a rule says what it needs of connections`() throws {
+    @Test func `a rule lists its use of connections, for the examination`() throws {
         #expect(
             try book("update: {fields: {state: 2, urgency: \"${{ task.priority }}\"}, unless_changed: true}").rules[0].uses == [
                 ActionUse(
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a test expects fields in the short form or the long one`(_ isOpen: Bool) throws {
+    func `a test may expect fields in the short form or the long one`(_ isOpen: Bool) throws {
         let rules = RuleFile(
             path: "rules/r.yaml",
             bytes: Array(
@@ -144,7 +144,7 @@ import Testing
         #expect(results.map(\.problems.isEmpty) == [true, true, false])
     }
 
-    @Test func `the schema knows both forms`() {
+    @Test func `the schema has both forms`() {
         let step = RuleSchema.rules(actions: [Self.update]).at(
             "$defs", "rule", "properties", "do", "items", "properties", "update")
         #expect(

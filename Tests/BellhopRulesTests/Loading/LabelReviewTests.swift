@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Labels that no source reads, and labels where a field holds values: both would never hold, and say nothing at run time.
+/// Conditions on labels that no source reads, or that compare labels with values: they never hold, and nothing reports it later.
 @Suite struct LabelReviewTests {
     private static let schema = TaskSchema([
         .init("number", .text), .init("priority", .int, choices: [.init("1", "1 - Critical"), .init("2", "2 - High")]),
@@ -21,7 +21,7 @@ import Testing
             labels: labels)
     }
 
-    /// What `check` says of a rule of these sources: codes and helps.
+    /// The warnings or errors of `check` for a rule on these sources, as codes and helps.
     private static func said(
         _ rule: String, _ sources: [RuleSurroundings.SourceFacts] = [source("incidents", labels: off)]
     ) throws -> [String] {

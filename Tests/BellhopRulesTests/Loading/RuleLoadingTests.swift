@@ -3,7 +3,7 @@ import BellhopRules
 import Testing
 
 @Suite struct RuleLoadingTests {
-    @Test func `the rules of the reference load without a word`() throws {
+    @Test func `the documented rules load without warnings`() throws {
         let book = try Fixture.book(
             """
             rule: acknowledge-new-incidents
@@ -46,7 +46,7 @@ import Testing
         #expect(book.rules[2].actions == ["notify", "webhook", "log"])
     }
 
-    @Test func `a field that a source does not declare is shown as the reference shows it`() {
+    @Test func `an undeclared field is reported with its place and a suggestion`() {
         let text = """
             rule: page
             on: task_created
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["retry: 2", "expires: 1h", "on_error: stop", "if: task.number == ''"])
-    func `a step's key among an action's arguments is reported with its right place`(_ key: String) {
+    func `a step's key among an action's arguments is reported with its correct place`(_ key: String) {
         let name = String(key.prefix { $0 != ":" })
         let said = Fixture.diagnostics("rule: r\non: task_created\ndo:\n  - comment: {text: x, \(key)}\n")
         #expect(said.contains("`comment` has no setting `\(name)` [unknown-key]"), "\(said)")

@@ -27,7 +27,7 @@ import YAML
         return (settings, reader.diagnostics.all.map { $0.rendered() }.joined(separator: "\n"))
     }
 
-    @Test func `an error inside of a setting is reported at its place`() throws {
+    @Test func `a mistake inside a setting is reported at its place`() throws {
         let text = """
             name: a=1^bSTARTWITHx
             any:
@@ -50,7 +50,7 @@ import YAML
         #expect(places == ["1:12+10", "3:11+10", "4:13+1", "3:3+22"])
     }
 
-    @Test func `settings are read to what they mean`() throws {
+    @Test func `settings are read to typed values`() throws {
         let (settings, said) = try Self.read(
             """
             name: 0123
@@ -130,7 +130,7 @@ import YAML
                 """)
     }
 
-    @Test func `a hook gives the text that counts, or refuses it`() throws {
+    @Test func `a hook can replace a text or refuse it`() throws {
         let (settings, said) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") {
             node, text, _ in
             switch text {
@@ -144,7 +144,7 @@ import YAML
         #expect(said == "bellhop.yaml:4:7: error: there is no C [missing]\n  4 | kind: $C\n    |       ^~")
     }
 
-    @Test func `text that a hook hides is in no message, and hides no word of one`() throws {
+    @Test func `a hidden text appears in no message, and ordinary words equal to it are not masked`() throws {
         let (settings, said) = try Self.read("name: $A\ncount: $A\nkind: c") { _, text, _ in
             text == "$A" ? .hidden("number", name: "`A`") : .text(text)
         }

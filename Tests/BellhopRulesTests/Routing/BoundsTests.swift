@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopRules
 
-/// One rule cannot take the machine: what it makes, what it costs and what one transaction takes have bounds.
+/// The limits on one rule: the size of a delivery, the cost of expressions, and the size of a transaction.
 @Suite struct `Bounds of routing` {
     private static func tasks(_ count: Int) -> [Scope.ID: [Snapshot]] {
         [
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["json: {all: \"${{ tasks }}\"}", "text: \"${{ tasks }}\"", "json: [1, \"${{ tasks }}\", 2]"])
-    func `a delivery that would be larger than allowed is dead and says so`(_ body: String) throws {
+    func `a delivery larger than allowed is dead, with that reason`(_ body: String) throws {
         let rule = """
             rule: all
             on: task_created
@@ -51,7 +51,7 @@ import Testing
         #expect(small.deliveries.count == 2 && small.deliveries.allSatisfy { $0.initial == .available })
     }
 
-    @Test func `a message that would be too large says so to its receiver instead`() throws {
+    @Test func `a message larger than allowed is replaced by one that says so`() throws {
         let rule = """
             rule: all
             on: task_created
@@ -67,7 +67,7 @@ import Testing
         #expect(routing.tallies.first?.lastError?.contains("more than 256 KB") == true)
     }
 
-    @Test func `a batch ends where its deliveries are enough for one transaction, and the rest follows`() throws {
+    @Test func `a batch ends when its deliveries fill one transaction, and the other events follow in the next`() throws {
         let rule = """
             rule: large
             on: task_created
@@ -91,7 +91,7 @@ import Testing
         #expect(batches.count > 2 && batches.allSatisfy { $0 < 100 }, "\(batches)")
     }
 
-    @Test func `a rule that fails for an event of the next batch fails once`() throws {
+    @Test func `an error for an event that is left to the next batch is counted once`() throws {
         let rules = """
             rule: large
             on: task_created
@@ -115,7 +115,7 @@ import Testing
         #expect(errors == 100)
     }
 
-    @Test func `the steps of one rule share one budget for each event`() throws {
+    @Test func `the steps of one rule share one budget of computation for each event`() throws {
         let step = "  - log: \"${{ tasks.all(a, tasks.all(b, a.number.size() + b.number.size() > 0)) }}\"\n"
         let rule = "rule: heavy\non: task_created\nfrom: my-work\ndo:\n" + String(repeating: step, count: 30)
         let book = try Fixture.book(rule)

@@ -4,7 +4,7 @@ import Testing
 @testable import BellhopRules
 
 @Suite struct DisabledRuleTests {
-    @Test func `a rule that is turned off is checked and does nothing`() throws {
+    @Test func `a rule that is turned off is checked but never runs`() throws {
         let book = try RoutingTests.log("enabled: false")
         #expect(book.rules.map(\.mode) == [.off])
         #expect(book.route([Fixture.event()]).deliveries.isEmpty)

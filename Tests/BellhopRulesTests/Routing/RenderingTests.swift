@@ -24,7 +24,7 @@ import Testing
         return message
     }
 
-    @Test func `a string that is one template keeps the value's type`() throws {
+    @Test func `a string that is a single template keeps the value's type`() throws {
         let json =
             try Self.values(
                 """
@@ -65,7 +65,7 @@ import Testing
         return values[argument].map { $0.asString ?? $0.text } ?? ""
     }
 
-    @Test func `a value in an address is one step of the path or one value of the query`() throws {
+    @Test func `a value in an address is encoded as one path segment or one query value`() throws {
         let step = #"- webhook: {url: "https://x.example/a/${{ task.title }}/b?q=${{ task.title }}&r=1#${{ task.title }}"}"#
         func url(_ title: String) throws -> String { try Self.rendered(step, "url", title: title) }
         #expect(try url("INC1") == "https://x.example/a/INC1/b?q=INC1&r=1#INC1")
@@ -77,7 +77,7 @@ import Testing
         #expect(try url(".").hasPrefix("dead: "))
     }
 
-    @Test func `a value in the path of an API is one step, and a whole path keeps its steps`() throws {
+    @Test func `a value in the path of an API is one segment, and a value that is the whole path keeps its slashes`() throws {
         var surroundings = Fixture.surroundings()
         surroundings.connections.append(.init(name: "api", kind: "http", actions: ["rest"]))
         surroundings.actions.append(
@@ -103,12 +103,12 @@ import Testing
     }
 
     @Test(arguments: ["evil.example/", "x@evil.example", "h:22", "a?b", "[::1]", "a\\b", "a#"])
-    func `a value in a host is a part of a name and nothing more`(_ title: String) throws {
-        let told = try Self.rendered(#"- webhook: {url: "https://${{ task.title }}.example.com/"}"#, "url", title: title)
-        #expect(told.hasPrefix("dead: a value inserted into the host of an address"), "\(told)")
+    func `a value in a host may only be a part of its name`(_ title: String) throws {
+        let outcome = try Self.rendered(#"- webhook: {url: "https://${{ task.title }}.example.com/"}"#, "url", title: title)
+        #expect(outcome.hasPrefix("dead: a value inserted into the host of an address"), "\(outcome)")
     }
 
-    @Test func `a delivery to a host that a value decides says so, and no other does`() throws {
+    @Test func `a delivery is marked if a value decides its host`() throws {
         func isComputed(_ url: String) throws -> Bool {
             try Self.values("- webhook: {url: \(url)}", title: "https://x.example")["computed_host"] == true
         }
@@ -122,7 +122,7 @@ import Testing
         #expect(try !isComputed("https://example.com/"))
     }
 
-    @Test func `a value in the path of a file is a part of its name`() throws {
+    @Test func `a value in the path of a file may only be a part of its name`() throws {
         func file(_ path: String, _ title: String) throws -> String {
             try Self.rendered("- log: {text: x, file: \(path)}", "file", title: title)
         }
@@ -132,13 +132,13 @@ import Testing
         #expect(try file(#""${{ task.title }}""#, "x.log") == "x.log")
         for title in ["/etc/passwd", "a/b", "../x", "a\nb"] {
             for path in [#""logs/${{ task.title }}.log""#, #""${{ task.title }}""#] {
-                let told = try file(path, title)
-                #expect(told.hasPrefix("dead: a value inserted into the name of a file has a"), "\(told)")
+                let outcome = try file(path, title)
+                #expect(outcome.hasPrefix("dead: a value inserted into the name of a file has a"), "\(outcome)")
             }
         }
         for title in ["..", ".", ".hidden"] {
-            let told = try file(#""logs/${{ task.title }}""#, title)
-            #expect(told.hasPrefix("dead: a value must not make the name of a file begin with a dot"), "\(told)")
+            let outcome = try file(#""logs/${{ task.title }}""#, title)
+            #expect(outcome.hasPrefix("dead: a value must not make the name of a file begin with a dot"), "\(outcome)")
         }
         #expect(try file(#""logs/${{ task.title }}.log""#, "").hasPrefix("dead: a value must not make"))
         #expect(try file(#""logs/${{ task.title }}""#, "").hasPrefix("dead: the value inserted into"))
@@ -146,7 +146,7 @@ import Testing
             try file(#""logs/${{ task.title }}""#, String(repeating: "x", count: 256)).hasPrefix("dead: the name of the file"))
     }
 
-    @Test func `a step's name goes with its deliveries`() throws {
+    @Test func `a step's name is stored with its deliveries`() throws {
         let deliveries = try Self.route("- {name: tell-ops, log: x}\n- log: y")
         #expect(deliveries.map(\.name) == ["tell-ops", nil])
     }
@@ -160,7 +160,7 @@ import Testing
         #expect(routing.deliveries.map(\.line) == [#"r/0 log → log: {"level":"info","text":"2026-07-01T12:00:00+02:00"}"#])
     }
 
-    @Test func `arguments of other types take templates too`() throws {
+    @Test func `templates work in arguments of all types`() throws {
         let step =
             "  - webhook: {url: \"https://x.example/${{ task.id }}\", timeout: \"${{ duration('90s') }}\", expect: \"${{ [200, 204] }}\", query: {a: \"${{ task.priority }}\"}, headers: \"${{ {'X-A': task.number} }}\"}"
         let expected: JSON = [
@@ -170,7 +170,7 @@ import Testing
         #expect(try Self.values(step, fields: ["priority": 1]) == expected)
     }
 
-    @Test func `the trailing newline of a block is dropped`() throws {
+    @Test func `a block's trailing newline is dropped`() throws {
         #expect(try Self.values("  - log: |\n      a\n      ${{ task.number }}\n")["text"] == "a\nINC0010021")
         #expect(try Self.values("  - log:\n      text: >\n        a\n        b\n")["text"] == "a b")
         #expect(try Self.values("  - log: {text: 0123}")["text"] == "0123")
@@ -195,7 +195,7 @@ import Testing
             ])
     }
 
-    @Test func `a list has a line for each element, and says how many more there are`() throws {
+    @Test func `a list has a line for each element and states how many more there are`() throws {
         let step = """
             - notify:
                 to: ops
@@ -229,7 +229,7 @@ import Testing
             ])
     }
 
-    @Test func `a message goes to each receiver on its own`() throws {
+    @Test func `a message to several receivers is one delivery for each`() throws {
         let deliveries = try Self.route(
             "  - notify: {to: [ops, pager], title: x, severity: \"${{ task.priority == 1 ? 'critical' : 'info' }}\"}",
             fields: ["priority": 1])
@@ -240,7 +240,7 @@ import Testing
         #expect(message.severity == .critical)
     }
 
-    @Test func `a value in a message's link is encoded for its place and leads nowhere else`() throws {
+    @Test func `a value in a message's link is encoded for its place and cannot change the link's host`() throws {
         let hostile = "a/../b?x=1&y=2#z |<!channel>) [c](https://evil.example) \u{202E}"
         let encoded =
             "a%2F..%2Fb%3Fx%3D1%26y%3D2%23z%20%7C%3C%21channel%3E%29%20%5Bc%5D%28https%3A%2F%2Fevil.example%29%20%E2%80%AE"
@@ -260,7 +260,7 @@ import Testing
         #expect(none.address == nil && !none.isFallback)
     }
 
-    @Test func `a message that cannot be made is sent plainly and says so`() throws {
+    @Test func `a message whose template fails is sent as a plain one that says so`() throws {
         let deliveries = try Self.route("  - notify: {to: ops, title: \"${{ 1 / (size(task.title) - 4) }}\"}")
         guard case .message(let message)? = deliveries.first?.arguments else { return }
         #expect(deliveries[0].initial == .available)
@@ -272,7 +272,7 @@ import Testing
         #expect(severity?.isFallback == true)
     }
 
-    @Test func `any other step that cannot be made is dead and visible`() throws {
+    @Test func `any other step whose template fails is dead and visible`() throws {
         let book = try Fixture.book(
             """
             rule: r
@@ -302,7 +302,7 @@ import Testing
         #expect(try Self.route("  - log: x\n    if: task.priority > 1") == [])
     }
 
-    @Test func `another task can be written to, on the same connection`() throws {
+    @Test func `a step can write to another task on the same connection`() throws {
         let step = "  - comment: {text: x, task: \"${{ task.parent }}\"}"
         let delivery = try #require(try Self.route(step, fields: ["parent": "p1"]).first)
         #expect(delivery.lane == "task/snow/p1")
@@ -313,7 +313,7 @@ import Testing
         #expect(none.line == "r/0 comment → snow: {} (dead, unrenderable: `task` names no task)")
     }
 
-    @Test func `steps say how often they are tried and how long they are worth it`() throws {
+    @Test func `a step can set its number of attempts and its expiry`() throws {
         let deliveries = try Self.route(
             "  - log: a\n    retry: 3\n    expires: 5m\n  - log: b\n    retry: {attempts: 2, wait: 1s, max_wait: 1m}\n  - log: {text: c, file: logs/c.log}"
         )

@@ -2,9 +2,9 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// What the expressions of a rule see of an event.
+/// Events in the expressions of a rule.
 extension RoutingTests {
-    @Test func `changes of fields are asked for by raw value or by label`() throws {
+    @Test func `a filter on changed fields accepts raw values and labels`() throws {
         func change(_ filter: String, from: JSON = 2, to: JSON = 6, label: String = "Resolved") throws -> Bool {
             let book = try Self.log("", on: "{task_changed: {\(filter)}}")
             let before = Fixture.task(fields: ["state": from, "assigned_to": ""], labels: ["state": "In Progress"])
@@ -22,7 +22,7 @@ extension RoutingTests {
         #expect(try !change("state: {to: 6}, priority: {}"))
     }
 
-    @Test func `expressions see what changed`() throws {
+    @Test func `expressions can read the changes of an event`() throws {
         let before = Fixture.task(fields: ["state": 1, "priority": 3], labels: ["state": "New"])
         let after = Fixture.task(fields: ["state": 2, "priority": 3], labels: ["state": "In Progress"])
         for (condition, expected) in [
@@ -47,7 +47,7 @@ extension RoutingTests {
         }
     }
 
-    @Test func `times are times, and the age of a missing time is unknown`() throws {
+    @Test func `times can be compared, and the age of a missing time is unknown`() throws {
         let book = try Self.log(#"when: "age(task.due_date) > duration('1h') && now > task.due_date""# + "\nfrom: my-work")
         func task(_ due: JSON) -> Event { Self.number(1, id: "a", fields: ["due_date": due]) }
         #expect(texts(book.route([task("2026-01-05T07:59:59.000000Z")])) == ["INC1"])
@@ -55,7 +55,7 @@ extension RoutingTests {
         #expect(book.route([task(.null)]).tallies == [])
     }
 
-    @Test func `values of let are there for the rest of the rule`() throws {
+    @Test func `names defined in let are available in the rest of the rule`() throws {
         let book = try Fixture.book(
             """
             rule: r

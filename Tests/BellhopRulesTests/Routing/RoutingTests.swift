@@ -50,14 +50,14 @@ import Testing
         #expect(book.route([Fixture.event(.taskCreated, Fixture.task(class: "problem"))]).deliveries == [])
     }
 
-    @Test func `routing the same events again owes the same deliveries`() throws {
+    @Test func `routing the same events again makes the same deliveries`() throws {
         let book = try Self.log("")
         let events = [Self.number(1, id: "a"), Self.number(2, id: "b")]
         #expect(book.route(events).deliveries == book.route(events).deliveries)
         #expect(Set(book.route(events).deliveries.map(\.id.text)).count == 2)
     }
 
-    @Test func `events that no rule is for are routed all the same`() throws {
+    @Test func `events without a rule are routed too`() throws {
         let book = try Self.log("when: task.priority == 1")
         let stored = [
             StoredEvent(sequence: 7, event: Fixture.event(.sourceFailing, nil)), StoredEvent(sequence: 9, event: Fixture.event()),
@@ -67,13 +67,13 @@ import Testing
         #expect(book.decide(matches, state: [:], tasks: [:], at: Fixture.start).routed == [7, 9])
     }
 
-    @Test func `a rule sees only what happened after it was first loaded`() throws {
+    @Test func `a rule runs only for events after its first loading`() throws {
         let book = try Self.log("")
         let events = [Self.number(1, id: "a"), Self.number(2, id: "b"), Self.number(3, id: "c")]
         #expect(texts(book.route(events, since: ["r": 2])) == ["INC3"])
     }
 
-    @Test func `once is once, over batches and within one`() throws {
+    @Test func `once holds within a batch and across batches`() throws {
         let book = try Self.log("once: task.id")
         let first = book.route([Self.number(1, id: "a"), Self.number(2, id: "a"), Self.number(3, id: "b")])
         #expect(texts(first) == ["INC1", "INC3"])
@@ -84,7 +84,7 @@ import Testing
         #expect(first.state.map(\.expected) == [.absent, .absent])
     }
 
-    @Test func `a throttle lets the first through, and the next when its time is over`() throws {
+    @Test func `a throttle lets the first run through, and the next after its time`() throws {
         let book = try Self.log("throttle: {every: 1h, by: task.id}")
         var state: RuleState = [:]
         var passed: [[String]] = []
@@ -97,19 +97,19 @@ import Testing
         #expect(passed == [["INC1"], [], ["INC4"], [], ["INC6"]])
     }
 
-    @Test func `a clock that was put back does not close a throttle`() throws {
+    @Test func `setting the clock back does not keep a throttle closed`() throws {
         let book = try Self.log("throttle: {every: 1h}")
         let key = StateKey(rule: "r", kind: .throttle, key: "")
         let later = Fixture.start + .seconds(86_400)
         #expect(texts(book.route([Self.number(1, id: "a")], state: [key: .int(later.microseconds)])) == ["INC1"])
     }
 
-    @Test func `a run that is throttled does not use up once`() throws {
+    @Test func `a throttled run does not use up once`() throws {
         let book = try Self.log("once: task.number\nthrottle: {every: 1h}")
         #expect(book.route([Self.number(1, id: "a"), Self.number(2, id: "a")]).state.map(\.key.key) == ["INC1", ""])
     }
 
-    @Test func `a task takes ten writes an hour from all rules together, and further ones die visibly`() throws {
+    @Test func `a task takes ten writes an hour from all rules together, and further ones are dead and visible`() throws {
         let rules = ["a", "b"].map { "rule: \($0)\non: task_changed\ndo:\n  - comment: x" }.joined(separator: "\n---\n")
         let book = try Fixture.book(rules)
         let events = (1...6).map { number in
@@ -131,7 +131,7 @@ import Testing
         #expect(state.window(StateKey(rule: "", kind: .budget, key: "snow/a1")).keys.sorted() == ["11", "12"])
     }
 
-    @Test func `a rule with a limit has a budget of its own`() throws {
+    @Test func `a rule with a limit has its own budget`() throws {
         let book = try Fixture.book(
             "rule: a\non: task_created\nlimit: 1/m\ndo:\n  - comment: x\n---\nrule: b\non: task_created\ndo:\n  - comment: x")
         let routing = book.route([Self.number(1, id: "t"), Self.number(2, id: "t")])
@@ -147,7 +147,7 @@ import Testing
             ])
     }
 
-    @Test func `rules that set each other off end after five writes`() throws {
+    @Test func `rules that trigger each other stop after five writes`() throws {
         let book = try Fixture.book(
             "rule: w\non: task_created\ndo:\n  - comment: x\n---\nrule: l\non: task_created\ndo:\n  - log: x")
         #expect(book.route([Self.number(1, id: "a", hop: 4)]).deliveries.map(\.hop) == [4, 4])
@@ -157,7 +157,7 @@ import Testing
         #expect(stopped.tallies[0].lastError?.hasPrefix("stopped: 5 writes by rules") == true)
     }
 
-    @Test func `a rule in shadow mode records what it would do, with a memory of its own`() throws {
+    @Test func `a rule in shadow mode makes shadow deliveries and has its own state`() throws {
         let book = try Fixture.book(
             "rule: s\nmode: shadow\non: task_created\nonce: task.id\ndo:\n  - comment: x\n  - log: \"${{ 1 / 0 }}\"")
         let routing = book.route([Self.number(1, id: "a")])
@@ -167,7 +167,7 @@ import Testing
         #expect(book.rules[0].mode == .shadow)
     }
 
-    @Test func `each event of a batch is read for itself, in whatever order it has its members`() throws {
+    @Test func `each event of a batch is read correctly, whatever the order of its members`() throws {
         let book = try Self.log(
             "when: task.priority == 1 && task.fields.state == 2", text: "${{ task.number }} ${{ task.priority }}")
         let events: [Event] = [
@@ -182,7 +182,7 @@ import Testing
         #expect(texts(book.route(events)) == ["INC1 1", "INC2 1", "INC7 1"])
     }
 
-    @Test func `a null makes a condition unknown, any other error is counted and shown`() throws {
+    @Test func `a null makes a condition unknown, and any other error is counted and reported`() throws {
         let unknown = try Self.log("when: task.priority <= 2 || task.urgency + 1 > 2\nfrom: my-work")
         #expect(unknown.route([Self.number(1, id: "a")]).tallies == [])
         #expect(texts(unknown.route([Self.number(1, id: "a", fields: ["priority": 1])])) == ["INC1"])
@@ -193,14 +193,14 @@ import Testing
         #expect(routing.tallies[0].lastError?.hasPrefix("`when` failed: ") == true)
     }
 
-    @Test func `a key without a value is an error and not a key`() throws {
+    @Test func `a null as the value of once is an error, not a key`() throws {
         let book = try Self.log("once: task.priority")
         let routing = book.route([Self.number(1, id: "a")])
         #expect(routing.deliveries == [] && routing.state == [])
         #expect(routing.tallies.map(\.lastError) == ["`once` has no value"])
     }
 
-    @Test func `snapshots are loaded only for rules that read them`() throws {
+    @Test func `snapshots are loaded only for rules that use them`() throws {
         let book = try Fixture.book(
             """
             rule: a
@@ -227,7 +227,7 @@ import Testing
         #expect(texts(book.route([other], tasks: [Fixture.incidentScope: [Fixture.task()]])) == ["INC2 of 1"])
     }
 
-    @Test func `a login is an event of its connection and has no task`() throws {
+    @Test func `a login event comes from its connection and has no task`() throws {
         let book = try Fixture.book(
             "rule: r\non: [login_event, task_created]\nfrom: [snow, my-work]\ndo:\n  - log: \"${{ event.type }} ${{ task.number }} ${{ user }}\""
         )
@@ -237,8 +237,8 @@ import Testing
         #expect(texts(book.route([Fixture.event(.loginEvent, nil, source: "other")])) == [])
     }
 
-    @Test func `an index leaves out no rule that would run`() throws {
-        // One rule under each kind of condition, and the same conditions where no index can help.
+    @Test func `the index does not leave out a rule that would run`() throws {
+        // Each condition in one rule that the index covers, and in one that it cannot cover.
         let conditions = [
             "task.priority == 1", "task.priority in [1, 2]", "task.priority == 1 || task.priority == 3",
             #"task.class == "incident""#,
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func `a revision changes with the rule's text and with nothing else`() throws {
+    @Test func `a revision changes only with the rule's own text`() throws {
         let one = "rule: a\non: task_created\ndo: [{log: x}]"
         let two = "rule: b\non: task_created\ndo: [{log: x}]"
         let book = try Fixture.book(one + "\n---\n" + two)

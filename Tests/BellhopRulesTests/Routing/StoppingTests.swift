@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// What the steps after one with `on_error: stop` wait for.
+/// Which deliveries wait for a step with `on_error: stop`.
 @Suite struct StoppingTests {
     private func after(_ steps: String, mode: String = "live") throws -> [String] {
         let book = try Fixture.book("rule: r\nmode: \(mode)\non: task_created\nfrom: my-work\ndo:\n" + steps)
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `steps wait for all deliveries of the latest step before them that stops`() throws {
+    @Test func `a step waits for all deliveries of the latest stopping step before it`() throws {
         let steps = """
               - log: a
               - notify: {to: [ops, pager], title: b}
@@ -29,7 +29,7 @@ import Testing
             ])
     }
 
-    @Test func `a step that does not apply is not waited for`() throws {
+    @Test func `a step whose condition is false is not waited for`() throws {
         let steps = """
               - comment: a
                 on_error: stop
@@ -41,11 +41,11 @@ import Testing
         #expect(try after(steps) == ["0 → snow: ", "2 → log: 0 → snow"])
     }
 
-    @Test func `in shadow mode nothing waits`() throws {
+    @Test func `deliveries in shadow mode do not wait`() throws {
         #expect(try after("  - comment: a\n    on_error: stop\n  - log: b", mode: "shadow") == ["0 → snow: ", "1 → log: "])
     }
 
-    @Test func `each run waits for its own`() throws {
+    @Test func `each run waits only for its own deliveries`() throws {
         let book = try Fixture.book("rule: r\non: task_created\ndo:\n  - comment: a\n    on_error: stop\n  - log: b")
         let events = ["1", "2"].map { Fixture.event(.taskCreated, Fixture.task($0), id: $0) }
         let deliveries = book.route(events).deliveries

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Requests to a connection that a source reads, with unknown effects: only the budget stops a rule that triggers itself by them.
+/// Requests with unknown effects to a connection that a source reads: only the budget stops a rule that triggers itself.
 @Suite struct UnseenWriteTests {
     private func book(_ rules: String) throws -> RuleBook {
         let rest = ActionManifest(
@@ -36,11 +36,11 @@ import Testing
 
     private static let rule = "rule: r\non: task_changed\ndo:\n  - rest: {to: api, path: issues/7, method: PATCH}\n"
 
-    @Test func `a rule that sets itself off by requests ends when the task's budget is used up`() throws {
+    @Test func `a rule that triggers itself by requests stops when the task's budget is used up`() throws {
         let book = try book(Self.rule)
         var state: RuleState = [:]
         var dead: [Delivery] = []
-        // Each request brings the next event, in a batch of its own.
+        // Each request causes the next event, in a batch of its own.
         for event in events(30) {
             let routing = book.route([event], state: state)
             state.apply(routing.state)
@@ -60,13 +60,13 @@ import Testing
     }
 
     @Test(arguments: ["to: api, path: a, method: GET", "to: api, path: a, method: HEAD", "to: other, path: a"])
-    func `a write without effect, or that no source reads, is not counted`(_ request: String) throws {
+    func `a request without effect, or to a connection without sources, is not counted`(_ request: String) throws {
         let book = try book("rule: r\non: task_changed\ndo:\n  - rest: {\(request)}\n")
         let routing = book.route(events(30))
         #expect(routing.deliveries.count == 30 && dead(routing) == [] && routing.state == [])
     }
 
-    @Test func `two systems that answer each other by requests end as well`() throws {
+    @Test func `two systems that trigger each other by requests stop too`() throws {
         let book = try book(Self.rule + "from: my-work\n")
         #expect(dead(book.route(events(12, source: "my-work"))).count == 2)
     }
@@ -77,7 +77,7 @@ import Testing
         #expect(dead(book.route(events)).count == 2)
     }
 
-    @Test func `a schedule sends as many requests as it likes`() throws {
+    @Test func `requests of a schedule are not limited`() throws {
         let book = try book("rule: r\non: {every: 1m}\ndo:\n  - rest: {to: api, path: beat}\n")
         let events = (1...12).map { Fixture.event(.scheduleDue, nil, source: "r", id: "e\($0)") }
         let routing = book.route(events)

@@ -9,7 +9,7 @@ import Testing
 
     private static func at(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: text)) }
 
-    /// The due times that a timer leads to, how many each says were missed, and the next time.
+    /// The due times that a timer reports, each with the number of missed ones, and the next due time.
     private static func fire(_ on: String, due: String, at now: String) throws -> String {
         let firing = try book(on).fire(RuleTimer(rule: "r", due: try at(due)), at: try at(now))
         let events = firing.events.map { "\($0.data["due"]?.asString ?? "") -\($0.data["missed"]?.asInt ?? 0)" }
@@ -27,7 +27,7 @@ import Testing
             #"schedule: "30 8 * * *", missed: skip"#, "2026-01-05T08:30:00Z", "2026-01-05T08:30:59Z",
             "2026-01-05T08:30Z -0, then 2026-01-06T08:30Z"
         ),
-        // Three days away.
+        // After three days.
         (
             #"schedule: "30 8 * * *""#, "2026-01-05T08:30:00Z", "2026-01-08T12:00:00Z",
             "2026-01-08T08:30Z -3, then 2026-01-09T08:30Z"
@@ -41,9 +41,9 @@ import Testing
         ("every: 15m", "2026-01-05T08:07:00Z", "2026-01-05T08:07:01Z", "2026-01-05T08:07Z -0, then 2026-01-05T08:22Z"),
         ("every: 15m", "2026-01-05T08:07:00Z", "2026-01-05T09:00:00Z", "2026-01-05T08:52Z -3, then 2026-01-05T09:07Z"),
         ("every: 15m, missed: skip", "2026-01-05T08:07:00Z", "2026-01-05T09:00:00Z", "then 2026-01-05T09:07Z"),
-        // Not due yet, as after a clock was put back.
+        // Not due yet, as after the clock was set back.
         ("every: 15m", "2026-01-05T08:07:00Z", "2026-01-05T08:00:00Z", "then 2026-01-05T08:07Z"),
-        // The hour that is left out: due at 02:30, which is not there; once, at 03:00 summer time.
+        // In the skipped hour: 02:30 does not exist, so it is due once, at 03:00 summer time.
         (
             #"schedule: "30 2 * * *", timezone: Europe/Berlin"#, "2026-03-28T01:30:00Z", "2026-03-28T01:30:00Z",
             "2026-03-28T01:30Z -0, then 2026-03-29T01:00Z"
@@ -52,43 +52,43 @@ import Testing
             #"schedule: "30 2 * * *", timezone: Europe/Berlin"#, "2026-03-29T01:00:00Z", "2026-03-29T01:00:00Z",
             "2026-03-29T01:00Z -0, then 2026-03-30T00:30Z"
         ),
-        // The hour that comes twice: due the first time only.
+        // In the repeated hour: due the first time only.
         (
             #"schedule: "30 2 * * *", timezone: Europe/Berlin"#, "2026-10-25T00:30:00Z", "2026-10-25T01:45:00Z",
             "2026-10-25T00:30Z -0, then 2026-10-26T01:30Z"
         ),
-        // The digest at 8:30 stays at 8:30 on the wall.
+        // The digest at 8:30 stays at 8:30 local time.
         (
             #"schedule: "30 8 * * MON-FRI", timezone: Europe/Berlin"#, "2026-03-27T07:30:00Z", "2026-03-27T07:30:00Z",
             "2026-03-27T07:30Z -0, then 2026-03-30T06:30Z"
         ),
     ])
-    func `a timer leads to what was due and to the next time`(_ on: String, _ due: String, _ now: String, _ expected: String)
+    func `a timer reports the due times and the next due time`(_ on: String, _ due: String, _ now: String, _ expected: String)
         throws
     {
         #expect(try Self.fire(on, due: due, at: now) == expected)
     }
 
-    @Test func `years away, at most a thousand times are made up for, and the others are counted`() throws {
+    @Test func `after years, at most a thousand missed times are reported one by one, and the others are counted`() throws {
         let firing = try Self.book("every: 1m, missed: all").fire(
             RuleTimer(rule: "r", due: try Self.at("2020-01-01T00:00:00Z")), at: Fixture.start)
         #expect(firing.events.count == 1000)
         let minutes = Int((Fixture.start - (try Self.at("2020-01-01T00:00:00Z"))) / .seconds(60))
-        #expect(Self.told(firing) == minutes + 1)
+        #expect(Self.covered(firing) == minutes + 1)
         let due = try Self.at("2025-12-01T00:00:00Z")
         let cron = try Self.book(#"schedule: "*/5 * * * *", missed: all"#).fire(RuleTimer(rule: "r", due: due), at: Fixture.start)
         #expect(cron.events.count == 1000)
-        #expect(Self.told(cron) == 35 * 288 + 9 * 12 + 1)
+        #expect(Self.covered(cron) == 35 * 288 + 9 * 12 + 1)
     }
 
-    /// How many due times a firing covers, including those that it only counts.
-    private static func told(_ firing: TimerFiring) -> Int {
+    /// The number of due times that a firing covers, with the counted ones.
+    private static func covered(_ firing: TimerFiring) -> Int {
         var sum = 0
         for event in firing.events { sum += 1 + Int(event.data["missed"]?.asInt ?? 0) }
         return sum
     }
 
-    @Test func `a schedule's event is its rule's own, and the same fact is the same event`() throws {
+    @Test func `a schedule's event goes to its own rule only, and the same due time is the same event`() throws {
         let book = try Fixture.book(
             "rule: a\non: {every: 1h}\ndo: [{log: \"${{ event.data.due }}\"}]\n---\nrule: b\non: {every: 1h}\ndo: [{log: b}]")
         let timer = RuleTimer(rule: "a", due: Fixture.start)
@@ -100,12 +100,12 @@ import Testing
             ])
     }
 
-    @Test func `a timer of a rule that is gone ends`() throws {
+    @Test func `the timer of a removed rule ends`() throws {
         let firing = try Self.book("every: 1h").fire(RuleTimer(rule: "gone", due: Fixture.start), at: Fixture.start)
         #expect(firing.next == nil && firing.events.isEmpty)
     }
 
-    @Test func `a timer starts anew when its schedule or its zone changes`() throws {
+    @Test func `a timer is identified by its schedule and its zone`() throws {
         func text(_ on: String) throws -> String? { try Self.book(on).registrations(at: Fixture.start)[0].schedule?.text }
         #expect(try text(#"schedule: "30 8 * * *""#) == "30 8 * * * UTC")
         #expect(try text(#"schedule: "30 8 * * *", timezone: Europe/Berlin"#) == "30 8 * * * Europe/Berlin")

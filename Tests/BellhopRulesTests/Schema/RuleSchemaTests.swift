@@ -3,7 +3,7 @@ import BellhopRules
 import Testing
 
 @Suite struct RuleSchemaTests {
-    @Test func `the schema of rules knows every key, event and action`() {
+    @Test func `the schema of rules contains every key, event and action`() {
         let schema = RuleSchema.rules(actions: Fixture.actions)
         let rule = schema.at("$defs", "rule") ?? .null
         #expect(
@@ -24,7 +24,7 @@ import Testing
         #expect(step?["comment"]?["oneOf"]?[1]?.at("properties")?.asObject?.keys == ["text", "visibility", "task"])
     }
 
-    @Test func `the schema of tests knows what may be given and expected`() {
+    @Test func `the schema of tests contains all given events and expectations`() {
         let schema = RuleSchema.tests(actions: Fixture.actions)
         let test = schema.at("properties", "tests", "items", "properties") ?? .null
         #expect(test.asObject?.keys == ["name", "at", "given", "expect"])

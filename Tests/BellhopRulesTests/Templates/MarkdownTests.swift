@@ -5,7 +5,7 @@ import Testing
 @Suite struct MarkdownTests {
     typealias Inline = Message.Inline
 
-    /// The Markdown of a text in which each `@` is a hole, filled with "V1", "V2", …
+    /// The Markdown of a text in which each `@` is a hole for a value: "V1", "V2", …
     private static func read(_ text: String) -> [Message.Block] {
         var holes = 0
         let units = text.unicodeScalars.map { scalar -> MarkdownTemplate.Unit in
@@ -82,12 +82,12 @@ import Testing
         #expect(Self.read(text) == expected)
     }
 
-    @Test func `an item of a list is one line, whatever it is made of`() {
+    @Test func `an item of a list is one line, whatever its markup`() {
         let units = "a\n\n- b\n- c".unicodeScalars.map(MarkdownTemplate.Unit.scalar)
         #expect(MarkdownTemplate(units).filledInline([]).plainText == "a\n- b\n- c")
     }
 
-    @Test func `markup without end costs no more than its length allows`() {
+    @Test func `unclosed markup is parsed in linear time`() {
         let started = ContinuousClock.now
         for text in ["*", "**a ", "[", "[a](", "`a ``b ", "_a_", "\\"] {
             _ = Self.read(String(repeating: text, count: 4000 / text.utf8.count))
@@ -104,7 +104,7 @@ import Testing
             ("${{ a }}${{ b }}", [.expression("a", 4..<5), .expression("b", 12..<13)]),
             ("$ {{ a }} }} ${ x", [.text("$ {{ a }} }} ${ x")]),
         ] as [(String, [TemplateText.Piece])])
-    func `a template is taken apart by the lexer of expressions`(_ text: String, _ pieces: [TemplateText.Piece]) throws {
+    func `the end of a template is found by the lexer of expressions`(_ text: String, _ pieces: [TemplateText.Piece]) throws {
         #expect(try TemplateText(text).pieces == pieces)
     }
 }

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// What a failed test says of the part of a rule that said no.
+/// The explanation, in a failed test, of why a rule did not run.
 @Suite struct RefusalTests {
     /// The problems of one test of a rule, without their excerpts.
     private func problems(_ rule: String, _ given: String, expect: String) throws -> [Diagnostic] {
@@ -15,7 +15,7 @@ import Testing
     private static let event = "      - task_created: {task: {id: a1, number: INC1, priority: 3}}"
     private static let doing = "do:\n  - comment: x\n"
 
-    @Test func `the throttle that holds a run back is named, with when the rule ran`() throws {
+    @Test func `the throttle that stopped a run is named, with the time of the run before`() throws {
         let given = [Self.event, "      - wait: 10m", Self.event].joined(separator: "\n")
         let expect = "      - comment: {}\n      - comment: {}"
         let found = try problems("throttle: {every: 1h}\n" + Self.doing, given, expect: expect)
@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    @Test func `the key that ran before is named`() throws {
+    @Test func `the key of once that had run before is named`() throws {
         let given = [Self.event, Self.event].joined(separator: "\n")
         let found = try problems("once: task.id\n" + Self.doing, given, expect: "      - comment: {}\n      - comment: {}")
         #expect(
@@ -34,7 +34,7 @@ import Testing
             ])
     }
 
-    @Test func `the step's own condition is shown with the value of each of its parts`() throws {
+    @Test func `the step's own condition is shown with the values of its parts`() throws {
         let found = try problems(
             "do:\n  - comment: x\n    if: task.priority <= 2 && task.number != \"\"\n", Self.event, expect: "      - comment: {}")
         #expect(
@@ -47,7 +47,7 @@ import Testing
             ])
     }
 
-    @Test func `a condition that is unknown says so`() throws {
+    @Test func `a condition with an unknown value is reported as unknown`() throws {
         let given = "      - task_created: {task: {id: a1, number: INC1}}"
         let found = try problems("when: task.priority < 2\n" + Self.doing, given, expect: "      - comment: {}")
         #expect(
@@ -56,7 +56,7 @@ import Testing
             ])
     }
 
-    @Test func `an error of a rule is reported beside a write that its budget ended`() throws {
+    @Test func `an error of a rule is reported beside a write that exceeded its budget`() throws {
         let events = ["2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z", "null"].map {
             "      - task_created: {task: {id: a1, number: INC1, due_date: \($0)}}"
         }
@@ -66,7 +66,7 @@ import Testing
         #expect(found.map(\.message) == ["rule `r` failed: `by` has no value"])
     }
 
-    @Test func `a test whose action happens does not report other refusals`() throws {
+    @Test func `a test whose action happens reports no other stopped runs`() throws {
         let given = ["      - task_removed: {task: {id: a1, number: INC1}}", Self.event].joined(separator: "\n")
         #expect(try problems(Self.doing, given, expect: "      - comment: {}").isEmpty)
     }
