@@ -3,13 +3,13 @@ import Testing
 
 @testable import BellhopStore
 
-/// A method of the store with what must be there before it.
+/// A method of the store with the rows that it needs.
 struct Operation: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var prepare: @Sendable (Bench) async throws -> Void = { _ in }
     var run: @Sendable (Bench) async throws -> Void
 
-    /// Every writing method but `prune`, which is several transactions.
+    /// Every writing method except `prune`, which uses several transactions.
     static let all: [Operation] = [
         Operation(testDescription: "open", run: { _ = try await $0.store.open(Sample.scope, source: "tasks", at: $0.now) }),
         Operation(testDescription: "commit", prepare: removing, run: { _ = try await $0.store.commit(poll) }),
@@ -125,7 +125,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         return poll
     }
 
-    /// Three with two after each, in a lane where they keep others behind them.
+    /// Three deliveries, each with two behind it, in a lane where they block others.
     @Sendable private static func following(_ bench: Bench) async throws {
         var deliveries = (1...3).map { Sample.delivery($0) }
         for number in 1...3 {
@@ -141,9 +141,9 @@ struct Operation: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite struct `When statements fail` {
+@Suite struct `Failing statements` {
     @Test(arguments: Operation.all)
-    func `the n-th failing leaves nothing behind, and trying again does it all`(_ operation: Operation) async throws {
+    func `if the n-th statement fails, nothing is stored, and a retry stores everything`(_ operation: Operation) async throws {
         let expected = try await done(operation)
         for kind in StoreUnderTest.allCases {
             let bench = try kind.make()
@@ -154,13 +154,13 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 bench.faults.fail(statement: count)
                 do {
                     try await operation.run(bench)
-                    #expect(!bench.faults.stop().failed, "statement \(count) failed and nobody was told")
+                    #expect(!bench.faults.stop().failed, "statement \(count) failed without an error")
                     break
                 } catch {
                     failures += 1
                     bench.faults.stop()
                     #expect((error as? StoreError)?.kind == .full)
-                    #expect(try await bench.dump() == before, "statement \(count) left something behind")
+                    #expect(try await bench.dump() == before, "statement \(count) left changes")
                 }
             }
             #expect(failures >= 3)  // BEGIN, the statement and COMMIT at least
@@ -168,9 +168,9 @@ struct Operation: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A half answer would be taken for the whole one.
+    /// A partial answer would be mistaken for the complete one.
     @Test(arguments: StoreUnderTest.allCases)
-    func `a question whose n-th statement fails has no answer, and has the whole one when it is asked again`(
+    func `if the n-th statement of a query fails, it throws, and a retry has the complete answer`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -194,7 +194,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                     #expect(answer == 4)
                     break
                 }
-                #expect(answer == nil, "statement \(count) failed and nobody was told")
+                #expect(answer == nil, "statement \(count) failed without an error")
                 #expect(try await ask(bench) == 4)
                 failures += 1
             }
@@ -210,8 +210,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `pruning that fails half-way loses nothing it must keep, and goes on the next time`(_ kind: StoreUnderTest) async throws
-    {
+    func `pruning that fails half-way keeps the rows to keep, and continues the next time`(_ kind: StoreUnderTest) async throws {
         let retention = Retention(events: .zero, deliveries: .zero, forgotten: .zero)
         let bench = try kind.make()
         try await bench.store.append((1...2002).map { Sample.event($0) })
@@ -232,7 +231,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         #expect(status.deliveries.isEmpty)
     }
 
-    /// Writers that share a transaction, in which each statement fails in turn: each write is stored and confirmed, or not stored.
+    /// Several writers in one transaction, each of whose statements fails in turn: each write is stored and confirmed, or not stored.
     @Test(arguments: StoreUnderTest.allCases)
     func `each writer of a failing shared transaction gets its own result`(_ kind: StoreUnderTest) async throws {
         for count in 1...40 {
@@ -240,7 +239,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
             let gate = Gate()
             async let first: Void = bench.block(with: gate)
             try await bench.waitUntilBlocked(gate)
-            bench.faults.fail(statement: count + 1)  // the first is the COMMIT of the write that blocks
+            bench.faults.fail(statement: count + 1)  // the first is the COMMIT of the blocking write
             let kept = await withTaskGroup(of: (Int, Bool).self) { group in
                 for number in 1...4 {
                     group.addTask {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopStore
 
-@Suite struct `Writers at the same time` {
+@Suite struct `Concurrent writers` {
     @Test(arguments: StoreUnderTest.allCases)
     func `writers that wait together share one commit`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
@@ -19,12 +19,12 @@ import Testing
         }
         #expect(count == 50)
         try await first
-        #expect(bench.store.writing.commits - before == 2)  // the one that held the gate, and the fifty
+        #expect(bench.store.writing.commits - before == 2)  // the one at the gate, and the fifty
         #expect(try await bench.store.status().events == 50)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one that fails fails alone`(_ kind: StoreUnderTest) async throws {
+    func `a failing write fails alone`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let gate = Gate()
         async let first: Void = bench.block(with: gate)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a cancelled writer's write is made, and its neighbours' too`(_ kind: StoreUnderTest) async throws {
+    func `a write goes on if its writer is cancelled, and so do its neighbours`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let gate = Gate()
         async let first: Void = bench.block(with: gate)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a thousand writers and readers at once lose nothing`(_ kind: StoreUnderTest) async throws {
+    func `a thousand concurrent writers and readers lose nothing`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...1000 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopStore
 
-/// A store whose file is taken away while it is open.
+/// A store whose file disappears while it is open.
 @Suite struct LostStoreTests {
     private func lose(_ loss: (String) throws -> Void) async throws -> StoreError? {
         let folder = try TemporaryFolder()
@@ -22,19 +22,19 @@ import Testing
         }
     }
 
-    @Test func `a store that was deleted takes nothing more, and says so`() async throws {
+    @Test func `a store that was deleted refuses writes with that reason`() async throws {
         let error = try await lose { unlink($0) }
         #expect(error?.kind == .lost)
         #expect(error?.message.contains("was deleted or replaced while it was in use") == true)
     }
 
-    @Test func `so does one whose folder is gone`() async throws {
+    @Test func `a store whose folder was deleted refuses writes`() async throws {
         #expect(
             try await lose { try FileManager.default.removeItem(atPath: ($0 as NSString).deletingLastPathComponent) }?.kind
                 == .lost)
     }
 
-    @Test func `so does one in whose place is another`() async throws {
+    @Test func `a store that was replaced by another file refuses writes`() async throws {
         let error = try await lose { path in
             try Data("another".utf8).write(to: URL(filePath: path + ".new"))
             rename(path + ".new", path)
@@ -42,7 +42,7 @@ import Testing
         #expect(error?.kind == .lost)
     }
 
-    @Test func `one that was moved to a place and back goes on`() async throws {
+    @Test func `a store that was moved away and back continues`() async throws {
         let error = try await lose { path in
             rename(path, path + ".away")
             rename(path + ".away", path)

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// Makes a store with one event and closes it.
+    /// Creates a store with one event and closes it.
     private func make() async throws {
         let store = try SQLiteStore.open(path: path)
         try await store.append([Sample.event(1)])
@@ -49,7 +49,7 @@ import Testing
         #expect(journal == "wal")
     }
 
-    @Test func `other users cannot read the store's files`() async throws {
+    @Test func `other users cannot read the files of a store`() async throws {
         let old = umask(0)
         defer { umask(old) }
         let store = try SQLiteStore.open(path: path)
@@ -63,13 +63,13 @@ import Testing
         #expect(try folder.mode(of: "bellhop.db") == 0o600)
     }
 
-    @Test func `a reopened store has everything that was kept`() async throws {
+    @Test func `a reopened store has everything that was stored`() async throws {
         try await make()
         let store = try SQLiteStore.open(path: path)
         #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
     }
 
-    @Test func `a second agent learns who holds the store`() async throws {
+    @Test func `the error for a second agent names the process that holds the store`() async throws {
         let first = try SQLiteStore.open(path: path)
         let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
         #expect(error.kind == .busy)
@@ -79,7 +79,7 @@ import Testing
         try await first.close()
     }
 
-    @Test func `another name of the store, or a lock that was deleted, lets no second agent in`() async throws {
+    @Test func `another name of the store, or a lock that was deleted, does not admit a second agent`() async throws {
         let store = try SQLiteStore.open(path: path)
         let (symbolic, hard) = (folder.file("symbolic.db"), folder.file("hard.db"))
         try FileManager.default.createSymbolicLink(atPath: symbolic, withDestinationPath: path)
@@ -91,14 +91,14 @@ import Testing
         try await store.close()
     }
 
-    @Test func `letting go of a store lets go of its lock`() async throws {
+    @Test func `releasing a store releases its lock`() async throws {
         for _ in 1...3 {
             let store = try SQLiteStore.open(path: path)
             try await store.append([Sample.event(1)])
         }
     }
 
-    @Test func `one can look while an agent writes, and after it`() async throws {
+    @Test func `a store can be read while an agent writes, and after it ends`() async throws {
         let agent = try SQLiteStore.open(path: path)
         try await agent.append([Sample.event(1)])
         let looking = try SQLiteStore.openForReading(path: path)
@@ -114,14 +114,14 @@ import Testing
         #expect(try folder.mode(of: "bellhop.db") == 0o600)
     }
 
-    @Test func `there is nothing to look at before the first run`() throws {
+    @Test func `reading before the first run is refused, and creates no store`() throws {
         let error = try #require(refusal { _ = try SQLiteStore.openForReading(path: path) })
         #expect(error.kind == .cannotOpen)
         #expect(error.message.contains("bellhop run"))
         #expect(access(path, F_OK) != 0)
     }
 
-    @Test func `a newer store is refused and left as it is`() async throws {
+    @Test func `a newer store is refused and unchanged`() async throws {
         try await make()
         try execute("PRAGMA user_version = 99")
         for open in Self.openings {
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged store says so`() async throws {
+    @Test func `a damaged store is reported as damaged`() async throws {
         let store = try SQLiteStore.open(path: path)
         try await store.append((1...500).map { Sample.event($0) })
         try await store.close()
@@ -180,7 +180,7 @@ import Testing
         #expect(error?.message.contains(path) == true)
     }
 
-    @Test func `a missing folder, a folder in the store's place and a forbidden folder have different messages`() throws {
+    @Test func `a missing folder, a folder in place of the store and a forbidden folder have messages of their own`() throws {
         let missing = try #require(refusal { _ = try SQLiteStore.open(path: folder.file("no/bellhop.db")) })
         #expect(missing.kind == .cannotOpen)
         #expect(missing.message.contains(folder.file("no")))
@@ -190,7 +190,7 @@ import Testing
         #expect(isFolder.message.contains("is a folder"))
     }
 
-    @Test func `an older store is copied before it is brought up to date`() async throws {
+    @Test func `an older store is copied before it is upgraded`() async throws {
         try await make()
         var newer = Migrator()
         newer.migrations.append("CREATE TABLE extra (id INTEGER PRIMARY KEY); INSERT INTO extra VALUES (1);")
@@ -202,7 +202,7 @@ import Testing
         #expect(try folder.mode(of: "bellhop.db.schema-\(Schema.version)") == 0o600)
         let copy = try SQLiteStore.open(path: folder.file("bellhop.db.schema-\(Schema.version)"))
         #expect(try await copy.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
-        // And this program now refuses the one it would not understand.
+        // This program now refuses the store, whose schema is too new for it.
         #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .newer)
     }
 
@@ -215,7 +215,7 @@ import Testing
         #expect(try await store.unrouted(limit: 9).count == 1)
     }
 
-    @Test func `a full disk is reported, loses nothing, and the store recovers`() async throws {
+    @Test func `a full disk is reported without loss, and the store recovers`() async throws {
         let store = try SQLiteStore.open(path: path)
         try await store.append([Sample.event(1)])
         try await store.write { session in
@@ -242,7 +242,7 @@ import Testing
         #expect(try await store.append([Sample.event(1)]) == 1)
     }
 
-    @Test func `a closed store answers with an error`() async throws {
+    @Test func `a closed store throws`() async throws {
         let store = try SQLiteStore.open(path: path)
         try await store.close()
         await #expect(throws: StoreError.self) { try await store.append([Sample.event(1)]) }

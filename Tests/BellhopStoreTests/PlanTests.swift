@@ -2,7 +2,7 @@ import Testing
 
 @testable import BellhopStore
 
-/// How SQLite goes about the statements that every delivery meets: by indices alone, however much is there.
+/// The query plans of the statements on the path of every delivery: they use indices only, however large the store.
 @Suite struct `Query plans` {
     static let statements: [(name: String, sql: String, index: String)] = [
         ("insert", SQL.Deliveries.insert, "delivery_lane"), ("promote", SQL.Deliveries.promote, "delivery_bars"),
@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: statements)
-    func `nothing that every delivery meets reads a table through`(_ statement: (name: String, sql: String, index: String))
+    func `no statement on the path of a delivery scans a table`(_ statement: (name: String, sql: String, index: String))
         async throws
     {
         let bench = try StoreUnderTest.inMemory.make()

@@ -13,7 +13,7 @@ import Testing
         try #require(FileManager.default.attributesOfItem(atPath: folder.file(name))[.size] as? Int)
     }
 
-    @Test func `a long log is checkpointed before the next request, a short one is left`() async throws {
+    @Test func `a long write-ahead log is checkpointed before the next write, and a short one is left`() async throws {
         let store = try SQLiteStore.open(path: folder.file("store.db"))
         _ = try await store.open(Sample.scope, source: "tasks", at: Sample.now)
         let empty = try size("store.db")
@@ -24,7 +24,7 @@ import Testing
         var poll = Sample.poll([], turn: 1)
         poll.present = (2..<2500).map { Sample.present($0, title: "\(long)\($0)") }
         _ = try await store.commit(poll)
-        // What is asked of the writer next is done after the folding.
+        // The next write is made after the checkpoint.
         try await store.setNote("behind", to: 2)
         #expect(try size("store.db") > 4000 * 4096)
         #expect(try await store.note("behind") == 2)

@@ -11,12 +11,12 @@ import Testing
         return try #require(JSON.parse(bytes).asObject)
     }
 
-    @Test func `an event that fits stays as it is`() throws {
+    @Test func `an event within the limit is unchanged`() throws {
         let data: JSON.Object = ["a": "x", "b": [1, 2]]
         #expect(try fit(data, JSON.object(data).encoded().count) == data)
     }
 
-    @Test func `the longest text is cut and says how much is gone`() throws {
+    @Test func `the longest text is cut, with the number of bytes left out`() throws {
         let long = String(repeating: "0123456789", count: 100)
         let fitted = try fit(["short": "stays", "log": .string(long), "task": ["title": .string(String(long.prefix(150)))]], 600)
         #expect(fitted["short"] == "stays")
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["ü", "€", "👩‍👩‍👧", "\n", "\"", "\u{1}"])
-    func `texts are cut between scalars, whatever they need when written`(_ piece: String) throws {
+    func `texts are cut between Unicode scalars, whatever their escaped length`(_ piece: String) throws {
         let long = String(repeating: piece, count: 3000)
         for limit in 900..<908 {
             let text = try #require(try fit(["log": .string(long)], limit)["log"]?.asString)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `many long texts share the space`() throws {
+    @Test func `several long texts share the available space`() throws {
         let long = JSON.string(String(repeating: "x", count: 5000))
         let fitted = try fit(["a": long, "b": [long, ["c": long]]], 6000)
         #expect(JSON.object(fitted).encoded().count > 5000)
@@ -50,7 +50,7 @@ import Testing
         #expect(fitted["tasks"]?.asString?.hasPrefix("… [cut, ") == true)
     }
 
-    @Test func `names alone may fill it`() throws {
+    @Test func `an event with too many names is replaced by a note`() throws {
         let data = JSON.Object((0..<1000).map { ("name \($0)", 1) })
         #expect(try fit(data, 500)["cut"] != nil)
     }

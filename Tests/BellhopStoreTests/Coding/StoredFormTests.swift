@@ -7,12 +7,12 @@ import Testing
     static let messages = [Message(title: []), Sample.message]
 
     @Test(arguments: messages)
-    func `a message comes back as it was`(_ message: Message) throws {
+    func `a message is equal after storing and reading`(_ message: Message) throws {
         #expect(try Message(stored: JSON.parse(message.stored.encoded())) == message)
     }
 
     @Test(arguments: Failure.Reason.allCases)
-    func `a failure comes back as it was`(_ reason: Failure.Reason) throws {
+    func `a failure is equal after storing and reading`(_ reason: Failure.Reason) throws {
         let remedies: [Failure.Remedy] = [
             .retry(after: nil), .retry(after: .milliseconds(1500)), .giveUp, .unknownOutcome, .hold, .pauseConnection,
         ]
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a delivery comes back as it was`() throws {
+    @Test func `a delivery is equal after storing and reading`() throws {
         for message in Self.messages {
             for initial in [Delivery.InitialState.available, .shadow, .dead(Sample.failure)] {
                 var delivery = Sample.delivery(1, initial: initial)
@@ -42,7 +42,7 @@ import Testing
         #"{"v": 2, "arguments": "of another form"}"#, #"{"v": 1}"#, "[]", "{",
         #"{"v":1,"revision":"","retry":[1,2,3],"message":{}}"#,
     ])
-    func `a delivery of an unknown form becomes dead and visible, and its lane goes on`(_ body: String) async throws {
+    func `a delivery in an unknown form becomes dead and visible, and its lane goes on`(_ body: String) async throws {
         let bench = try StoreUnderTest.inMemory.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a")]))
         try await bench.store.write {
@@ -58,7 +58,7 @@ import Testing
         #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(2).id])
     }
 
-    @Test func `an unknown form says which`() throws {
+    @Test func `the error for an unknown form names it`() throws {
         let error = #expect(throws: DamagedValue.self) { try DeliveryBody(stored: ["v": 2]) }
         #expect(error?.problem == "it was written in form 2, and this version of Bellhop reads form 1")
     }

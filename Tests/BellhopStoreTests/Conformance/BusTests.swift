@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct `The bus` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `an event comes back as it was`(_ kind: StoreUnderTest) async throws {
+    func `an event is equal after storing and reading`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var event = Sample.event(1, type: .taskChanged)
         event.hop = 3
@@ -17,18 +17,18 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `unrouted events come in the order of storing, a batch at a time`(_ kind: StoreUnderTest) async throws {
+    func `unrouted events are read in the order of storing, in batches`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...5).map { Sample.event($0) })
         let first = try await bench.store.unrouted(limit: 3)
         #expect(first.map(\.event) == (1...3).map { Sample.event($0) })
-        // Out of order and with a gap: the rest stays.
+        // Marked out of order and with a gap: the others stay unrouted.
         try await bench.store.route(Routing(routed: [first[2].sequence, first[0].sequence]))
         #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [2, 4, 5].map { Sample.event($0) })
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an event that cannot be read holds up no other, and is counted`(_ kind: StoreUnderTest) async throws {
+    func `an event that cannot be read is counted and does not block others`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...4).map { Sample.event($0) })
         try await bench.store.write { try $0.run("UPDATE event SET data = '{\"task\":' WHERE sequence IN (1, 2, 4)") }
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a batch of large events is bounded by their size`(_ kind: StoreUnderTest) async throws {
+    func `a batch of large events is limited by their size`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let text = JSON.string(String(repeating: "x", count: 250_000))
         try await bench.store.append(
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `routing keeps deliveries, state, tallies and its own events with the mark`(_ kind: StoreUnderTest) async throws {
+    func `routing stores deliveries, state, tallies, events and the mark together`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
         try await bench.store.append([Sample.event(1)])
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the error of a rule stands until it runs without one`(_ kind: StoreUnderTest) async throws {
+    func `the error of a rule is kept until it runs without one`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
         func tally(runs: Int, errors: Int, _ error: String?) async throws -> StoreStatus.RuleStatus? {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `events are routed once, even if routed again`(_ kind: StoreUnderTest) async throws {
+    func `routing the same events again changes nothing`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append([Sample.event(1)])
         let sequence = try await bench.store.unrouted(limit: 1)[0].sequence
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery that is owed already is not owed twice`(_ kind: StoreUnderTest) async throws {
+    func `a delivery that exists is not created again`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(1)]))
         let claim = try await bench.claim()[0]
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an event that is too large is kept, cut and marked`(_ kind: StoreUnderTest) async throws {
+    func `an event that is too large is cut, marked and stored`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var event = Sample.event(1)
         event.data["log"] = .string(String(repeating: "ü", count: 400_000))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `Claiming deliveries` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `the next due time leaves out busy receivers`(_ kind: StoreUnderTest) async throws {
+    func `the next due time does not count busy receivers`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var deliveries = (1...2).map { Sample.delivery($0) }
         deliveries[0].id.receiver = "busy"
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a receiver gets no more than it has room for, and its attempts know what comes next`(_ kind: StoreUnderTest)
+    func `a receiver gets as many attempts as it has room for, with the deliveries that follow`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a claim takes what is due, once`(_ kind: StoreUnderTest) async throws {
+    func `due deliveries are claimed once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var later = Sample.delivery(2)
         later.runAt = bench.after(30)
@@ -50,7 +50,7 @@ import Testing
         #expect(try await bench.store.nextDue(excluding: []) == bench.after(30))
         await bench.clock.pass(30)
         #expect(try await bench.claim().map(\.delivery) == [later])
-        #expect(try await bench.store.nextDue(excluding: []) == bench.after(30))  // the first lease's end
+        #expect(try await bench.store.nextDue(excluding: []) == bench.after(30))  // the end of the first lease
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -61,14 +61,14 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `deliveries of one lane are done one after another`(_ kind: StoreUnderTest) async throws {
+    func `deliveries of one lane are claimed one after another`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3, lane: "b")]))
         try await bench.store.route(Routing(deliveries: [Sample.delivery(4, lane: "a")]))
         let first = try await bench.claim()
         #expect(first.map(\.delivery) == [Sample.delivery(1, lane: "a"), Sample.delivery(3, lane: "b")])
-        // A delivery that waits for its next attempt blocks only its own lane.
+        // A delivery that waits for a retry blocks only its own lane.
         try await bench.finish(first[0], .retry(at: bench.after(20), Sample.failure))
         try await bench.finish(first[1], .done(Sample.receipt))
         #expect(try await bench.claim().isEmpty)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery that begins dead or as a shadow holds up no other`(_ kind: StoreUnderTest) async throws {
+    func `a delivery created as dead or shadow does not block others`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let failure = Failure(.unrenderable, .giveUp, "There is no such field.")
         let deliveries = [
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `those who wait longest come first, and busy receivers are passed over`(_ kind: StoreUnderTest) async throws {
+    func `the longest waiting are claimed first, and busy receivers are skipped`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...9).map { number in
             Sample.delivery(number, receiver: ["chat", "mail", "log"][number % 3], at: bench.after(-number))
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a repeat knows of the attempts before it`(_ kind: StoreUnderTest) async throws {
+    func `a retry knows the earlier attempts`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         let start = bench.now
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a comment knows what other deliveries made in the same task's journal`(_ kind: StoreUnderTest) async throws {
+    func `a comment knows the entries of other deliveries in its task's journal`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let own = Sample.delivery(1, receiver: "one", action: "comment")
         var other = Sample.delivery(1, receiver: "two", action: "comment")
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a repeated create knows what other deliveries created at the receiver since its first try`(
+    func `a repeated create knows the tasks that other deliveries created since its first attempt`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the delivery that made a task is listed with its hop`(_ kind: StoreUnderTest) async throws {
+    func `a created task is listed with the hop of its delivery`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, action: "create", hop: 2)]))
         let claim = try await bench.claim()[0]

@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each is reported with its text, its journal entry and its hop, by its task`(_ kind: StoreUnderTest) async throws {
+    func `our comments are listed by task with text, entry and hop`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: [
@@ -19,9 +19,9 @@ import Testing
             try await bench.finish(claim, .done(Receipt("201", reference: number == 1 ? nil : "entry \(number)")))
         }
         let subjects = [1, 2, 3, 4, 9].map(Sample.subject)
-        let told = try await bench.store.comments(on: subjects, since: bench.now)
+        let comments = try await bench.store.comments(on: subjects, since: bench.now)
         #expect(
-            told == [
+            comments == [
                 Sample.subject(1): [
                     WrittenComment(reference: "entry 0", text: "number 1", hop: 1, marker: comment(1).id.marker),
                     WrittenComment(reference: nil, text: "number 1", hop: 2, marker: comment(1, "again").id.marker),
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a comment that runs or may have been written is listed, and one that surely was not written is not`(
+    func `a comment in flight or possibly written is listed, and one certainly not written is not`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -42,20 +42,20 @@ import Testing
         try await bench.finish(claims[1], .retry(at: bench.after(60), Sample.failure))
         try await bench.finish(claims[2], .dead(Sample.failure))
         try await bench.finish(claims[3], .held(Sample.failure), uncertain: true)
-        // The fifth runs, the sixth waits.
-        let told = try await bench.store.comments(on: (1...6).map(Sample.subject), since: bench.now)
-        #expect(Set(told.keys) == Set([1, 4, 5].map(Sample.subject)))
+        // The fifth is running, the sixth is waiting.
+        let comments = try await bench.store.comments(on: (1...6).map(Sample.subject), since: bench.now)
+        #expect(Set(comments.keys) == Set([1, 4, 5].map(Sample.subject)))
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a comment that ended before the moment is not listed`(_ kind: StoreUnderTest) async throws {
+    func `a comment that ended before the given moment is not listed`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [comment(1), comment(2), comment(3)]))
         let claims = try await bench.claim()
         try await bench.finish(claims[0], .done(Sample.receipt))
         try await bench.finish(claims[1], .retry(at: bench.after(60), Sample.failure), uncertain: true)
         let subjects = (1...3).map(Sample.subject)
-        // At the very moment it counts.
+        // One that ended at that moment is listed.
         #expect(try await bench.store.comments(on: subjects, since: bench.now).count == 3)
         #expect(Array(try await bench.store.comments(on: subjects, since: bench.after(1)).keys) == [Sample.subject(3)])
     }

@@ -2,11 +2,11 @@ import BellhopCore
 import BellhopStore
 import Testing
 
-/// What an attempt hears of a time of which the store knows nothing, as after it was put back from a copy.
-@Suite struct `Times without a record` {
+/// The period that an attempt must search, because the store has no record of it: as after restoring a backup.
+@Suite struct `Periods without records` {
     private func start(_ bench: Bench) async throws { try await bench.store.rescue(everything: true, at: bench.now) }
 
-    /// The time that the only delivery that is due may have been done in.
+    /// Claims the only due delivery, and returns the period in which it may already have been performed.
     private func claimed(_ bench: Bench) async throws -> Range<Timestamp>? {
         let claims = try await bench.claim()
         #expect(claims.count == 1)
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery that is due after a downtime may have been done in it, until the missed time is caught up on`(
+    func `a delivery due after a downtime may have been performed in it, until the backlog is done`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -27,10 +27,10 @@ import Testing
         await bench.clock.pass(600)
         let again = bench.now
         try await start(bench)
-        // Made before it, and not done then as far as the store knows.
+        // Created before the downtime, and not performed as far as the store knows.
         #expect(try await claimed(bench) == last..<again)
         await bench.clock.pass(30)
-        // A restart right after forgets nothing of it.
+        // A restart right afterwards keeps the period.
         try await start(bench)
         try await bench.store.route(Routing(deliveries: [Sample.delivery(3, at: bench.now)]))
         #expect(try await claimed(bench) == last..<again)
@@ -40,8 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery that may have been received carries the time since when to look for it`(_ kind: StoreUnderTest) async throws
-    {
+    func `a possibly received delivery knows from when on to look for it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
         let began = bench.now

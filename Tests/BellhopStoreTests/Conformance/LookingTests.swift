@@ -3,9 +3,9 @@ import Testing
 
 @testable import BellhopStore
 
-@Suite struct `Looking into the store` {
+@Suite struct `Queries of the store` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `events that cannot be read are passed over and counted`(_ kind: StoreUnderTest) async throws {
+    func `events that cannot be read are skipped and counted`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...5).map { Sample.event($0) })
         try await bench.store.write { try $0.run("UPDATE event SET data = '{\"task\":' WHERE sequence IN (2, 5)") }
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the newest rows of a query are read page by page, oldest first`(_ kind: StoreUnderTest) async throws {
+    func `the newest rows of a query are read in pages, oldest first`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...9).map { Sample.event($0, source: $0.isMultiple(of: 2) ? "even" : "odd") })
         #expect(try await bench.store.span(of: EventQuery(sources: ["none"])) == nil)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `status counts`(_ kind: StoreUnderTest) async throws {
+    func `the status counts events, deliveries and tasks`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         _ = try await bench.store.commit(Sample.poll([1, 2, 3], at: bench.after(1)))
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `events are found by what people know of them, newest last`(_ kind: StoreUnderTest) async throws {
+    func `events are found by type, source, task, id and time, newest last`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let events = [
             Sample.event(1), Sample.event(2), Sample.event(1, type: .taskChanged, source: "mine", at: bench.after(60)),
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `notes are kept and forgotten`(_ kind: StoreUnderTest) async throws {
+    func `notes can be stored, read and deleted`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await bench.store.note("a") == Optional<JSON>.none)
         try await bench.store.setNote("a", to: ["refused": true])

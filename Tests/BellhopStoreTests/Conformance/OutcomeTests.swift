@@ -3,9 +3,9 @@ import BellhopStore
 import BellhopTesting
 import Testing
 
-@Suite struct `What was made while the clock was ahead` {
+@Suite struct `Deliveries created while the clock was ahead` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `waits no longer once the agent starts with a clock that is right`(_ kind: StoreUnderTest) async throws {
+    func `a delivery due in the wrong future is due at the next start`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var later = Sample.delivery(2)
         later.runAt = bench.after(30)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a running delivery is rescued as uncertain`(_ kind: StoreUnderTest) async throws {
+    func `a delivery left running is recovered as uncertain`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
         let started = bench.now
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a postponed attempt does not count and keeps its place, and the rest is kept with it`(_ kind: StoreUnderTest)
+    func `a postponed attempt does not count and keeps its place, and its rest is stored`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a paused attempt does not count, and its receiver's return wakes it`(_ kind: StoreUnderTest) async throws {
+    func `a paused attempt does not count, and waking its receiver makes it due`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2, receiver: "mail")]))
         let failure = Failure(.unauthenticated, .pauseConnection, "The password was refused.")
@@ -90,14 +90,14 @@ import Testing
         let claims = try await bench.claim()
         #expect(claims.map(\.delivery.id) == [Sample.delivery(1).id])
         #expect(claims.map(\.attempt) == [Attempt(number: 1, now: bench.now)])
-        // One that waits for another reason is not woken.
+        // A delivery that waits for another reason is not woken.
         try await bench.finish(claims[0], .retry(at: bench.after(50), Sample.failure))
         try await bench.store.wake(receiver: "chat", at: bench.now)
         #expect(try await bench.claim().isEmpty)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a death is kept with its event`(_ kind: StoreUnderTest) async throws {
+    func `a dead delivery is stored together with its event`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         let death = Sample.event(9, type: .deliveryDead)
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each finish is answered for itself`(_ kind: StoreUnderTest) async throws {
+    func `each of several outcomes is accepted or refused on its own`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
         let claims = try await bench.claim()
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a person retries a dead or held delivery, with all its attempts`(_ kind: StoreUnderTest) async throws {
+    func `a person can retry a dead or held delivery, with all its attempts`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var expiring = Sample.delivery(1)
         expiring.expires = bench.after(10)
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a retried delivery takes its old place in its lane, behind one that runs`(_ kind: StoreUnderTest) async throws {
+    func `a retried delivery takes its old place, behind a running one`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...3).map { Sample.delivery($0, lane: "a") }
         try await bench.store.route(Routing(deliveries: deliveries))
@@ -149,7 +149,7 @@ import Testing
         _ = try await bench.store.decide(.retry, on: [deliveries[0].id], at: bench.now)
         #expect(try await bench.claim().isEmpty)
         try await bench.finish(second, .retry(at: bench.now, Sample.failure))
-        // The second has begun and goes on; the first follows as the oldest that is alive.
+        // The second has begun and continues; the first is next, as the oldest unfinished one.
         let next = try await bench.claim()
         #expect(next.map(\.delivery.id) == [deliveries[1].id])
         try await bench.finish(next[0], .done(Sample.receipt))
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a person's retry takes a delivery that waits for its next try`(_ kind: StoreUnderTest) async throws {
+    func `a person can retry a delivery that waits for its next attempt`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         try await bench.finish(bench.claim()[0], .retry(at: bench.after(600), Sample.failure))
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery last tried while the clock was ahead is due once the clock is put back`(_ kind: StoreUnderTest) async throws
+    func `a delivery last tried while the clock was ahead is due once the clock is set back`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...2).map { Sample.delivery($0) }))
@@ -175,13 +175,13 @@ import Testing
         await bench.clock.pass(3600)
         try await bench.finish(bench.claim(1, for: 60)[0], .retry(at: bench.after(600), Sample.failure))
         try await bench.store.bringForward(at: bench.after(-3300))
-        // The one that was tried before that moment keeps its own time.
+        // The one tried earlier keeps its own time.
         let due = try await bench.store.claim(limit: 9, excluding: [], until: bench.now, at: bench.after(-3300))
         #expect(due.map(\.attempt.number) == [2])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a person drops a delivery that is not running, and its lane goes on`(_ kind: StoreUnderTest) async throws {
+    func `a person can drop a delivery that is not running, and its lane goes on`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...3).map { Sample.delivery($0, lane: "a") } + [Sample.delivery(4)]
         try await bench.store.route(Routing(deliveries: deliveries))

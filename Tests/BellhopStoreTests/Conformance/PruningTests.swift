@@ -4,11 +4,11 @@ import Testing
 
 @testable import BellhopStore
 
-@Suite struct `Forgetting` {
+@Suite struct `Pruning` {
     private let retention = Retention(events: .seconds(100), deliveries: .seconds(100), forgotten: .seconds(1000))
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `old events go, except those that rules have still to see and the last`(_ kind: StoreUnderTest) async throws {
+    func `old events are deleted, except unrouted ones and the newest`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...2500).map { Sample.event($0) } + [Sample.event(9999, at: bench.after(101))])
         let unrouted: Set<Int64> = [7, 1999]
@@ -16,14 +16,14 @@ import Testing
         #expect(try await bench.store.prune(retention, at: bench.after(100)) == 0)
         #expect(try await bench.store.prune(retention, at: bench.after(101)) == 2498)
         #expect(try await bench.store.events(EventQuery()).map(\.sequence) == [7, 1999, 2501])
-        // However old: no sequence is ever given twice.
+        // The newest is kept whatever its age, so that no sequence is used twice.
         #expect(try await bench.store.prune(retention, at: bench.after(9999)) == 0)
         try await bench.store.append([Sample.event(10_000)])
         #expect(try await bench.store.events(EventQuery(limit: 1)).map(\.sequence) == [2502])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `old deliveries go when they have ended, except those that a person has to decide`(_ kind: StoreUnderTest) async throws {
+    func `old ended deliveries are deleted, except those that a person must decide on`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: (1...5).map { Sample.delivery($0) } + [Sample.delivery(6, initial: .shadow)]))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `removed tasks, expired state and unused scopes are forgotten in their time`(_ kind: StoreUnderTest) async throws {
+    func `removed tasks, expired state and unused scopes are deleted in time`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         _ = try await bench.store.commit(Sample.poll([1, 2]))
@@ -69,16 +69,16 @@ import Testing
         #expect(try await bench.store.remembered([Sample.key(1)], in: Sample.scope.id).count == 1)
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
         #expect(try await bench.store.remembered([Sample.key(1)], in: Sample.scope.id).isEmpty)
-        // This process has opened it: a clock that jumps forward takes nothing away from a source that is polled.
+        // This process has opened the scope: a jump of the clock deletes nothing of a source that is polled.
         #expect(try await bench.store.prune(retention, at: bench.after(999_999)) == 0)
         #expect(try await bench.store.commit(Sample.poll([3], turn: 2)) != .superseded)
-        bench.store.opened.withLock { $0 = [] }  // as the next process has it
+        bench.store.opened.withLock { $0 = [] }  // as in the next process
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 3)  // the scope and its tasks
         #expect(try await bench.store.status().sources.isEmpty)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a removed task is remembered for as long as its events are kept`(_ kind: StoreUnderTest) async throws {
+    func `a removed task is remembered as long as its events are kept`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let retention = Retention(events: .seconds(1000), forgotten: .seconds(100))
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)

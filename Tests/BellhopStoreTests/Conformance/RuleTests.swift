@@ -8,7 +8,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a new rule sees only what is stored after it was first loaded`(_ kind: StoreUnderTest) async throws {
+    func `a new rule gets only events stored after its first loading`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await bench.store.register([rule("old")], at: bench.now) == ["old": 0])
         try await bench.store.append([Sample.event(1), Sample.event(2)])
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a rule that went and came back starts anew`(_ kind: StoreUnderTest) async throws {
+    func `a rule that was removed and added again starts anew`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule("a", "@daily", next: bench.after(10))], at: bench.now)
         try await bench.store.append([Sample.event(1)])
@@ -31,8 +31,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a timer outlives loading its rule again and starts anew when its schedule changes`(_ kind: StoreUnderTest) async throws
-    {
+    func `a timer survives a reload of its rule and starts anew if its schedule changes`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(10))], at: bench.now)
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(500))], at: bench.after(400))
@@ -46,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a timer that was set while the clock was ahead comes due by the clock`(_ kind: StoreUnderTest) async throws {
+    func `a timer set while the clock was ahead comes due by the corrected clock`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(9999))], at: bench.after(9000))
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(10))], at: bench.now)
@@ -63,7 +62,7 @@ import Testing
         let firing = TimerFiring(
             timer: due[0], next: bench.after(60), events: [Sample.event(1, type: .scheduleDue, source: "early")])
         try await bench.store.fire([firing])
-        // The same moment again, with an event that would be new.
+        // The same due time again, with an event that would be new.
         try await bench.store.fire([
             TimerFiring(timer: due[0], next: bench.after(90), events: [Sample.event(2, type: .scheduleDue)])
         ])

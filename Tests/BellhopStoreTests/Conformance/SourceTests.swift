@@ -2,9 +2,9 @@ import BellhopCore
 import BellhopStore
 import Testing
 
-@Suite struct `What is known of sources` {
+@Suite struct `Sources and their tasks` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `a new scope knows nothing and has no baseline`(_ kind: StoreUnderTest) async throws {
+    func `a new scope has no tasks and no baseline`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         #expect(memory.turn == 0)
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a committed poll is remembered whole, in the order of its listing`(_ kind: StoreUnderTest) async throws {
+    func `a committed poll is stored completely, in the order of its listing`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         var poll = Sample.poll([3, 1, 2])
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the same poll twice is superseded and leaves nothing behind`(_ kind: StoreUnderTest) async throws {
+    func `a repeated commit of a poll is superseded and changes nothing`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         _ = try await bench.store.commit(Sample.poll([1]))
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an event that is there already is not stored again, by whichever way it comes`(_ kind: StoreUnderTest) async throws {
+    func `an event that exists is not stored again, whatever stores it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         #expect(try await bench.store.append([Sample.event(1), Sample.event(1), Sample.event(2)]) == 2)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a removed task is remembered as removed until it is back`(_ kind: StoreUnderTest) async throws {
+    func `a removed task is remembered as removed until it returns`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         _ = try await bench.store.commit(Sample.poll([1, 2]))
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `scopes do not know each other's tasks`(_ kind: StoreUnderTest) async throws {
+    func `scopes do not share tasks`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var other = Sample.scope
         other.user = "bob"
@@ -100,13 +100,13 @@ import Testing
         _ = try await bench.store.commit(Sample.poll([1]))
         #expect(try await bench.store.open(other, source: "tasks", at: bench.after(1)).known.isEmpty)
         #expect(try await bench.store.remembered([Sample.key(1)], in: other.id).isEmpty)
-        #expect(try await bench.store.tasks(in: [other.id, Sample.scope.id])[other.id] == nil, "nobody knows them yet")
-        // Status speaks of the scope that the source has now.
+        #expect(try await bench.store.tasks(in: [other.id, Sample.scope.id])[other.id] == nil, "no tasks of the new scope yet")
+        // The status shows the scope that the source has now.
         #expect(try await bench.store.status().sources.map(\.scope) == [other])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `keys and event ids may be any text`(_ kind: StoreUnderTest) async throws {
+    func `task keys and event ids may be any text`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         let texts = ["x", "ABCDEF00ABCDEF00ABCDEF00ABCDEF00", "'; DROP TABLE task; --", "ключ", Fingerprint.zero.hex]
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the health of polls is stored with their events`(_ kind: StoreUnderTest) async throws {
+    func `the health of polls is stored together with their events`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         let health = SourceHealth(failures: 3, failingSince: bench.now, lastError: "no route", announced: true)

@@ -2,8 +2,8 @@ import BellhopCore
 import BellhopStore
 import Testing
 
-/// Deliveries that come after others: what `on_error: stop` means once the deliveries are made.
-@Suite struct `Deliveries that come after others` {
+/// Deliveries that wait for others, as created by `on_error: stop`.
+@Suite struct `Deliveries that wait for others` {
     private let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead.")
 
     private func ids(_ numbers: Int...) -> [Delivery.ID] { numbers.map { Sample.delivery($0).id } }
@@ -15,7 +15,7 @@ import Testing
     private func claimed(_ bench: Bench) async throws -> [Delivery.ID] { try await bench.claim().map(\.delivery.id) }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one waits until all it comes after are done, and comes at once then`(_ kind: StoreUnderTest) async throws {
+    func `a delivery waits until all those before it are done, and is then due at once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let waiting = Sample.delivery(3, after: [1, 2])
         try await owe(bench, Sample.delivery(1), Sample.delivery(2), waiting)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a death visibly stops its successors, and theirs`(_ kind: StoreUnderTest) async throws {
+    func `a dead delivery stops all deliveries behind it, visibly`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
@@ -55,19 +55,19 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a person's retry of the dead one completes the run`(_ kind: StoreUnderTest) async throws {
+    func `retrying the dead deliveries completes the run`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))
         for claim in try await bench.claim() { try await bench.finish(claim, .dead(Sample.failure)) }
-        // As long as one of them stays dead, nothing goes on.
+        // As long as one of them is dead, the others keep waiting.
         #expect(try await bench.store.decide(.retry, on: ids(1, 3), at: bench.now) == 1)
         #expect(try await bench.states() == [.available, .dead, .dropped, .dropped])
         #expect(try await bench.store.decide(.retry, on: ids(2), at: bench.now) == 1)
         #expect(try await bench.states() == [.available, .available, .waiting, .waiting])
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.failure) == [nil, nil])
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.finishedAt) == [nil, nil])
-        // What waits is not retried past those it waits for.
+        // A waiting delivery cannot be retried before those it waits for.
         #expect(try await bench.store.decide(.retry, on: ids(3, 4), at: bench.now) == 0)
         for expected in [ids(1, 2), ids(3), ids(4), []] {
             let claims = try await bench.claim()
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one that is held keeps its successors waiting, until a person decides`(_ kind: StoreUnderTest) async throws {
+    func `deliveries behind a held one wait until a person decides`(_ kind: StoreUnderTest) async throws {
         for decision in [Decision.retry, .drop] {
             let bench = try kind.make()
             try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery starts by the states of those it waits for`(_ kind: StoreUnderTest) async throws {
+    func `a delivery's first state follows from those it waits for`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1, initial: .dead(Sample.failure)), Sample.delivery(2, after: [1]),
@@ -120,7 +120,7 @@ import Testing
         #expect(try await bench.states() == [.dead, .dropped, .dropped, .shadow, .available, .available, .shadow, .dead])
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.dropped])).map(\.finishedAt) == [bench.now, bench.now])
         for claim in try await bench.claim() { try await bench.finish(claim, .done(Sample.receipt)) }
-        // One that is done already is not waited for; made again, nothing changes.
+        // A done delivery is not waited for; creating it again changes nothing.
         try await owe(bench, Sample.delivery(9, after: [5]), Sample.delivery(5), Sample.delivery(2, after: [6]))
         #expect(try await claimed(bench) == ids(9))
         _ = try await bench.store.decide(.retry, on: ids(1), at: bench.now)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one that waits keeps its place among those of its rule, and blocks no other rule`(_ kind: StoreUnderTest) async throws {
+    func `a waiting delivery keeps its place in its rule and blocks no other rule`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(bench, Sample.delivery(1), Sample.delivery(2, lane: "a", after: [1]))
         try await owe(
@@ -149,8 +149,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery behind a held one blocks no other, and takes its place again afterwards`(_ kind: StoreUnderTest) async throws
-    {
+    func `a delivery behind a held one blocks no others, and later takes its place again`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, lane: "a", after: [2]),
@@ -169,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `two of one lane after each other are done in their order`(_ kind: StoreUnderTest) async throws {
+    func `deliveries of one lane that wait for each other are done in order`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a", after: [1]), Sample.delivery(3, lane: "a"))
@@ -181,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `no delivery is claimed before its own time`(_ kind: StoreUnderTest) async throws {
+    func `a freed delivery is not claimed before its own time`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var later = Sample.delivery(2, after: [1])
         later.runAt = bench.after(60)
@@ -192,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `forgetting a delivery removes its waits too`(_ kind: StoreUnderTest) async throws {
+    func `deleting a delivery deletes its waits`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))
@@ -202,14 +201,14 @@ import Testing
         #expect(try await bench.states() == [.held, .dead, .dropped, .dropped])
         #expect(try await bench.store.prune(Retention(deliveries: .zero), at: bench.after(1)) == 3)
         #expect(try await bench.states() == [.held])
-        // Their places are given again, to others that wait for nothing.
+        // Their row ids are used again, by deliveries that wait for no others.
         try await owe(bench, Sample.delivery(5), Sample.delivery(6), Sample.delivery(7))
         _ = try await bench.store.decide(.drop, on: ids(1), at: bench.now)
         #expect(try await claimed(bench) == ids(5, 6, 7))
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one that cannot be read dies, and its successors are stopped`(_ kind: StoreUnderTest) async throws {
+    func `a delivery that cannot be read dies, and those behind it are stopped`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
         try await bench.spoil(Sample.delivery(1).id)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopStore
 
-/// Keeps the writing connection busy until it is opened. A class over a lock, because the connection's queue waits on it.
+/// Keeps the writing connection busy until it is opened. A class with a lock, because the connection's queue waits on it.
 final class Gate: Sendable {
     private let state = Mutex((entered: false, open: false))
 
@@ -19,7 +19,7 @@ final class Gate: Sendable {
 }
 
 extension Bench {
-    /// A write that lasts until the gate is opened.
+    /// A write that lasts until the gate opens.
     func block(with gate: Gate) async throws {
         try await store.write { _ in gate.pass() }
     }
@@ -28,7 +28,7 @@ extension Bench {
         while !gate.isEntered { await Task.yield() }
     }
 
-    /// Returns once so many callers wait for the transaction after this one.
+    /// Returns once this many callers wait for the transaction after this one.
     func waitForWriters(_ count: Int) async {
         while store.writing.waiting < count { await Task.yield() }
     }

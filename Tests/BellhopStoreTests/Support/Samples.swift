@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Values for tests; a number makes each different.
+/// Values for tests, distinguished by a number.
 enum Sample {
     static let scope = Scope(instance: "https://example.service-now.com", user: "ada", kind: "tracker")
     static let now = Timestamp(seconds: 1_767_603_600)
@@ -47,7 +47,7 @@ enum Sample {
             generation: generation, refreshed: now)
     }
 
-    /// A poll that found these tasks new.
+    /// A poll that found these tasks as new.
     static func poll(_ numbers: [Int], turn: Int64 = 0, at time: Timestamp = now) -> PollCommit {
         PollCommit(
             scope: scope.id, source: "tasks", expectedTurn: turn, at: time, cursor: Cursor(["from": "here"]),
@@ -63,7 +63,7 @@ enum Sample {
 
     private static let effects: [String: Delivery.Effect] = ["comment": .writes, "update": .writes, "create": .makes]
 
-    /// A delivery in a lane of its own, unless a lane is named.
+    /// A delivery in a lane of its own, unless a lane is given.
     static func delivery(
         _ number: Int, lane: String? = nil, rule: String = "rule", receiver: String = "chat", action: String = "webhook",
         at time: Timestamp = now, hop: Int = 0, after: [Int] = [], initial: Delivery.InitialState = .available

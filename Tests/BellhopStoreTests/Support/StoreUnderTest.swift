@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopStore
 
-/// A kind of store that every promise is tested on.
+/// The kinds of store that every conformance test runs on.
 enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     case inMemory = "SQLite in memory"
     case onDisk = "SQLite on disk"
@@ -25,7 +25,7 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// A new store with what a test needs beside it.
+/// A new store and what a test needs with it.
 struct Bench {
     let store: SQLiteStore
     let faults: StatementFaults
@@ -59,7 +59,7 @@ struct Bench {
         }
     }
 
-    /// The states of all deliveries, in the order they were made.
+    /// The states of all deliveries, in the order of creation.
     func states() async throws -> [DeliveryState] {
         try await store.deliveries(DeliveryQuery(limit: 1000)).map(\.state)
     }
@@ -68,7 +68,7 @@ struct Bench {
         try await store.claim(limit: limit, excluding: excluding, until: after(seconds), at: now)
     }
 
-    /// Makes what is to be sent unreadable.
+    /// Makes the stored content of a delivery unreadable.
     func spoil(_ id: Delivery.ID) async throws {
         try await store.write { session in
             var statement = try session.prepare("UPDATE delivery SET body = '{}' WHERE name = :name")
@@ -77,7 +77,7 @@ struct Bench {
         }
     }
 
-    /// Ends a claim.
+    /// Records the outcome of a claim.
     @discardableResult
     func finish(_ claim: Claim, _ next: RetryPolicy.Next, uncertain: Bool = false, events: [Event] = []) async throws -> Bool {
         let finish = Finish(
@@ -87,6 +87,6 @@ struct Bench {
 }
 
 extension TestClock {
-    /// Moves on without yielding: in store tests nothing sleeps on this clock.
+    /// Advances without yielding: in store tests no task sleeps on this clock.
     func pass(_ seconds: Int) async { await advance(by: .seconds(seconds)) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A folder that is gone with the test. A class, so that letting go of it removes it.
+/// A folder deleted at the end of the test. A class, so that its deinit can delete it.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -17,7 +17,7 @@ final class TemporaryFolder: Sendable {
 
     func file(_ name: String) -> String { path + "/" + name }
 
-    /// The permission bits of a file in it.
+    /// The permission bits of a file in the folder.
     func mode(of name: String) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: file(name))
         return try #require(attributes[.posixPermissions] as? Int)
