@@ -231,7 +231,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         #expect(status.deliveries.isEmpty)
     }
 
-    /// Several writers in one transaction, each of whose statements fails in turn: each write is stored and confirmed, or not stored.
+    /// Several writers in one transaction whose statements fail in turn: each write is stored and confirmed, or not stored.
     @Test(arguments: StoreUnderTest.allCases)
     func `each writer of a failing shared transaction gets its own result`(_ kind: StoreUnderTest) async throws {
         for count in 1...40 {

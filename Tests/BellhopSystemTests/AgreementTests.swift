@@ -4,7 +4,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// `bellhop login` where a person agrees in a browser.
+/// `bellhop login` with a person's agreement in a browser.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct AgreementTests {
     private static let rules = """
         rule: acknowledge
@@ -14,7 +14,7 @@ import Testing
 
         """
 
-    // Below the ports that the system gives to those who ask for any.
+    // Below the range from which the system assigns ephemeral ports.
     private static let redirect = "http://127.0.0.1:\(20_000 + Int(ProcessInfo.processInfo.processIdentifier) % 12_000)/callback"
 
     private static func configuration(_ address: String) -> String {
@@ -36,7 +36,7 @@ import Testing
         """
     }
 
-    /// A browser whose user is logged in to the instance, and what it shows in the end.
+    /// A browser whose user is logged in to the instance. Returns the final page.
     private func browse(_ page: String, in folder: String) async throws -> String {
         let browser = try Program(
             ["curl", "-sSL", "-u", "\(Stage.user):\(Secrets.password)", page], program: "/usr/bin/env", in: folder,
@@ -45,7 +45,7 @@ import Testing
         return await browser.end().output
     }
 
-    @Test func `a person agrees once, and the agent goes on with the tokens, replaced ones after a restart too`() async throws {
+    @Test func `after one agreement the agent works with its tokens, and after a restart with renewed ones`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { client in
                 client.redirects = [Self.redirect]
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that has only the keychain can keep a client and its tokens there`() async throws {
+    @Test func `a connection with only the keychain can store a client and its tokens there`() async throws {
         func configuration(_ address: String) -> String {
             """
             version: 1
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a connection to any API can have its tokens from a person's agreement`() async throws {
+    @Test func `a connection to any API can get its tokens by a person's agreement`() async throws {
         func configuration(_ address: String) -> String {
             """
             version: 1
@@ -162,11 +162,11 @@ import Testing
             }
             let first = try #require(shown())
             #expect(first.hasPrefix("Bearer "))
-            // No other token is let in now.
+            // No other token is accepted now.
             stage.simulation.api.door = .field("Authorization", first)
             let same = try await stage.bellhop("run", "--once")
             #expect(same.code == 0, "\(same.errors)")
-            // A token that has expired is renewed, once.
+            // An expired token is renewed once.
             stage.simulation.api.door = .open
             stage.time.pass(.seconds(3600))
             let again = try await stage.bellhop("run", "--once")
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `a withdrawn agreement is reported once and not tried again`() async throws {
+    @Test func `a withdrawn agreement is reported once and not retried`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [Self.redirect] }
             let login = try stage.start(["login", "snow"])

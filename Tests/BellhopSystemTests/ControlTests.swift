@@ -4,13 +4,13 @@ import Glibc
 import Simulator
 import Testing
 
-/// The other commands while an agent runs, and rules that change under it.
+/// Other commands during a run of the agent, and rules that change during it.
 @Suite(.timeLimit(.minutes(5))) struct ControlTests {
     private static func logging(_ word: String) -> String {
         "rule: note\non: task_created\ndo: [{log: \"\(word) ${{ task.title }}\"}]\n"
     }
 
-    /// Runs an agent while the body talks to it, then stops it.
+    /// Runs an agent during the body, then stops it.
     private func withAgent(_ stage: Stage, _ body: (Program) async throws -> Void) async throws {
         let agent = try stage.start(["run"])
         try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `events are followed as they happen`() async throws {
+    @Test func `events --follow prints events as they happen`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { _ in
                 let follower = try stage.start(["events", "--follow"])
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a dead delivery is tried again by the running agent`() async throws {
+    @Test func `a dead delivery can be retried in the running agent`() async throws {
         try await Stage.set(rules: StoppingTests.rules) { stage in
             stage.simulation.receivers.setAnswer(of: "hook", status: 404, body: "gone")
             try await withAgent(stage) { agent in
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a second agent on the same store is refused, and the first goes on`() async throws {
+    @Test func `a second agent on the same store is refused, and the first continues`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in
                 for arguments in [["run"], ["run", "--once"]] {
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `rules stay in force when their file is emptied or cut off, and end when it is deleted`() async throws {
+    @Test func `an emptied or truncated rule file leaves its rules in force, and a deleted one ends them`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try stage.folder.write("rules/other.yaml", "rule: other\non: task_created\ndo: [{log: O}]\n")
             let agent = try stage.start(["run"])
@@ -99,7 +99,7 @@ import Testing
             try await eventually("one rule is left") {
                 try JSON.parse(try await stage.bellhop("status", "--json").output)["agent"]?["rules"] == 1
             }
-            // A folder that is moved away ends nothing.
+            // Moving the folder away ends no rule.
             rename(stage.folder.path + "/rules", stage.folder.path + "/away")
             agent.send(SIGHUP)
             try await eventually("the loss of all is refused") {
@@ -132,12 +132,12 @@ import Testing
                 try await eventually("the new rule acts") { agent.outputSoFar.contains("C Three") }
                 #expect(!agent.outputSoFar.contains("B"))
                 #expect(!agent.outputSoFar.contains("A Three"))
-                #expect(!agent.outputSoFar.contains("C One"), "a new rule sees only what happens after it was loaded")
+                #expect(!agent.outputSoFar.contains("C One"), "a new rule gets only events after its loading")
             }
         }
     }
 
-    @Test func `a rule file that appears is picked up, one that vanishes is gone`() async throws {
+    @Test func `a new rule file is loaded, and a deleted one is unloaded`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in
                 try stage.folder.write("rules/more.yaml", "rule: more\non: task_created\ndo: [{log: \"M ${{ task.title }}\"}]\n")
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `a change of the configuration is noticed, once, and an unrelated file is not`() async throws {
+    @Test func `a change of the configuration is reported once, and a change of another file is not`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in
                 try stage.folder.write("compose.yaml", "version: 3\n")
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `a refused rule is one line with its place and code`() async throws {
+    @Test func `a refused rule is reported on one line with its place and code`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in
                 try stage.folder.write("rules/rules.yaml", "rule: note\non: task_crated\ndo: [{log: x}]\n")
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `an agent whose store lies too deep for a socket beside it can be talked to all the same`() async throws {
+    @Test func `an agent whose store has too long a path for a socket beside it can be reached`() async throws {
         let deep = String(repeating: "deeper-and-", count: 10) + "deeper"
         func configuration(_ address: String) -> String { Stage.configuration(address, extra: "store: \(deep)/bellhop.db") }
         try await Stage.set(rules: Self.logging("A"), configuration: configuration) { stage in

@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 import Testing
 
-/// Images of the memory of a process that holds passwords.
+/// Keeping passwords in memory out of core files and away from other processes.
 @Suite(.timeLimit(.minutes(2))) struct CoreDumpTests {
     private static func text(of file: String) throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
 
-    @Test func `a crash of the agent writes no core`() async throws {
+    @Test func `a crash of the agent writes no core file`() async throws {
         try await Stage.set(rules: StoppingTests.rules) { stage in
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
@@ -22,13 +22,13 @@ import Testing
     private static let setpriv = "/usr/bin/setpriv"
     private static let other: uid_t = 65534
 
-    /// A user's own process whose memory may be dumped is its user's in /proc; root sees the difference only in another user's process.
+    /// A user's dumpable process belongs to the user in /proc; root sees the difference only in another user's process.
     @Test(.enabled(if: geteuid() != 0 || access(setpriv, X_OK) == 0, "root needs setpriv to be somebody else"))
     func `the memory of the agent cannot be read by other programs of its user`() async throws {
         let folder = try TemporaryFolder()
         chmod(folder.path, 0o755)
         let isRoot = geteuid() == 0
-        // Every command begins alike; this one needs no folder of its own, and stays.
+        // Every command starts alike; this one needs no folder and keeps running.
         let command = [Repository.program, "simulate", "--port", "0"]
         let wrapper = [Self.setpriv, "--reuid=\(Self.other)", "--regid=\(Self.other)", "--clear-groups"]
         let all = isRoot ? wrapper + command : command
@@ -38,14 +38,14 @@ import Testing
             var facts = stat()
             return stat("/proc/\(program.id)/environ", &facts) == 0 ? facts.st_uid : nil
         }
-        // A process that may be dumped belongs to its own user there.
+        // The files of a dumpable process belong to its own user.
         try await eventually("its files in /proc are root's, and not of user \(user)") { !program.isRunning || owner() == 0 }
         #expect(program.isRunning, "\(program.errorsSoFar)")
         program.send(SIGKILL)
         _ = await program.end()
     }
 
-    @Test func `the unit of the service allows no core either`() throws {
+    @Test func `the systemd unit forbids core files too`() throws {
         let text = try Repository.text("Sources/BellhopAgent/BellhopAgent.docc/Running-as-a-service.md")
         #expect(text.contains("\nLimitCORE=0\n"))
     }

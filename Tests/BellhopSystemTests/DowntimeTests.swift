@@ -5,7 +5,7 @@ import Glibc
 import Simulator
 import Testing
 
-/// Changes that happen while the agent is not running.
+/// Changes during downtime.
 @Suite(.timeLimit(.minutes(5))) struct DowntimeTests {
     private static let rules = """
         rules:
@@ -24,7 +24,7 @@ import Testing
         stage.simulation.receivers.received(by: "ops").count { $0.isTaken && $0.text.contains("open tasks") }
     }
 
-    @Test func `after three days' downtime there is one digest, and every change of the meantime`() async throws {
+    @Test func `after three days' downtime there is one digest, and an event for every change`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let second = stage.instance.addTask(title: "Two", assignedTo: Stage.user)
@@ -45,11 +45,11 @@ import Testing
             #expect(stage.notes(on: third.id).count == 1)
 
             try await stage.bellhop("run", "--once")
-            #expect(digests(stage) == 1, "it is not sent again")
+            #expect(digests(stage) == 1, "the digest is not repeated")
         }
     }
 
-    @Test func `an agent that comes back after three days sends one digest and watches on`() async throws {
+    @Test func `a restarted agent sends one digest after three days and continues to watch`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")
@@ -71,7 +71,7 @@ import Testing
 
         """
 
-    @Test func `a store that is put back from a copy writes no comment again`() async throws {
+    @Test func `an agent on a restored copy of its store repeats no comment`() async throws {
         try await Stage.set(rules: Self.acknowledging) { stage in
             let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             #expect(try await stage.bellhop("run", "--once").code == 0)
@@ -79,7 +79,7 @@ import Testing
             let copy = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path).filter {
                 $0.hasPrefix("bellhop.db")
             }
-            #expect(copy.contains("bellhop.db") && !copy.contains("bellhop.db-wal"), "the copy is one whole file: \(copy)")
+            #expect(copy.contains("bellhop.db") && !copy.contains("bellhop.db-wal"), "the copy is a single file: \(copy)")
             let (store, kept) = (stage.folder.path + "/bellhop.db", stage.folder.path + "/copy.db")
             try FileManager.default.copyItem(atPath: store, toPath: kept)
 
@@ -94,7 +94,7 @@ import Testing
                 try FileManager.default.removeItem(atPath: stage.folder.path + "/" + name)
             }
             try FileManager.default.copyItem(atPath: kept, toPath: store)
-            #expect(try await stage.events().count < events, "it is the copy")
+            #expect(try await stage.events().count < events, "the store is the copy")
             stage.time.pass(.seconds(600))
             let last = stage.instance.addTask(title: "Last", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `the same answer twice changes nothing`() async throws {
+    @Test func `an unchanged answer causes no events`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")

@@ -3,7 +3,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// What the store says it has kept is on disk, and was there before anything was built on it. Seen from outside, by the calls to the system.
+/// Confirmed transactions are on disk, and were there before anything was built on them. Observed from outside, by system calls.
 @Suite(
     .enabled(if: Trace.isPossible, "strace is not installed, or may not trace here"), .timeLimit(.minutes(5)))
 struct DurabilityTests {
@@ -14,9 +14,9 @@ struct DurabilityTests {
 
         """
 
-    /// Runs one pass on a new store with one new task, to a checkpoint.
+    /// Runs one pass on a new store with one new task, up to a checkpoint.
     private func trace(to checkpoint: String, rules: String = rules) async throws -> Trace {
-        let traces = try TemporaryFolder()  // Not in the stage's folder: what goes over the wire holds secrets.
+        let traces = try TemporaryFolder()  // Outside the stage's folder, because network traffic holds secrets.
         let file = traces.path + "/trace"
         try await Stage.set(rules: rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -27,7 +27,7 @@ struct DurabilityTests {
         return Trace(try String(contentsOfFile: file, encoding: .utf8))
     }
 
-    /// Commits to the store since the source's list was read.
+    /// The number of commits to the store since the source's list was read.
     private func commits(_ trace: Trace) -> Int {
         trace.after { $0 == .sent("GET /api/x_snc_my_work/v1/tracker/task") }.count { $0 == .synced }
     }
@@ -36,17 +36,17 @@ struct DurabilityTests {
         ("before-t1", "after-t1", 0), ("before-t2", "after-t2", 1), ("before-t3", "after-t3", 2),
         ("after-perform", "after-t4", 3),
     ])
-    func `a transaction is on disk when it is over, and is one sync`(_ from: String, _ to: String, _ before: Int) async throws {
+    func `a finished transaction is on disk, with one sync`(_ from: String, _ to: String, _ before: Int) async throws {
         let start = try await trace(to: from)
         let end = try await trace(to: to)
         #expect(start.steps.last == .killed)
         #expect(end.steps.last == .killed)
         #expect(commits(start) == before)
         #expect(commits(end) == before + 1)
-        #expect(end.steps.dropLast().last { $0 == .written || $0 == .synced } == .synced, "something written is not on disk yet")
+        #expect(end.steps.dropLast().last { $0 == .written || $0 == .synced } == .synced, "a write is not on disk yet")
     }
 
-    @Test func `a webhook is sent when its event, its delivery and its claim are on disk`() async throws {
+    @Test func `a webhook is sent after its event, its delivery and its claim are on disk`() async throws {
         let trace = try await trace(to: "after-perform")
         let index = try #require(trace.steps.firstIndex(of: .sent("POST /webhook/hook")))
         let before = Trace(steps: Array(trace.steps[..<index]))
@@ -54,13 +54,13 @@ struct DurabilityTests {
         #expect(before.steps.last { $0 == .written || $0 == .synced } == .synced)
     }
 
-    @Test func `a comment is sent when everything about it is on disk`() async throws {
+    @Test func `a comment is sent after everything about it is on disk`() async throws {
         let rules = "rule: acknowledge\non: task_created\nonce: task.id\ndo: [{comment: Seen}]\n"
         let trace = try await trace(to: "after-perform", rules: rules)
         let index = try #require(
             trace.steps.firstIndex { if case .sent(let request) = $0 { request.hasPrefix("POST /api/") } else { false } })
         let before = Trace(steps: Array(trace.steps[..<index]))
-        // The three transactions, and what is written of the login that the comment needs.
+        // The three transactions, and those for the login that the comment needs.
         #expect(commits(before) >= 3)
         #expect(before.steps.last { $0 == .written || $0 == .synced } == .synced)
     }

@@ -4,7 +4,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// What people write into tasks is text, wherever it goes.
+/// Text from people stays text, wherever it is shown or sent.
 @Suite(.timeLimit(.minutes(5))) struct HostileTextTests {
     private static let rules = """
         rules:
@@ -59,7 +59,7 @@ import Testing
         ["deliveries", "--state", "de\u{200B}ad\u{1B}[2J"],
         ["events", "--limit", "\u{1B}[31m"], ["wat\u{1B}[31m"], ["run", "--log-level", "\u{202E}gubed"],
     ])
-    func `wrong input is repeated as text`(_ arguments: [String]) async throws {
+    func `wrong input is quoted as harmless text`(_ arguments: [String]) async throws {
         try await Stage.set(rules: "") { stage in
             let ended = await (try stage.start(arguments)).end()
             #expect(ended.code == 64)
@@ -97,7 +97,7 @@ import Testing
         #expect(!message.text.contains("canary"))
     }
 
-    /// All texts of a message to Slack that Slack reads as markup: everything but plain texts and the texts inside of rich text.
+    /// All texts of a message that Slack reads as markup: everything except plain texts and the texts inside rich text.
     private static func markup(_ json: JSON, isMarkup: Bool = true) -> [String] {
         switch json {
         case .string(let text): return isMarkup ? [text] : []
@@ -147,7 +147,7 @@ import Testing
         #expect(Self.isHarmless(whole.output))
     }
 
-    /// True when nothing in it moves a terminal's cursor, colours it or turns its text around.
+    /// True if the text moves no cursor, sets no colour and does not change the direction of writing.
     private static func isHarmless(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in
             scalar == "\n"

@@ -3,11 +3,11 @@ import BellhopTesting
 import Simulator
 import Testing
 
-/// The real program, ended as `kill -9` does, again and again, while tasks come, change and go on an instance that lives on. Then it is left
-/// in peace, and nothing may be lost or doubled. 8 × 14 kills are made at checkpoints, 2 × 18 and 12 at any moment, 2 × 24 in bad weather: 208 in
-/// all. A run that is through before its turn comes does not count.
+/// The real program, ended as by `kill -9`, again and again, while tasks appear, change and leave on an instance that keeps
+/// running. Then it runs undisturbed, and nothing may be lost or doubled. 8 × 14 kills are made at checkpoints, 2 × 18 and 12 at
+/// random moments, 2 × 24 with faults: 208 in all. A run that ends before its kill does not count.
 @Suite(.timeLimit(.minutes(15))) struct KillTests {
-    /// Where a process can be ended: before and after each of the transactions, and after the request to the outside.
+    /// The checkpoints for kills: before and after each transaction, and after the outgoing request.
     static let checkpoints = [
         "before-t1", "after-t1", "before-t2", "after-t2", "before-t3", "after-t3", "after-perform", "after-t4",
     ]
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [2, 3])
-    func `killed at any moment, it loses nothing and doubles nothing`(_ seed: UInt64) async throws {
+    func `killed at any moment, an agent loses and doubles nothing`(_ seed: UInt64) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: Storm.seed(seed))
             var round = 0
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `killed at any moment while it watches, it loses nothing and doubles nothing`() async throws {
+    @Test func `an agent killed at any moment while it watches loses and doubles nothing`() async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: Storm.seed(4))
             for _ in 1...12 { try await ordeal.killWhileItWatches() }
@@ -56,7 +56,7 @@ import Testing
         try await Stage.set(rules: Ledger.rules) { stage in
             for (fault, probability) in Self.weather {
                 stage.simulation.faults.add(FaultRule(fault, method: "POST", path: "/api", times: nil, probability: probability))
-                // 202 means that the receiver took it: for a webhook this is a success.
+                // 202 is success for a webhook.
                 if fault != .accepted {
                     stage.simulation.faults.add(FaultRule(fault, path: "/webhook", times: nil, probability: probability))
                 }
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// What happens to how many requests that write.
+    /// The faults of writing requests, with their probabilities.
     private static let weather: [(Fault, Double)] = [
         (.resetAfter, 0.15), (.resetBefore, 0.1), (.badGateway, 0.08), (.accepted, 0.05), (.cutBody, 0.05),
         (.internalError, 0.05),

@@ -4,7 +4,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// Passwords that are wrong, missing or stored, and sessions that end.
+/// Wrong, missing and stored passwords, and sessions that end.
 @Suite(.timeLimit(.minutes(5))) struct LoginTests {
     private static let rules = """
         rules:
@@ -31,7 +31,7 @@ import Testing
         """
     }
 
-    @Test func `a wrong password is tried once, over any number of runs, until it changes`() async throws {
+    @Test func `a wrong password is tried once in any number of runs, until it changes`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             for _ in 1...3 {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `query and doctor try a wrong password once together with the agent, before it runs, beside it and after it`()
+    @Test func `query, doctor and the agent together try a wrong password once, in whatever order they run`()
         async throws
     {
         try await Stage.set(rules: Self.rules) { stage in
@@ -68,11 +68,11 @@ import Testing
             try await ask()
             #expect(stage.instance.counts.failedLogins == 1)
             let agent = try stage.start(["run"], password: Secrets.wrongPassword)
-            try await eventually("the refusal is told") { agent.errorsSoFar.contains("refuses the password of john.doe") }
+            try await eventually("the refusal is reported") { agent.errorsSoFar.contains("refuses the password of john.doe") }
             try await ask()
             #expect(stage.instance.counts.failedLogins == 1)
 
-            // Another wrong password, which the agent does not have: it keeps for the commands that it was refused.
+            // Another wrong password, which the agent does not have: it remembers the refusal for the commands.
             for _ in 1...2 {
                 let other = await (try stage.start(["doctor"], password: Secrets.wrongPassword + "-2")).end()
                 #expect(other.code == 77)
@@ -85,12 +85,12 @@ import Testing
         }
     }
 
-    @Test func `an agent with a wrong password tries it once, goes on running, and so does the next`() async throws {
+    @Test func `an agent with a wrong password tries it once and keeps running, and so does the next`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             for _ in 1...2 {
                 let agent = try stage.start(["run"], password: Secrets.wrongPassword)
-                try await eventually("the refusal is told") { agent.errorsSoFar.contains("refuses the password of john.doe") }
-                try await Task.sleep(for: .seconds(2))  // Time for a second try, which must not come.
+                try await eventually("the refusal is reported") { agent.errorsSoFar.contains("refuses the password of john.doe") }
+                try await Task.sleep(for: .seconds(2))  // Time for a second attempt, which must not happen.
                 #expect(agent.isRunning)
                 agent.send(SIGTERM)
                 #expect(await agent.end().code == 0)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `a login that fails later leaves the stored one as it was, and it is used`() async throws {
+    @Test func `a failed login leaves the stored one unchanged and in use`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.fromKeychain) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let right = try await stage.bellhop("login", "snow", input: "\(Stage.user)\n\(Secrets.password)\n")
@@ -135,7 +135,7 @@ import Testing
             #expect(run.code == 0, "\(run.errors)")
             #expect(stage.notes(on: task.id).count == 1)
 
-            // The instance refusing the stored login itself takes nothing away either.
+            // Even if the instance refuses the stored login, it stays stored.
             stage.simulation.faults.add(.status(401, body: "{}"), times: nil)
             stage.time.pass(.seconds(3600))
             #expect(try await stage.bellhop("run", "--once").code == 77)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `a login that is answered with a login page is refused`() async throws {
+    @Test func `a login whose reply is a login page is refused`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.fromKeychain) { stage in
             stage.simulation.faults.add(.loginPage, times: nil)
             let refused = try await stage.bellhop("login", "snow", input: "\(Stage.user)\n\(Secrets.password)\n")
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a session that ends in the middle of a run is followed by one new login, and nothing is lost`() async throws {
+    @Test func `a session that ends during a run is followed by one new login, without loss`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
@@ -161,7 +161,7 @@ import Testing
                 stage.instance.expireSessions()
                 let task = stage.instance.addTask(title: "Number \(number)", assignedTo: Stage.user)
                 try await eventually("the task is acknowledged") { stage.notes(on: task.id).count == 1 }
-                // One for reading and one for writing.
+                // One session for reading and one for writing.
                 #expect(stage.instance.counts.logins - logins <= 2)
             }
             agent.send(SIGTERM)

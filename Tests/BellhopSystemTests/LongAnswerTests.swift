@@ -5,12 +5,12 @@ import Foundation
 import Glibc
 import Testing
 
-/// Answers that are far larger than any buffer on their way.
+/// Answers of the control socket that are far larger than any buffer on their way.
 @Suite(.timeLimit(.minutes(10))) struct LongAnswerTests {
-    /// How many rows; `BELLHOP_ROWS=100000` is for measuring by hand.
+    /// The number of rows; `BELLHOP_ROWS=100000` is for measurements by hand.
     private static let rows = ProcessInfo.processInfo.environment["BELLHOP_ROWS"].flatMap { Int($0) } ?? 20_000
 
-    /// The most memory that a process ever had, in kibibytes, as long as it runs.
+    /// The peak memory of a running process, in kibibytes.
     private static func peak(of process: Int32) -> Int? {
         guard let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
@@ -18,10 +18,10 @@ import Testing
         return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
     }
 
-    /// A store with this many deliveries, which are never performed.
+    /// A store with this many deliveries, which are never due.
     private static func fill(_ path: String) async throws {
         let store = try SQLiteStore.open(path: path)
-        // Young enough to be kept.
+        // Recent enough to be kept.
         let time = Timestamp(seconds: Int64(Date.now.timeIntervalSince1970))
         let occasion = Occasion.event(Event.ID("1")).id
         for start in stride(from: 0, to: rows, by: 1000) {
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--json"]])
-    func `a slow reader gets all rows once and in order, and neither process holds them`(_ form: [String]) async throws {
+    func `a slow reader gets all rows once and in order, and neither process keeps them`(_ form: [String]) async throws {
         try await Stage.set(rules: "rule: a\non: task_created\ndo: [{log: x}]\n") { stage in
             try await Self.fill(stage.folder.path + "/bellhop.db")
             let agent = try stage.start(["run"])
@@ -62,7 +62,7 @@ import Testing
                     continue
                 }
                 if count == 0 {
-                    // Nobody has opened it yet, or the end.
+                    // The other end has not opened the pipe yet, or closed it.
                     if !asked.isRunning { break }
                     try await Task.sleep(for: .milliseconds(1))
                     continue
@@ -92,7 +92,7 @@ import Testing
             print(
                 "\(Self.rows) rows \(form): the command had at most \(own) kB, the agent \(before) kB before and \(after) kB after"
             )
-            // A row is 700 bytes in JSON, so all together are 14 MB as text, and several times that as values.
+            // A row is 700 bytes in JSON, so all rows are 14 MB of text, and several times that as values.
             #expect(own > 0 && own < 48_000, "the command had \(own) kB")
             #expect(after - before < 24_000, "the agent had \(before) kB before and \(after) kB after")
             agent.send(SIGTERM)

@@ -3,7 +3,7 @@ import Glibc
 import Simulator
 import Testing
 
-/// The real program with a `rate`, stopped and killed again and again.
+/// The real program with a `rate`, stopped and killed repeatedly.
 @Suite(.timeLimit(.minutes(5))) struct RateOverRestartsTests {
     private static let rules = """
         rule: order
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "after-perform:1", "after-t3:1"])
-    func `a connection sends no more than its rate however often the agent restarts`(_ crash: String?) async throws {
+    func `a connection sends no more than its rate, however often the agent restarts`(_ crash: String?) async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             for number in 1...12 { stage.instance.addTask(title: "task \(number)", assignedTo: Stage.user) }
             for round in 1...2 {

@@ -5,9 +5,9 @@ import Glibc
 import Simulator
 import Testing
 
-/// Whoever reads what an agent prints may go away.
+/// Readers of the agent's output that end or stop reading.
 @Suite(.timeLimit(.minutes(5))) struct ReaderTests {
-    @Test func `an agent outlives the reader of its standard output`() async throws {
+    @Test func `the agent keeps running if the reader of its output ends`() async throws {
         let rules = "rule: note\non: task_created\ndo: [{log: \"A ${{ task.title }}\"}]\n"
         try await Stage.set(rules: rules) { stage in
             let pipeline = try stage.start(["run"], under: ["/bin/sh", "-c", "\"$@\" | head -n 1", "sh"])
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that has stopped holds up nothing but the lines for it`() async throws {
+    @Test func `a reader that stops reading delays only the lines written for it`() async throws {
         let rules = """
             rules:
               - rule: print
@@ -39,7 +39,7 @@ import Testing
 
             """
         try await Stage.set(rules: rules) { stage in
-            // The pipe holds 64 KB and is never read.
+            // The pipe holds 64 KB and is not read.
             let pipe = stage.folder.path + "/pipe"
             #expect(mkfifo(pipe, 0o600) == 0)
             let reader = open(pipe, O_RDONLY | O_NONBLOCK)

@@ -4,12 +4,12 @@ import Glibc
 import Simulator
 import Testing
 
-/// An instance that does not answer, or not as it should.
+/// Instances that do not answer, or answer wrongly.
 @Suite(.timeLimit(.minutes(5))) struct RemoteTroubleTests {
     private static let rules = "rule: acknowledge\non: task_created\nonce: task.id\ndo: [{comment: Seen}]\n"
 
     @Test func `an unreachable instance is reported in one sentence`() async throws {
-        // Nothing listens on port 9 of the loopback.
+        // No program listens on port 9 of the loopback.
         try await Stage.set(rules: Self.rules, configuration: { _ in Stage.configuration("http://127.0.0.1:9") }) { stage in
             let ended = try await stage.bellhop("run", "--once", "--log-level", "error")
             #expect(ended.code == 69)
@@ -18,8 +18,8 @@ import Testing
         }
     }
 
-    @Test func `a source whose instance accepts and never answers is preparing in the status`() async throws {
-        // Whoever connects waits in its queue for good.
+    @Test func `a source whose instance accepts connections but never answers is shown as preparing`() async throws {
+        // Connections wait in this socket's queue for ever.
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         try #require(listener >= 0)
         defer { close(listener) }
@@ -54,7 +54,7 @@ import Testing
                 return status.code == 0 ? try JSON.parse(status.output)["sources"]?.asArray ?? [] : []
             }
             try await eventually("one is fine") { try await sources().contains { $0["state"] == "fine" } }
-            let away = try #require(try await sources().first { $0["source"] == "problems" }, "it is missing")
+            let away = try #require(try await sources().first { $0["source"] == "problems" }, "the source is missing")
             #expect(away["state"] == "preparing" && away["since"]?.asString != nil, "\(away)")
             let text = try await stage.bellhop("status").output
             #expect(text.split(separator: "\n").contains { $0.hasPrefix("problems") && $0.contains("preparing") }, "\(text)")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a hibernating instance is reported as hibernating, and nothing is lost meanwhile`() async throws {
+    @Test func `a hibernating instance is reported as hibernating, and no change is lost`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// Answers to a poll that must not be taken for the truth.
+    /// Faulty answers to a poll.
     static let halfAnswers: [Fault] = [
         .cutBody, .truncatedJSON, .transactionCancelled, .emptyList, .internalError, .badGateway, .accepted, .resetBefore,
         .resetAfter, .loginPage, .redirectToLogin, .tooManyRequests(.seconds(1)), .status(200, body: "{}"),
@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: halfAnswers)
-    func `half an answer is not an answer: nothing is lost, nothing vanishes`(_ fault: Fault) async throws {
+    func `a faulty answer to a poll loses no task and removes none`(_ fault: Fault) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             for number in 1...3 { stage.instance.addTask(title: "Number \(number)", assignedTo: Stage.user) }
             try await stage.bellhop("run", "--once")
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// What can become of a comment on its way, and whether it was written all the same.
+    /// The fates of a request for a comment, and whether it is written.
     static let uncertainReplies: [(Fault, Bool)] = [
         (.resetAfter, true), (.resetBefore, false), (.cutBody, true), (.badGateway, false), (.badGateway, true),
         (.internalError, false), (.internalError, true), (.accepted, false), (.truncatedJSON, true), (.nothingWritten, false),
@@ -119,8 +119,7 @@ import Testing
     ]
 
     @Test(arguments: uncertainReplies)
-    func `a comment whose reply is lost or wrong is there exactly once in the end`(_ fault: Fault, _ isWritten: Bool) async throws
-    {
+    func `a comment whose reply is lost or wrong is finally there exactly once`(_ fault: Fault, _ isWritten: Bool) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             stage.simulation.faults.add(
@@ -135,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a source that fails does not keep another from being read`() async throws {
+    @Test func `a failing source does not keep another from being polled`() async throws {
         func configuration(_ address: String) -> String {
             """
             version: 1

@@ -4,7 +4,7 @@ import Glibc
 import Simulator
 import Testing
 
-/// The real program, killed after a request was received and before that was written down.
+/// The real program, killed after a request was received but before its outcome was stored.
 @Suite(.timeLimit(.minutes(5))) struct RequestCrashTests {
     private static func rules(_ more: String) -> String {
         """
@@ -21,7 +21,7 @@ import Testing
         Stage.configuration(address).replacing("sources:", with: "  api: {kind: http, url: \"\(address)/rest/v1\"}\nsources:")
     }
 
-    @Test func `a request that may have been done is never repeated by itself, wherever the agent is killed`()
+    @Test func `a request that may have been received is never repeated automatically, wherever the agent is killed`()
         async throws
     {
         for checkpoint in ["before-t3", "after-t3", "after-perform", "after-t4"] {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a repeatable request is repeated until it is known to be done`() async throws {
+    @Test func `a repeatable request is repeated until its outcome is known`() async throws {
         try await Stage.set(rules: Self.rules(", repeatable: true"), configuration: Self.configuration) { stage in
             stage.instance.addTask(title: "Lamp", assignedTo: Stage.user)
             for _ in 1...3 {
@@ -52,7 +52,7 @@ import Testing
             }
             try await stage.bellhop("run", "--once")
             #expect(try await stage.deliveries().compactMap { $0["state"]?.asString } == ["done"])
-            // The server knows the key, which was the same each time.
+            // The server knows the idempotency key, which was the same each time.
             #expect(stage.simulation.api.issues.count == 1)
             #expect(stage.simulation.requests.count("POST", path: "/rest/v1/issues") == 4)
         }

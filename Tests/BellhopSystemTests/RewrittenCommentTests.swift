@@ -3,7 +3,7 @@ import BellhopTesting
 import Simulator
 import Testing
 
-/// An agent whose rule answers comments, on an instance that changes what is written to a journal.
+/// A rule that answers comments, on an instance that changes the text of journal entries.
 @Suite(.timeLimit(.minutes(5))) struct RewrittenCommentTests {
     private static let answer =
         "Dear <b>Ms Tuter</b>, thank you: call 0049 30 1234567 about ticket 42, floor 7. "
@@ -40,7 +40,7 @@ import Testing
     @Test(
         arguments: rewritings,
         [(SimulatedUser.Reading.allowed, false), (.forbidden, false), (.allowed, true), (.forbidden, true)])
-    func `a rule that answers comments answers each once, and never its own as the instance wrote it down`(
+    func `a rule that answers comments answers each once, and never its own changed ones`(
         _ rewriting: TextRewriting, _ account: (journal: SimulatedUser.Reading, marker: Bool)
     ) async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration(marker: account.marker)) { stage in
@@ -60,7 +60,7 @@ import Testing
                 for _ in 0..<3 { try await pass() }
                 #expect(stage.notes(on: task.id).count == number)
             }
-            #expect(stage.notes(on: task.id).allSatisfy { !$0.text.contains(Self.answer) }, "nothing was rewritten")
+            #expect(stage.notes(on: task.id).allSatisfy { !$0.text.contains(Self.answer) }, "no comment was changed")
             let deliveries = try await stage.deliveries()
             #expect(deliveries.count == 2)
             #expect(deliveries.allSatisfy { $0["state"]?.asString == "done" }, "\(deliveries)")

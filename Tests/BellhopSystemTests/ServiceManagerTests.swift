@@ -5,40 +5,40 @@ import Synchronization
 import Simulator
 import Testing
 
-/// What systemd hears of an agent that it runs with `Type=notify` (sd_notify(3)).
+/// The notifications to systemd by an agent with `Type=notify` (sd_notify(3)).
 @Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
     private static let rules = "rule: note\non: task_created\ndo: [{log: A}]\n"
 
-    @Test func `the service manager learns when the agent is ready and when it stops`() async throws {
+    @Test func `the service manager is notified when the agent is ready and when it stops`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
-            let ear = try Ear(stage.folder.path + "/notify.sock")
-            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
-            try await eventually("it is ready") { ear.heard.contains { $0.hasPrefix("READY=1\n") } }
+            let manager = try NotifySocket(stage.folder.path + "/notify.sock")
+            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": manager.name])
+            try await eventually("it is ready") { manager.received.contains { $0.hasPrefix("READY=1\n") } }
             #expect(try await stage.bellhop("status").output.contains("is running: process"))
-            #expect(ear.heard.count == 1)
+            #expect(manager.received.count == 1)
             agent.send(SIGTERM)
-            try await eventually("it stops") { ear.heard.contains { $0.hasPrefix("STOPPING=1\n") } }
+            try await eventually("it stops") { manager.received.contains { $0.hasPrefix("STOPPING=1\n") } }
             #expect(await agent.end().code == 0)
-            #expect(ear.heard.count == 2)
+            #expect(manager.received.count == 2)
         }
     }
 
-    @Test func `an abstract name is a socket as well, and a manager that does not listen harms nothing`() async throws {
+    @Test func `abstract sockets are supported, and a manager that does not listen does no harm`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
-            let ear = try Ear("@bellhop-test-\(getpid())-\(UInt32.random(in: 0 ... .max))")
-            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
-            try await eventually("it is ready") { ear.heard.contains { $0.hasPrefix("READY=1\n") } }
+            let manager = try NotifySocket("@bellhop-test-\(getpid())-\(UInt32.random(in: 0 ... .max))")
+            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": manager.name])
+            try await eventually("it is ready") { manager.received.contains { $0.hasPrefix("READY=1\n") } }
             agent.send(SIGTERM)
             #expect(await agent.end().code == 0)
 
-            let deaf = try stage.start(["run"], environment: ["NOTIFY_SOCKET": stage.folder.path + "/nobody.sock"])
-            try await eventually("it polls") { deaf.errorsSoFar.contains("The source was polled") }
-            deaf.send(SIGTERM)
-            #expect(await deaf.end().code == 0)
+            let unheard = try stage.start(["run"], environment: ["NOTIFY_SOCKET": stage.folder.path + "/missing.sock"])
+            try await eventually("it polls") { unheard.errorsSoFar.contains("The source was polled") }
+            unheard.send(SIGTERM)
+            #expect(await unheard.end().code == 0)
         }
     }
 
-    @Test func `an instance that never answers delays nothing else`() async throws {
+    @Test func `an instance that never answers does not delay the others`() async throws {
         let silent = try SilentServer()
         let configuration = { (address: String) in
             Stage.configuration(
@@ -68,34 +68,34 @@ import Testing
             do: [{log: tick}]
             """
         try await Stage.set(rules: rules, configuration: configuration) { stage in
-            let ear = try Ear(stage.folder.path + "/notify.sock")
+            let manager = try NotifySocket(stage.folder.path + "/notify.sock")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": ear.name])
-            try await eventually("it is ready") { ear.heard.contains { $0.hasPrefix("READY=1\n") } }
+            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": manager.name])
+            try await eventually("it is ready") { manager.received.contains { $0.hasPrefix("READY=1\n") } }
             #expect(try await stage.bellhop("status").output.contains("is running: process"))
             try await eventually("the healthy source is polled") { agent.outputSoFar.contains("A One") }
             try await eventually("schedules come due") { agent.outputSoFar.contains("tick") }
-            // None of this waited for the silent instance to be given up.
+            // The agent did all this without waiting until it gave the silent instance up.
             #expect(!agent.errorsSoFar.contains("127.0.0.1:\(silent.port)"), "\(agent.errorsSoFar)")
             agent.send(SIGTERM)
             #expect(await agent.end().code == 0)
         }
     }
 
-    @Test func `an agent that cannot start never says that it is ready`() async throws {
+    @Test func `an agent that cannot start never reports that it is ready`() async throws {
         try await Stage.set(rules: "rule: note\non: task_crated\ndo: [{log: A}]\n") { stage in
-            let ear = try Ear(stage.folder.path + "/notify.sock")
-            let ended = try await stage.bellhop("run", environment: ["NOTIFY_SOCKET": ear.name])
+            let manager = try NotifySocket(stage.folder.path + "/notify.sock")
+            let ended = try await stage.bellhop("run", environment: ["NOTIFY_SOCKET": manager.name])
             #expect(ended.code == 78)
-            #expect(ear.heard.isEmpty)
+            #expect(manager.received.isEmpty)
         }
     }
 }
 
-/// A datagram socket, as the service manager has it.
+/// A datagram socket like the service manager's.
 ///
-/// A class, because it owns an open file and keeps what it heard.
-private final class Ear: Sendable {
+/// A class, because it owns an open file and keeps the datagrams.
+private final class NotifySocket: Sendable {
     let name: String
     private let socket: Int32
     private let messages = Mutex<[String]>([])
@@ -120,8 +120,8 @@ private final class Ear: Sendable {
 
     deinit { close(socket) }
 
-    /// All datagrams so far.
-    var heard: [String] {
+    /// All datagrams received so far.
+    var received: [String] {
         messages.withLock { messages in
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
@@ -133,7 +133,7 @@ private final class Ear: Sendable {
     }
 }
 
-/// An address at which connections are made and nothing is ever said.
+/// A server that accepts connections and never answers.
 private final class SilentServer: Sendable {
     let port: UInt16
     private let socket: Int32

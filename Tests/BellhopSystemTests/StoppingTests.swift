@@ -4,7 +4,7 @@ import Glibc
 import Simulator
 import Testing
 
-/// How the agent ends when it is asked to.
+/// Stopping the agent.
 @Suite(.timeLimit(.minutes(5))) struct StoppingTests {
     static let rules = """
         rule: tell
@@ -14,13 +14,13 @@ import Testing
         """
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func `asked to stop, it finishes work in flight`(_ signal: Int32) async throws {
+    func `a stop lets the agent finish work in flight`(_ signal: Int32) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.simulation.faults.add(.slow(milliseconds: 2000), path: "/webhook")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
             try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
-            #expect(stage.simulation.receivers.received(by: "hook").isEmpty, "it should still be under way")
+            #expect(stage.simulation.receivers.received(by: "hook").isEmpty, "the webhook should still be in flight")
             agent.send(signal)
             let ended = await agent.end()
             #expect(ended.code == 0, "\(ended.errors)")
@@ -28,12 +28,12 @@ import Testing
             #expect(try await stage.deliveries().map { $0["state"] } == ["done"])
 
             try await stage.bellhop("run", "--once")
-            #expect(stage.simulation.receivers.received(by: "hook").count == 1, "the next run has nothing left to do")
+            #expect(stage.simulation.receivers.received(by: "hook").count == 1, "the next run has no deliveries left")
         }
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func `asked to stop twice, it ends at once and says so`(_ signal: Int32) async throws {
+    func `a second signal ends the agent at once, with a message`(_ signal: Int32) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.simulation.faults.add(.slow(milliseconds: 60_000), path: "/webhook", times: nil)
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -50,13 +50,13 @@ import Testing
         }
     }
 
-    @Test func `a single pass that is asked to stop finishes what is in flight, and begins nothing more`() async throws {
+    @Test func `a single pass that is stopped finishes its deliveries in flight and starts no more`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.simulation.faults.add(.slow(milliseconds: 2000), path: "/webhook")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let pass = try stage.start(["run", "--once"])
             try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
-            #expect(stage.simulation.receivers.received(by: "hook").isEmpty, "it should still be under way")
+            #expect(stage.simulation.receivers.received(by: "hook").isEmpty, "the webhook should still be in flight")
             pass.send(SIGTERM)
             let ended = await pass.end()
             #expect(ended.code == 0, "\(ended.errors)")
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func `interrupted before it had started, it ends with the signal`(_ signal: Int32) async throws {
+    func `an agent interrupted while starting ends by the signal`(_ signal: Int32) async throws {
         func configuration(_ address: String) -> String {
             "secrets: [command: [./slow]]\n"
                 + Stage.configuration(address).replacing("${{ env.PASSWORD }}", with: "${{ secret.a }}")
@@ -77,11 +77,11 @@ import Testing
             try await eventually("it asks for the secret") { access(stage.folder.path + "/asked", F_OK) == 0 }
             agent.send(signal)
             #expect(await agent.end(within: .seconds(10)).code == 128 + signal)
-            #expect(access(stage.folder.path + "/bellhop.db", F_OK) != 0, "nothing was begun")
+            #expect(access(stage.folder.path + "/bellhop.db", F_OK) != 0, "no store was created")
         }
     }
 
-    @Test func `a demonstration that is interrupted gives no verdict`() async throws {
+    @Test func `an interrupted demonstration prints no verdict`() async throws {
         let folder = try TemporaryFolder()
         let demo = try Program(["demo"], in: folder.path)
         try await eventually("it runs") { demo.outputSoFar.contains("baseline") }
@@ -92,7 +92,7 @@ import Testing
         #expect(!ended.output.contains("really received"))
     }
 
-    @Test func `asked to stop while nothing is in flight, it ends at once`() async throws {
+    @Test func `a stop ends an idle agent at once`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `asked to stop while a poll hangs, it does not wait for it`() async throws {
+    @Test func `a stop does not wait for a hanging poll`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.simulation.faults.add(.slow(milliseconds: 120_000), path: "/api/x_snc_my_work", times: nil)
             let agent = try stage.start(["run"])
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a receiver that never answers does not keep it from ending`() async throws {
+    @Test func `a receiver that never answers does not keep the agent from ending`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.simulation.faults.add(.slow(milliseconds: 120_000), path: "/webhook", times: nil)
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -124,7 +124,7 @@ import Testing
             agent.send(SIGTERM)
             let ended = await agent.end(within: .seconds(50))
             #expect(ended.code == 0, "\(ended.errors)")
-            #expect(try await stage.deliveries().map { $0["state"] } == ["available"], "it is still to be done")
+            #expect(try await stage.deliveries().map { $0["state"] } == ["available"], "it is due again")
 
             stage.simulation.faults.removeAll()
             stage.time.pass(.seconds(600))

@@ -4,7 +4,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// A store that cannot be made, written or read.
+/// Stores that cannot be created, written or read.
 @Suite(.timeLimit(.minutes(5))) struct StoreTroubleTests {
     private static let rules = Ledger.rules
 
@@ -12,14 +12,14 @@ import Testing
         { Stage.configuration($0, extra: "store: \(store)") }
     }
 
-    /// The one sentence of a run that could not even begin.
+    /// The single error sentence of a run that could not start.
     private func sentence(_ ended: Program.Ended) -> Substring? {
         let errors = ended.errors.split(separator: "\n").filter { $0.hasPrefix("error: ") }
         return errors.count == 1 ? errors[0] : nil
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
-    func `a full disk is reported, and nothing is lost once there is room again`() async throws {
+    func `a full disk is reported, and no change is lost once there is room again`() async throws {
         try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
             let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
             var turmoil = Turmoil(stage.instance, seed: 11)
@@ -42,16 +42,16 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
-    func `a disk that fills up under a running agent is reported, and the agent goes on when there is room`() async throws {
+    func `a disk that fills up is reported, and the agent continues when there is room`() async throws {
         try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
             let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
             try await eventually("the first task is acknowledged") { stage.instance.journal.count == 1 }
             try disk.fill()
-            // Until it meets the end of the disk: what the log has room for is still written.
+            // Until the disk is full: as long as the log has room, writes succeed.
             var number = 1
-            try await eventually("the full disk is told") {
+            try await eventually("the full disk is reported") {
                 number += 1
                 stage.instance.addTask(title: "Number \(number)", assignedTo: Stage.user)
                 try await Task.sleep(for: .milliseconds(500))
@@ -71,14 +71,14 @@ import Testing
         }
     }
 
-    @Test func `a limit on the size of files is reported, and nothing is lost once it is gone`() async throws {
+    @Test func `a limit on file sizes is reported, and no change is lost once it is lifted`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             var turmoil = Turmoil(stage.instance, seed: 14)
             for _ in 1...4 { turmoil.happen() }
             let first = try await stage.bellhop("run", "--once")
             #expect(first.code == 0, "\(first.errors)")
             turmoil.happen()
-            // Blocks of 512 or 1024 bytes: less than the log has already.
+            // Blocks of 512 or 1024 bytes: less than the log's present size.
             let limited = try stage.start(["run", "--once"], under: ["/bin/sh", "-c", "ulimit -f 8; exec \"$@\"", "sh"])
             let ended = await limited.end()
             #expect(ended.code == 74, "\(ended.errors)")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `an agent whose store is deleted says so and ends`() async throws {
+    @Test func `an agent whose store is deleted reports that and ends`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
@@ -118,12 +118,12 @@ import Testing
             let ended = await agent.end()
             #expect(ended.code == 73, "\(ended.errors)")
             #expect(sentence(ended)?.contains("was deleted or replaced while it was in use") ?? false, "\(ended.errors)")
-            // What could not be written down was not done.
+            // A delivery that could not be stored was not sent.
             #expect(stage.instance.journal.count == 1)
         }
     }
 
-    @Test func `a damaged store is reported and stays as it is`() async throws {
+    @Test func `a damaged store is reported and unchanged`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             try await stage.bellhop("run", "--once")
             let path = stage.folder.path + "/bellhop.db"
@@ -137,17 +137,17 @@ import Testing
                 #expect(ended.code == 73, "\(command): \(ended.errors)")
                 #expect(sentence(ended)?.contains("bellhop.db") ?? false, "\(ended.errors)")
             }
-            #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == bytes, "it was written to")
+            #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == bytes, "the store was changed")
         }
     }
 
-    @Test func `a store that another program holds is reported, and works afterwards`() async throws {
+    @Test func `a store locked by another program is reported, and works afterwards`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")
             let file = open(stage.folder.path + "/bellhop.db", O_RDWR)
             try #require(file >= 0)
-            // The bytes on which SQLite's readers hold their shared locks (SQLite's file locking, 6.0).
+            // The bytes that SQLite's readers lock (SQLite's file locking, 6.0).
             var lock = flock()
             lock.l_type = Int16(F_WRLCK)
             lock.l_start = 0x4000_0002
@@ -164,15 +164,15 @@ import Testing
         }
     }
 
-    @Test func `a store of a newer version is refused, and left as it is`() async throws {
+    @Test func `a store with a newer schema is refused and unchanged`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             try await stage.bellhop("run", "--once")
             let path = stage.folder.path + "/bellhop.db"
-            // On a busy machine a reader may leave after the writer, who then could not fold the log into the file.
+            // On a busy machine a reader may close after the writer, which then cannot checkpoint the log.
             for _ in 1...5 where FileManager.default.fileExists(atPath: path + "-wal") {
                 try await stage.bellhop("run", "--once")
             }
-            #expect(!FileManager.default.fileExists(atPath: path + "-wal"), "a run that ended well leaves one whole file")
+            #expect(!FileManager.default.fileExists(atPath: path + "-wal"), "a successful run leaves a single file")
             var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
             // The user version of the database: 4 bytes from 60, big-endian (SQLite's file format, 1.3).
             bytes[62] = 3
@@ -182,11 +182,11 @@ import Testing
                 #expect(ended.code == 73, "\(command): \(ended.errors)")
                 #expect(sentence(ended)?.contains("newer") ?? false, "\(ended.errors)")
             }
-            #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == bytes, "it was written to")
+            #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == bytes, "the store was changed")
         }
     }
 
-    @Test func `all files of the agent are for its user alone`() async throws {
+    @Test func `all files of the agent are private to its user`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `a bad configuration and bad rules are reported before a store is made`() async throws {
+    @Test func `mistakes in configuration and rules are reported before a store is created`() async throws {
         try await Stage.set(rules: "rule: x\non: task_created\nwehn: true\ndo: [{log: x}]\n") { stage in
             for command in [["run", "--once"], ["run"], ["check"]] {
                 let ended = await (try stage.start(command)).end()

@@ -18,7 +18,7 @@ import Testing
         """
     }
 
-    /// Stores what the configuration needs, runs an agent while the body goes on, then stops it.
+    /// Stores the secrets of the configuration, runs an agent during the body, then stops it.
     private func withAgent(
         hook: String, _ body: (Stage, Program) async throws -> Void
     ) async throws {
@@ -42,7 +42,7 @@ import Testing
         return login
     }
 
-    @Test func `a delivery that is tried again goes to the address that was set meanwhile, without a restart`() async throws {
+    @Test func `a retried delivery uses the address that was stored meanwhile, without a restart`() async throws {
         try await withAgent(hook: "old") { stage, _ in
             stage.simulation.receivers.setAnswer(of: "old", status: 404, body: "gone")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a shared secret is used at once by the agents of all projects that ask for it`() async throws {
+    @Test func `a changed shared secret is used at once by the agents of all projects that refer to it`() async throws {
         try await Stage.set(rules: StoppingTests.rules, configuration: Self.configuration) { stage in
             try await Self.logIn(stage, password: Secrets.password)
             let shared = try await stage.bellhop(
@@ -64,7 +64,7 @@ import Testing
             #expect(shared.code == 0, "\(shared.errors)")
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            // Two other projects: one from which the secret is replaced, and one whose store is unknown here.
+            // Two other projects: one in which the secret is replaced, and one with an unknown store here.
             try stage.folder.write("other/bellhop.yaml", "version: 1\nproject: p0000000000f\n")
             try stage.folder.write("third/bellhop.yaml", "version: 1\nproject: p0000000000e\n")
             for project in ["other", "third"] {
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a removed secret rests its connection, and deliveries go once it is set again`() async throws {
+    @Test func `removing a secret rests its connection, and storing it again resumes deliveries`() async throws {
         try await withAgent(hook: "one") { stage, agent in
             let removed = try await stage.bellhop("secret", "remove", "hook_url")
             #expect(removed.errors.contains("The running agent now rests connection `hook`."), "\(removed.errors)")
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `after a logout nothing is asked, and a login wakes the sources at once`() async throws {
+    @Test func `a logout stops all polls, and a login wakes the sources at once`() async throws {
         try await withAgent(hook: "one") { stage, agent in
             let out = try await stage.bellhop("logout", "snow")
             #expect(out.code == 0, "\(out.errors)")
@@ -112,7 +112,7 @@ import Testing
             let asked = stage.simulation.requests.count("GET", path: "/api")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             #expect(stage.simulation.requests.count("GET", path: "/api") == asked)
-            // A source that waits for a login is polled again after five minutes: this does not wait so long.
+            // A source that waits for a login is polled again after five minutes; this test does not wait that long.
             let login = try await Self.logIn(stage, password: Secrets.password)
             #expect(login.errors.contains("The running agent uses it from now on (connection `snow`)."), "\(login.errors)")
             try await eventually("it works again") { agent.errorsSoFar.contains("The source works again.") }
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `without an agent, a command that stores something does not mention one`() async throws {
+    @Test func `without an agent, a command that stores a secret does not mention an agent`() async throws {
         try await Stage.set(rules: "", configuration: Self.configuration) { stage in
             let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")
             #expect(set.code == 0)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `two projects that share a keychain do not replace each other's login`() async throws {
+    @Test func `two projects that share a keychain do not replace each other's logins`() async throws {
         try await Stage.set(rules: "", configuration: Self.configuration) { stage in
             try await Self.logIn(stage, password: Secrets.password)
             try stage.folder.write("other/bellhop.yaml", Self.configuration(stage.address))

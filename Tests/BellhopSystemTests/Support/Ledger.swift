@@ -2,9 +2,9 @@ import BellhopCore
 import Simulator
 import Testing
 
-/// What the agent made of a time in which it was killed again and again, held against what really happened.
+/// Compares the agent's events and deliveries, after many kills, with what happened on the instance.
 struct Ledger {
-    /// The rules whose doings are checked. Being killed costs an attempt, so there are more of them than usual.
+    /// The rules whose effects are checked. A kill costs an attempt, so they have more attempts than usual.
     static let rules = """
         rules:
           - rule: acknowledge
@@ -35,11 +35,11 @@ struct Ledger {
 
         """
 
-    /// Changes of these are no news.
+    /// Fields whose changes cause no event.
     private static let bookkeeping: Set<String> = ["sys_updated_on", "sys_updated_by", "sys_mod_count"]
 
     let stage: Stage
-    /// About tasks, in the order of the bus.
+    /// The events about tasks, in the order of the bus.
     let events: [JSON]
 
     init(_ stage: Stage) async throws {
@@ -47,7 +47,7 @@ struct Ledger {
         events = try await stage.events().filter { $0["type"]?.asString?.hasPrefix("task_") ?? false }
     }
 
-    /// Complains of everything that was lost or doubled.
+    /// Records an issue for everything that was lost or doubled.
     func check(sourceLocation: SourceLocation = #_sourceLocation) {
         let ids = events.compactMap { $0["id"]?.asString }
         #expect(Set(ids).count == ids.count, "two events have the same id", sourceLocation: sourceLocation)
@@ -60,8 +60,8 @@ struct Ledger {
         checkChat(sourceLocation)
     }
 
-    /// Each event must go on where the one before it stopped, and the last must lead to how things are. A lost event would leave a gap, a
-    /// doubled one would start from where nothing is any more.
+    /// Each event must start from the state in which the one before ended, and the last must end in the current state. A lost
+    /// event would leave a gap, and a doubled one would start from a past state.
     private func checkChain(of task: SimulatedTask, _ events: [JSON], _ place: SourceLocation) {
         var known: JSON.Object?
         var isThere = false
@@ -96,7 +96,7 @@ struct Ledger {
     private func checkStep(
         from old: JSON.Object, to new: JSON.Object, _ changes: JSON.Object, _ what: String, _ place: SourceLocation
     ) {
-        // The column `short_description` is a task's `title`.
+        // The column `short_description` is the `title` of a task.
         var changed: Set<String> = []
         for (name, change) in changes {
             let field = name == "title" ? "short_description" : name
@@ -110,7 +110,7 @@ struct Ledger {
         }
     }
 
-    /// Exactly one note for each event that asks for one, in the order of the events.
+    /// There must be exactly one note for each event that asks for one, in the order of the events.
     private func checkNotes(on task: SimulatedTask, _ events: [JSON], _ place: SourceLocation) {
         let notes = stage.notes(on: task.id).map(\.text)
         guard task.table == "incident" else {
@@ -135,7 +135,7 @@ struct Ledger {
         #expect(notes.count == seen + expected.count, "notes on \(task.number): \(notes)", sourceLocation: place)
     }
 
-    /// At least one webhook for each event, all with the same id and body, the first ones of a task in the order of its events.
+    /// There must be at least one webhook for each event, all with the same id and body, and in the order of a task's events.
     private func checkWebhooks(_ place: SourceLocation) {
         let taken = stage.simulation.receivers.received(by: "hook").filter(\.isTaken)
         let calls = Dictionary(grouping: taken) { (try? JSON.parse($0.text))?["event"]?.asString ?? "?" }
@@ -165,7 +165,7 @@ struct Ledger {
         }
     }
 
-    /// At least one message in the chat for each event.
+    /// There must be at least one message in the chat for each event.
     private func checkChat(_ place: SourceLocation) {
         let texts = stage.simulation.receivers.received(by: "ops").filter(\.isTaken).map(\.text)
         for event in events {

@@ -4,14 +4,14 @@ import Glibc
 import Simulator
 import Testing
 
-/// A row of runs that are killed, with something happening on the instance before each of them and some minutes between them.
+/// A series of runs that are killed, with a change on the instance before each and some minutes between them.
 struct Ordeal {
     let stage: Stage
     private var turmoil: Turmoil
     private var chance: Chance
-    /// How many runs were really killed: one that is through before it comes to that is none.
+    /// The number of runs that were really killed. A run that ends before its kill does not count.
     private(set) var kills = 0
-    /// How long a run takes that is left in peace, with a margin.
+    /// The duration of an undisturbed run, with a margin.
     private var usual = Duration.milliseconds(300)
 
     init(_ stage: Stage, seed: UInt64) {
@@ -20,14 +20,14 @@ struct Ordeal {
         chance = Chance(seed: seed &+ 1000)
     }
 
-    /// One pass that ends by its own hand when it comes to a checkpoint for the nth time.
+    /// One pass that kills itself at the nth passing of a checkpoint.
     mutating func kill(at checkpoint: String, nth: Int) async throws {
         turmoil.happen()
         let ended = try await stage.bellhop("run", "--once", environment: ["BELLHOP_CRASH": "\(checkpoint):\(nth)"])
         note(ended)
     }
 
-    /// One pass that is killed somewhere between its start and its end.
+    /// One pass that is killed at a random moment.
     mutating func killAtAnyMoment(_ arguments: [String]) async throws {
         turmoil.happen()
         let program = try stage.start(arguments)
@@ -36,7 +36,7 @@ struct Ordeal {
         note(await program.end())
     }
 
-    /// An agent that watches, and is killed a little after something happened in front of it.
+    /// A watching agent that is killed shortly after a change.
     mutating func killWhileItWatches() async throws {
         turmoil.happen()
         let lists = stage.instance.counts.lists
@@ -48,7 +48,7 @@ struct Ordeal {
         note(await program.end())
     }
 
-    /// One pass in peace.
+    /// One undisturbed pass.
     mutating func pass() async throws {
         let start = ContinuousClock.now
         let ended = try await stage.bellhop("run", "--once")
@@ -56,7 +56,7 @@ struct Ordeal {
         note(ended)
     }
 
-    /// Passes in peace until nothing is left to do; then looks at everything.
+    /// Undisturbed passes until no delivery is left; then checks everything.
     mutating func end(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         stage.time.pass(.seconds(6 * 3600))
         for _ in 0..<40 {
@@ -71,7 +71,7 @@ struct Ordeal {
         try await Ledger(stage).check(sourceLocation: sourceLocation)
     }
 
-    /// A run may be killed, or end well, or be stopped by the weather (1, 69, 75); anything else is a mistake of ours.
+    /// A run may be killed, succeed, or fail because of an injected fault (1, 69, 75); any other exit code is a defect.
     private mutating func note(_ ended: Program.Ended) {
         if ended.code == 128 + SIGKILL { kills += 1 }
         #expect([0, 1, 69, 75, 128 + SIGKILL].contains(ended.code), "\(ended.errors)")

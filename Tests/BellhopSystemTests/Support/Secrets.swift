@@ -1,6 +1,6 @@
 import Testing
 
-/// Secrets that are easy to recognise, wherever they turn up.
+/// Secrets that are easy to recognize wherever they appear.
 enum Secrets {
     static let password = "canary-password-Zx81"
     static let wrongPassword = "canary-wrong-Qy72"
@@ -11,7 +11,7 @@ enum Secrets {
     /// `whsec_` and Base64, as Standard Webhooks has it.
     static let signing = "whsec_Y2FuYXJ5LXNpZ25pbmcta2V5LVR0NDUtMDEyMzQ1Njc4OQ=="
 
-    /// What must be nowhere: the secrets, their Base64 as HTTP's Basic authentication has it, and what is behind `whsec_`.
+    /// Texts that must appear nowhere: the secrets, their Base64 as in Basic authentication, and the part after `whsec_`.
     static let traces = [
         password, wrongPassword, chatPath, hookToken, clientSecret, String(signing.dropFirst(6)),
         "am9obi5kb2U6Y2FuYXJ5LXBhc3N3b3JkLVp4ODE=", "am9obi5kb2U6Y2FuYXJ5LXdyb25nLVF5NzI=",
@@ -25,16 +25,16 @@ enum Secrets {
         ]
     }
 
-    /// Complains of each secret in a text.
+    /// Records an issue for each secret in a text.
     static func check(_ text: some StringProtocol, in place: String, sourceLocation: SourceLocation) {
         for trace in traces where text.contains(trace) {
             Issue.record("the secret \(trace) is in \(place)", sourceLocation: sourceLocation)
         }
     }
 
-    /// Complains of each secret in a file's bytes.
+    /// Records an issue for each secret in a file's bytes.
     static func check(bytes: [UInt8], in place: String, sourceLocation: SourceLocation) {
-        // Latin-1 maps each byte to a character, so that no byte can hide a neighbour.
+        // Latin-1 maps each byte to one character, so that no byte can hide its neighbour.
         let text = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         check(text, in: place, sourceLocation: sourceLocation)
     }

@@ -2,18 +2,18 @@ import BellhopCore
 import Foundation
 import Synchronization
 
-/// The time of a simulated instance and of every process that is started for it: the machine's, and as far ahead of it as a test likes.
+/// The time of a simulated instance and of every process started for it: ahead of the machine's clock by an adjustable offset.
 ///
-/// A class over an atomic, because the simulated instance reads it from its own threads.
+/// A class with an atomic number, because the simulated instance reads it on its own threads.
 final class ShiftedTime: Sendable {
     private let seconds = Atomic<Int64>(0)
 
-    /// How many seconds ahead of the machine's clock it is.
+    /// The offset from the machine's clock in seconds.
     var ahead: Int64 { seconds.load(ordering: .relaxed) }
 
     /// Microseconds since 1970 UTC.
     var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1_000_000) + ahead * 1_000_000 }
 
-    /// Time passes, for the processes that are started from now on.
+    /// Moves the time ahead, for processes started from now on.
     func pass(_ duration: Duration) { seconds.add(duration.components.seconds, ordering: .relaxed) }
 }

@@ -1,13 +1,13 @@
 import BellhopTesting
 import Foundation
 
-/// A disk of a few megabytes in memory, gone with the test.
+/// A disk of a few megabytes in memory, removed at the end of the test.
 ///
-/// A class, because the mount has to be undone.
+/// A class, because the mount must be undone.
 final class SmallDisk: Sendable {
     let path: String
 
-    /// Whether this user may mount disks here.
+    /// True if this user may mount disks here.
     static let isPossible: Bool = {
         guard let folder = try? TemporaryFolder() else { return false }
         return (try? SmallDisk(at: folder.path, size: "64k")) != nil
@@ -21,7 +21,7 @@ final class SmallDisk: Sendable {
 
     deinit { try? Self.run("/bin/umount", ["-l", path]) }
 
-    /// Leaves no room, by a file of its own.
+    /// Fills the disk with a file.
     func fill() throws {
         let file = open(path + "/ballast", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard file >= 0 else { throw Failed() }

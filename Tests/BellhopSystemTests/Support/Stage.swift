@@ -5,20 +5,20 @@ import Simulator
 import Synchronization
 import Testing
 
-/// Everything around the program but the program: a simulated instance that outlives it, and a folder with a configuration for it.
+/// The surroundings of the program: a simulated instance that outlives it, and a folder with a configuration for it.
 struct Stage: Sendable {
     let simulation: Simulation
     let time: ShiftedTime
     let folder: TemporaryFolder
     let address: String
-    /// What all processes said: searched for secrets at the end.
+    /// The output of all processes, searched for secrets at the end.
     private let said: Transcript
 
     var instance: SimulatedInstance { simulation.instance }
 
     static let user = "john.doe"
 
-    /// The configuration most tests use. Its secrets come from the environment.
+    /// The configuration of most tests. Its secrets come from the environment.
     static func configuration(_ address: String, every: String = "1s", extra: String = "") -> String {
         """
         version: 1
@@ -33,7 +33,7 @@ struct Stage: Sendable {
         """
     }
 
-    /// Sets everything up for as long as the body takes; then looks for secrets in all that was printed and written.
+    /// Sets everything up for the duration of the body; then searches everything printed and written for secrets.
     static func set<Result: Sendable>(
         rules: String, configuration: (String) -> String = { configuration($0) }, settings: InstanceSettings = InstanceSettings(),
         sourceLocation: SourceLocation = #_sourceLocation, _ body: (Stage) async throws -> Result
@@ -66,7 +66,7 @@ struct Stage: Sendable {
         return program
     }
 
-    /// Runs the program to its end.
+    /// Runs the program until it ends.
     @discardableResult
     func bellhop(
         _ arguments: String..., environment: [String: String] = [:], input: String = "", password: String = Secrets.password
@@ -81,7 +81,7 @@ struct Stage: Sendable {
         return try ended.output.split(separator: "\n").map { try JSON.parse(String($0)) }
     }
 
-    /// All deliveries, or those in some states.
+    /// All deliveries, or those in the given states.
     func deliveries(_ states: String...) async throws -> [JSON] {
         let program = try start(
             ["deliveries", "--json", "--limit", "1000000"] + states.flatMap { ["--state", $0] })
@@ -104,9 +104,9 @@ struct Stage: Sendable {
     }
 }
 
-/// What processes printed.
+/// The output of processes.
 ///
-/// A class over a mutex, because several tasks of a test start processes.
+/// A class with a mutex, because several tasks of a test start processes.
 private final class Transcript: Sendable {
     private let said = Mutex<[@Sendable () -> String]>([])
 
@@ -115,7 +115,7 @@ private final class Transcript: Sendable {
     var texts: [String] { said.withLock { $0.map { $0() } } }
 }
 
-/// Waits until something is so, as long as a slow machine may need.
+/// Waits until a condition is true, as long as a slow machine may need.
 func eventually(
     _ what: String, within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
     _ isSo: () async throws -> Bool
@@ -125,5 +125,5 @@ func eventually(
         if try await isSo() { return }
         try await Task.sleep(for: .milliseconds(20))
     }
-    Issue.record("it did not come to this: \(what)", sourceLocation: sourceLocation)
+    Issue.record("timed out waiting until \(what)", sourceLocation: sourceLocation)
 }

@@ -1,29 +1,28 @@
 import BellhopTesting
 import Foundation
 
-/// What a run of the program asked of the system, as strace(1) saw it: what was written to the store's log, when that was on disk, and what
-/// was sent to whom.
+/// The system calls of a run, as traced by strace(1): writes to the store's log, syncs to disk, and requests.
 struct Trace {
     enum Step: Hashable {
-        /// Something was written into the write-ahead log.
+        /// A write to the write-ahead log.
         case written
-        /// Everything that was written into the log before is on disk.
+        /// A sync of the write-ahead log.
         case synced
-        /// A request began to go out: its method and path.
+        /// The start of a request: its method and path.
         case sent(String)
-        /// The process ended itself.
+        /// The process killed itself.
         case killed
     }
 
     var steps: [Step] = []
 
-    /// Whether strace is installed and may trace.
+    /// True if strace is installed and may trace.
     static let isPossible: Bool = {
         let probe = try? ChildProcess("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"], environment: [:])
         return probe?.waitUntilExit() == 0
     }()
 
-    /// What is put before a command so that it is traced into a file.
+    /// The command line before a command that traces it into a file.
     static func wrapper(into file: String) -> [String] {
         [
             "/usr/bin/strace", "-f", "-y", "-s", "80", "-o", file, "-e",
@@ -32,7 +31,7 @@ struct Trace {
     }
 
     init(_ text: String) {
-        /// Processes and what they are putting on disk at the moment, which counts when it is done.
+        /// Processes with a sync in progress; it counts once it ends.
         var syncing: Set<Substring> = []
         for line in text.split(separator: "\n") {
             guard let blank = line.firstIndex(of: " ") else { continue }
@@ -52,7 +51,7 @@ struct Trace {
         }
     }
 
-    /// The method and path of a request that a call begins to send.
+    /// The method and path of the request whose sending a call begins.
     private static func request(_ call: Substring) -> String? {
         guard call.hasPrefix("write") || call.hasPrefix("send") else { return nil }
         for method in ["GET /", "POST /", "PATCH /", "PUT /"] {
@@ -63,7 +62,7 @@ struct Trace {
         return nil
     }
 
-    /// The steps after the last one of this kind.
+    /// The steps after the last one that matches.
     func after(last step: (Step) -> Bool) -> ArraySlice<Step> {
         guard let index = steps.lastIndex(where: step) else { return steps[...] }
         return steps[(index + 1)...]

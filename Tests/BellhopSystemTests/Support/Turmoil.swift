@@ -1,11 +1,11 @@
 import Simulator
 
-/// Lets tasks come, change, go and come back on an instance, one thing at a time.
+/// Random changes on an instance: tasks appear, change, leave and return, one at a time.
 struct Turmoil {
     private let instance: SimulatedInstance
     private var chance: Chance
     private var count = 0
-    /// Tasks that were given to somebody else, and may come back.
+    /// Tasks that were assigned to another user and may return.
     private var away: [String] = []
 
     init(_ instance: SimulatedInstance, seed: UInt64) {
@@ -13,7 +13,7 @@ struct Turmoil {
         chance = Chance(seed: seed)
     }
 
-    /// Something happens. Every title is new, so that no two changes look alike.
+    /// Makes one random change. Every title is new, so that no two changes are equal.
     mutating func happen() {
         count += 1
         let own = instance.tasks.filter { $0.isActive && $0.table != "problem" && !away.contains($0.id) }
