@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-// The program's own malloc stands before the C library's, which does the work: all that is added is a number for each thread.
+// This malloc replaces the C library's, which it calls for the work; it only adds a counter for each thread.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);

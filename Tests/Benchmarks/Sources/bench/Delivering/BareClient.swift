@@ -4,7 +4,7 @@ import NIOHTTP1
 
 /// The yardstick for deliveries: a client that posts the same body repeatedly and concurrently, and stores nothing.
 enum BareClient {
-    /// Seconds for `count` requests, `inFlight` of them at a time.
+    /// The seconds for `count` requests with `inFlight` of them at a time.
     static func post(_ body: [UInt8], to address: String, count: Int, inFlight: Int) async throws -> Double {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow

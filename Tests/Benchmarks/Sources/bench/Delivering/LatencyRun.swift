@@ -72,18 +72,18 @@ enum LatencyRun {
     }
 
     private static func firstByte(at receiver: LocalReceiver) async throws -> ContinuousClock.Instant {
-        // The receiver records the time, so checking rarely changes nothing.
+        // The receiver records the time, so rare checks do not change the result.
         for _ in 0..<10_000 {
             try await Task.sleep(for: .milliseconds(2))
             if let instant = receiver.takeFirstByte() { return instant }
         }
-        throw BenchError("no webhook came")
+        throw BenchError("no webhook arrived")
     }
 }
 
 /// A source that adds a task on request and records when its answer was complete.
 ///
-/// A class over a mutex, because the benchmark changes it between the polls of a poller that holds it.
+/// A class with a mutex, because the benchmark changes it between the polls of a poller that holds it.
 private final class GrowingSource: Source {
     private struct State {
         var body: [UInt8]
@@ -126,7 +126,7 @@ private final class GrowingSource: Source {
         }
     }
 
-    /// The new task as the list has it, without the Table API's details, whose cost is network time.
+    /// The new task as listed, without the Table API's details, whose cost is network time.
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
         for entry in listing.search(for: keys).found {

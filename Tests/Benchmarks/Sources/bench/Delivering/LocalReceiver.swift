@@ -3,9 +3,9 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A webhook receiver on this machine: it answers 200 to everything, and records when the first byte of a request came.
+/// A webhook receiver on this machine: it answers 200 to everything, and records when the first byte of a request arrived.
 ///
-/// A class over a mutex, because its connections run on another thread.
+/// A class with a mutex, because its connections run on another thread.
 final class LocalReceiver: Sendable {
     private struct State {
         var firstByte: ContinuousClock.Instant?
@@ -16,7 +16,7 @@ final class LocalReceiver: Sendable {
     private let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let listener = Mutex<(any Channel)?>(nil)
 
-    /// Listens on a free port; returns the address to post to.
+    /// Listens on a free port and returns the address to post to.
     func start() async throws -> String {
         let channel = try await ServerBootstrap(group: threads)
             .serverChannelOption(.backlog, value: 256)
@@ -40,10 +40,10 @@ final class LocalReceiver: Sendable {
         try await threads.shutdownGracefully()
     }
 
-    /// How many requests were answered.
+    /// The number of answered requests.
     var requests: Int { state.withLock { $0.requests } }
 
-    /// When the first byte came since the last call; nil if none did.
+    /// When the first byte arrived since the last call; nil if none arrived.
     func takeFirstByte() -> ContinuousClock.Instant? {
         state.withLock { state in
             defer { state.firstByte = nil }

@@ -25,7 +25,7 @@ enum WebhookBenchmarks {
             let before = receiver.requests
             ours.append(try await deliver(count, json, to: address, store: "\(bench.folder)/webhook-\(round).db"))
             guard receiver.requests - before == count else {
-                throw BenchError("\(receiver.requests - before) requests came instead of \(count)")
+                throw BenchError("\(receiver.requests - before) requests arrived instead of \(count)")
             }
             bare.append(try await BareClient.post(json.encoded(), to: address, count: count, inFlight: inFlight))
         }
@@ -74,7 +74,7 @@ enum WebhookBenchmarks {
         return time
     }
 
-    /// Deliveries such as a rule makes, each for a different task.
+    /// Deliveries as made by a rule, each for a different task.
     static func deliveries(_ count: Int, _ json: JSON, to address: String, at now: Timestamp) -> [Delivery] {
         Tasks.keys(count, seed: 5).enumerated().map { number, key in
             let task = Tasks.snapshot(number, key: key)
@@ -89,9 +89,9 @@ enum WebhookBenchmarks {
         }
     }
 
-    /// How many deliveries have ended.
+    /// The number of deliveries that have ended.
     ///
-    /// A class over a mutex, because they end in concurrent tasks.
+    /// A class with a mutex, because they end in concurrent tasks.
     private final class Progress: Sendable {
         private let state = Mutex<(done: Int, failure: String?)>((0, nil))
 

@@ -2,7 +2,7 @@ import Glibc
 
 /// The expressions, written in Swift.
 enum ByHand {
-    /// The condition as one would write it.
+    /// The condition as a programmer would write it.
     @inline(never)
     static func matches(_ event: ExpressionMaterial.Event) -> Bool {
         event.type == "task_created" && event.task.priority <= 2 && event.task.title.contains("disk")

@@ -6,14 +6,14 @@ import Glibc
 /// Measures the expression language: parsing a rule, evaluating a condition per event, building a digest.
 enum ExpressionBenchmarks {
     static let all = [
-        Benchmark(name: "cel.compile", summary: "an expression read, checked and planned", run: compile),
+        Benchmark(name: "cel.compile", summary: "an expression parsed, checked and planned", run: compile),
         Benchmark(
             name: "cel.condition", summary: "a condition beside the same function in Swift, and its allocations", run: condition
         ),
         Benchmark(name: "cel.digest", summary: "filter, map and join over 10,000 tasks", run: digest),
     ]
 
-    // MARK: Reading
+    // MARK: Compiling
 
     private static func compile(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(4000)
@@ -37,15 +37,15 @@ enum ExpressionBenchmarks {
                 aim: .figure(atMost: 50e-6),
                 remark: "`\(text)`, \(text.utf8.count) bytes."),
             Measurement(
-                "cel.check", .time(check), beside: .init(name: "reading it", quantity: .time(parse)), aim: .figure(atMost: 50e-6),
+                "cel.check", .time(check), beside: .init(name: "parsing it", quantity: .time(parse)), aim: .figure(atMost: 50e-6),
                 remark: "The cost that checking adds to parsing."),
             Measurement(
-                "cel.plan", .time(plan), beside: .init(name: "reading and checking it", quantity: .time(parse + check)),
+                "cel.plan", .time(plan), beside: .init(name: "parsing and checking it", quantity: .time(parse + check)),
                 aim: .figure(atMost: 50e-6), remark: "The cost that planning adds to both."),
         ]
     }
 
-    /// The processor time for one of many.
+    /// The processor time for one of many expressions.
     private static func each(_ count: Int, _ work: () throws -> Void) rethrows -> Double {
         try Stopwatch.processorSeconds { for _ in 0..<count { try work() } } / Double(count)
     }
@@ -111,7 +111,7 @@ enum ExpressionBenchmarks {
         ]
     }
 
-    /// Whether the allocation counter sees an array whose size the compiler cannot know.
+    /// True if the allocation counter sees an array whose size the compiler cannot know.
     private static func isCounting() throws -> Bool {
         let before = bench_allocations()
         let array = [Int](repeating: 1, count: Int(getpid()) % 7 + 3)
@@ -133,10 +133,10 @@ enum ExpressionBenchmarks {
             activation.begin(reader)
             var text: Value = .null
             ours.append(try Stopwatch.processorSeconds { text = try program.evaluate(activation) })
-            guard text == .string(wanted) else { throw BenchError("the digest is another") }
+            guard text == .string(wanted) else { throw BenchError("the digest is wrong") }
             var byHand = ""
             plain.append(Stopwatch.processorSeconds { byHand = ByHand.digest(material.events) })
-            guard byHand == wanted else { throw BenchError("the digest is another") }
+            guard byHand == wanted else { throw BenchError("the digest is wrong") }
         }
         return [
             Measurement(

@@ -15,7 +15,7 @@ struct ExpressionMaterial: Sendable {
 
     var events: [Event]
 
-    /// Three in four are of another type, of low priority or about something else; in the rest, the word is within the title.
+    /// Three in four differ in type, in priority or in subject; in the rest, the word is inside the title.
     init(_ count: Int) {
         events = (0..<count).map { number in
             let about = number % 4 == 3 ? "The disk" : "The printer"
@@ -43,7 +43,7 @@ struct ExpressionMaterial: Sendable {
     }
 }
 
-/// Provides the paths of the current event, each by its number, as rules do.
+/// Provides the paths of the current event by their numbers, as rules do.
 final class EventReader: Resolver {
     private enum Path { case type, number, title, priority, tasks, other }
 

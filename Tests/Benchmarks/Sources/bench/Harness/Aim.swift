@@ -1,4 +1,4 @@
-/// What a measurement should reach.
+/// The target of a measurement.
 struct Aim: Sendable, Hashable {
     /// The figure that is judged.
     enum Subject: Sendable, Hashable {
@@ -21,7 +21,7 @@ struct Aim: Sendable, Hashable {
     static func figure(atLeast floor: Double) -> Aim { Aim(subject: .figure, bound: .atLeast(floor)) }
     static func figure(atMost ceiling: Double) -> Aim { Aim(subject: .figure, bound: .atMost(ceiling)) }
 
-    /// The same aim with a bound wider by this factor; nil for a bound of zero, which only an optimised build meets.
+    /// The same aim with its bound widened by this factor; nil for a bound of zero, which only an optimised build reaches.
     func widened(by factor: Double) -> Aim? {
         switch bound {
         case .atMost(0) where factor > 1: nil

@@ -6,13 +6,13 @@ struct Benchmark: Sendable {
     var run: @Sendable (Bench) async throws -> [Measurement]
 }
 
-/// What a benchmark needs from outside.
+/// The environment of a benchmark.
 struct Bench: Sendable {
     /// A folder on the measured disk, removed afterwards.
     var folder: String
     /// The program under test, built for release.
     var program: String
-    /// How often a measurement is repeated; its median counts.
+    /// The number of repetitions of a measurement; the median counts.
     var repetitions: Int
     /// True for a run that only checks that everything works: sizes are a twentieth.
     var isQuick: Bool
@@ -24,7 +24,7 @@ struct Bench: Sendable {
     func say(_ text: String) { Console.note("  … \(text)") }
 }
 
-/// Why a benchmark failed.
+/// The reason why a benchmark failed.
 struct BenchError: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

@@ -26,15 +26,15 @@ enum Files {
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// Makes a new folder with a unique name below `parent`.
+    /// Creates a new folder with a unique name below `parent`.
     static func makeTemporaryFolder(in parent: String) throws -> String {
         var template = Array((parent + "/bellhop-bench-XXXXXX").utf8CString)
-        guard mkdtemp(&template) != nil else { throw BenchError("no folder can be made in \(parent)") }
+        guard mkdtemp(&template) != nil else { throw BenchError("no folder can be created in \(parent)") }
         return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     static func makeFolder(_ path: String) throws {
-        guard mkdir(path, 0o700) == 0 else { throw BenchError("\(path) cannot be made") }
+        guard mkdir(path, 0o700) == 0 else { throw BenchError("\(path) cannot be created") }
     }
 
     /// Removes a folder and its contents.

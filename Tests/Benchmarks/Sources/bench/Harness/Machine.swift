@@ -37,11 +37,11 @@ enum Machine {
 
     /// The median time for syncing one page to the disk of this folder, in seconds.
     ///
-    /// The page is already allocated in its file, as in a write-ahead log after its first checkpoint: nothing is faster.
+    /// The page is already allocated in its file, as in a write-ahead log after its first checkpoint: no write is faster.
     static func syncTime(in folder: String, count: Int = 200) throws -> Double {
         let path = folder + "/sync"
         let file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
-        guard file >= 0 else { throw BenchError("\(path) cannot be made") }
+        guard file >= 0 else { throw BenchError("\(path) cannot be created") }
         defer {
             close(file)
             unlink(path)

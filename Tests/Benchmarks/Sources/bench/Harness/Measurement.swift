@@ -1,6 +1,6 @@
 /// One line of the table: the measurement, its yardstick from the same run, and its aim.
 struct Measurement: Sendable, Hashable {
-    /// Something measured in the same run for comparison.
+    /// A figure measured in the same run for comparison.
     struct Yardstick: Sendable, Hashable {
         var name: String
         var quantity: Quantity
@@ -9,10 +9,10 @@ struct Measurement: Sendable, Hashable {
     var name: String
     var measured: Quantity
     var yardstick: Yardstick?
-    /// Nil if it is only reported.
+    /// Nil if the figure is only reported.
     var aim: Aim?
     var remark: String?
-    /// Why it could not be measured; then the figures mean nothing.
+    /// The reason why it could not be measured; then the figures mean nothing.
     var missing: String?
 
     init(
@@ -25,7 +25,7 @@ struct Measurement: Sendable, Hashable {
         self.remark = remark
     }
 
-    /// A line for something that could not be measured.
+    /// A line for a measurement that was not possible.
     static func missing(_ name: String, _ reason: String) -> Measurement {
         var measurement = Measurement(name, .factor(0))
         measurement.missing = reason
@@ -43,15 +43,15 @@ struct Measurement: Sendable, Hashable {
 
     enum Verdict: String, Sendable, Hashable {
         case met, missed
-        /// Whether an absolute aim was missed while other processes used the machine.
+        /// True if an absolute aim was missed while other processes used the machine.
         case busy = "missed on a busy machine"
-        case told = "-"
+        case reported = "-"
         case missing
     }
 
     func verdict(onBusyMachine isBusy: Bool) -> Verdict {
         if missing != nil { return .missing }
-        guard let aim else { return .told }
+        guard let aim else { return .reported }
         switch aim.subject {
         case .ratio: return ratio.map(aim.isMet) ?? false ? .met : .missed
         case .figure: return aim.isMet(by: measured.value) ? .met : isBusy ? .busy : .missed

@@ -13,14 +13,14 @@ struct Options: Sendable {
 
     static let help = """
         usage: bench [NAME…] [options]
-          --list          say which benchmarks there are
-          --json          print data for programs
-          --no-gate       exit 0 even where a floor is missed
-          --quick         small sizes: shows that everything works, measures little
+          --list          list the benchmarks
+          --json          print JSON
+          --no-gate       exit 0 even if a floor is missed
+          --quick         small sizes: checks that everything works, measures little
           --smoke         small sizes, once, and floors a hundred times as wide: for a build that is not optimised
-          --repeat N      how often each measurement is repeated; the median counts (3)
+          --repeat N      repetitions of each measurement; the median counts (3)
           --program PATH  the program under test (the repository's .build/release/bellhop)
-          --folder PATH   where databases are put: on the disk that counts (TMPDIR, or /tmp)
+          --folder PATH   the folder for databases, on the disk to measure (TMPDIR, or /tmp)
         A NAME is a benchmark or the beginning of one.
         """
 

@@ -1,16 +1,16 @@
 /// A measured figure with its unit.
 enum Quantity: Sendable, Hashable {
-    /// A rate per second of something: `events`.
+    /// A rate per second, of `events` for example.
     case rate(Double, of: String)
     /// Bytes per second.
     case throughput(Double)
     /// Seconds.
     case time(Double)
-    /// Bytes of memory, perhaps per unit of something: `task`.
+    /// Bytes of memory, in total or per `task` for example.
     case memory(Double, per: String?)
     /// A ratio.
     case factor(Double)
-    /// A count of something: `allocations`.
+    /// A count, of `allocations` for example.
     case count(Double, of: String)
 
     var value: Double {
@@ -21,7 +21,7 @@ enum Quantity: Sendable, Hashable {
         }
     }
 
-    /// The unit of ``value``, for programs.
+    /// The unit of ``value`` in the JSON report.
     var unit: String {
         switch self {
         case .rate(_, let things): "\(things)/s"

@@ -8,14 +8,14 @@ struct Report: Sendable {
     var cores: Int
     var syncTime: Double
 
-    /// Whether other processes used the machine when the run began.
+    /// True if other processes used the machine when the run began.
     var isBusy: Bool { loadBefore > Double(cores) / 2 }
 
-    /// Whether every floor was reached; anything that could not be measured counts as missed.
+    /// True if every floor was reached; a figure that could not be measured counts as missed.
     var passes: Bool {
         measurements.allSatisfy { measurement in
             switch measurement.verdict(onBusyMachine: isBusy) {
-            case .met, .told, .busy: true
+            case .met, .reported, .busy: true
             case .missed, .missing: false
             }
         }

@@ -2,19 +2,18 @@ import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
-/// Many realistic rules, each for a different team, person or reporter, and events of which one in ten concerns exactly one
-/// of them.
+/// Many realistic rules, each for a different team, person or reporter, and events of which one in ten matches exactly one rule.
 struct RuleSet: Sendable {
     var count: Int
     /// The address of their webhooks.
     var hook = "http://127.0.0.1:9/hook"
 
-    /// What distinguishes one rule's tasks from another's.
+    /// The fields that distinguish one rule's tasks from another's.
     private enum Kind: Int, CaseIterable { case group, owner, both }
 
     private func kind(_ number: Int) -> Kind { Kind.allCases[number % Kind.allCases.count] }
 
-    /// The ids of a group and a user: a name in their place would be a mistake that `bellhop check` warns about.
+    /// The ids of a group and a user: names in their place would be a mistake that `bellhop check` warns about.
     static func group(_ number: Int) -> String { "2\(100_000 + number)" }
     static func owner(_ number: Int) -> String { "3\(100_000 + number)" }
 
@@ -45,7 +44,7 @@ struct RuleSet: Sendable {
 
     func book() throws -> RuleBook { try RuleBook.load(files, surroundings: Self.surroundings) }
 
-    /// Events of tasks: one in ten matches one rule, four in ten match a rule except for their priority, five match none.
+    /// Events about tasks: one in ten matches one rule, four in ten match a rule except for their priority, five match no rule.
     func events(_ total: Int, seed: UInt64, at time: Timestamp) -> [Event] {
         Tasks.keys(total, seed: seed).enumerated().map { number, key in
             var (group, owner, priority) = (Self.group(90_000 + number % 50), Self.owner(90_000 + number % 50), Int64(3))

@@ -4,10 +4,10 @@ struct TableAnswer: Sendable {
     static let query = "active=true"
     static let pageSize = 1000
 
-    /// The pages' bodies, in the order of the sys_ids.
+    /// The bodies of the pages, ordered by sys_id.
     let pages: [[UInt8]]
     let count: Int
-    /// The page after the row with this sys_id; without one, the first page.
+    /// The page after the row with this sys_id; the first page if nil.
     private let places: [String: Int]
 
     init(rows count: Int, seed: UInt64 = 3) {
@@ -31,10 +31,10 @@ struct TableAnswer: Sendable {
         self.count = count
     }
 
-    /// The number of the page after a row; nil if no page ends at that row.
+    /// The index of the page after a row; nil if no page ends with that row.
     func page(after sysID: String) -> Int? { places[sysID] }
 
-    /// How many rows there are from a page to the end.
+    /// The number of rows from a page to the end.
     func rows(from page: Int) -> Int { max(0, count - page * Self.pageSize) }
 
     var bytes: Int { pages.reduce(0) { $0 + $1.count } }

@@ -1,11 +1,11 @@
 import BellhopCore
 
-/// Tasks as the Table API shows them, and the events they make.
+/// Tasks as the Table API returns them, and the events about them.
 enum Tasks {
     static let source = "my-work"
     static let scope = Scope(instance: "https://acme.service-now.com", user: "john.doe", kind: "tracker")
 
-    /// The fields that a tracker has when its configuration names none.
+    /// The fields of a tracker whose configuration names no fields.
     static let schema = TaskSchema([
         .init("number", .text), .init("short_description", .text), .init("sys_class_name", .text), .init("priority", .int),
         .init("urgency", .int), .init("impact", .int), .init("state", .int), .init("active", .bool), .init("assigned_to", .text),

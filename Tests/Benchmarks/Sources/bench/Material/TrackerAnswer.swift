@@ -16,7 +16,7 @@ enum TrackerAnswer {
             }
             body.append(UInt8(ascii: "]"))
         }
-        // The blank at the end can be changed: the same tasks in a different body.
+        // The space at the end can be changed: the same tasks in a different body.
         body += Array("}} ".utf8)
         return body
     }

@@ -1,9 +1,9 @@
 import BellhopCore
 import Synchronization
 
-/// A source whose answer is already in memory: it processes it as the tracker does after its last byte.
+/// A source whose answer is already in memory: it processes it as the tracker does after receiving the last byte.
 ///
-/// A class over a mutex, because the benchmark changes the body between the polls of a poller that holds the source.
+/// A class with a mutex, because the benchmark changes the body between the polls of a poller that holds the source.
 final class BodySource: Source {
     private let body: Mutex<[UInt8]>
     let name = Tasks.source
@@ -15,7 +15,7 @@ final class BodySource: Source {
     /// Gives access to the body in place: a kept reference would force a copy on the next change.
     func look<Value>(_ work: (Span<UInt8>) -> Value) -> Value { body.withLock { work($0.span) } }
 
-    /// Changes the blank at the body's end: a different body with the same tasks.
+    /// Changes the space at the body's end: a different body with the same tasks.
     func touch() {
         body.withLock { body in
             let last = body.count - 1

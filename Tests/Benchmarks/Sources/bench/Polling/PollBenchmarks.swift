@@ -6,14 +6,14 @@ import BellhopStore
 /// Measures a poll of a million tasks without changes: scan and compare.
 enum PollBenchmarks {
     static let all = [
-        Benchmark(name: "poll", summary: "unchanged polls of 1,000,000 tasks, and the memory they take", run: run)
+        Benchmark(name: "poll", summary: "unchanged polls of 1,000,000 tasks, and their memory", run: run)
     ]
 
     private static func run(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(1_000_000)
         let source = BodySource(TrackerAnswer.body(tasks: count))
         let size = source.look { $0.count }
-        bench.say("\(count) tasks, \(size / 1_000_000) MB; putting them into a store")
+        bench.say("\(count) tasks, \(size / 1_000_000) MB; storing them")
         let path = bench.folder + "/poll.db"
         try await remember(source, in: path)
         let store = try SQLiteStore.open(path: path)
@@ -26,7 +26,7 @@ enum PollBenchmarks {
         let opening = (Machine.memory("VmHWM") ?? 0) - before
         try Machine.resetPeak()
 
-        // The processor time of all threads, which other processes affect little; and the elapsed time.
+        // The processor time of all threads, which other processes hardly affect, and the elapsed time.
         var (loop, hash, changed, same): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
         var (fast, waits): ([Double], [Double]) = ([], [])
         for round in 0..<bench.repetitions {
@@ -74,7 +74,7 @@ enum PollBenchmarks {
 
     private static func poll(_ poller: inout Poller) async throws {
         let outcome = try await poller.pollOnce()
-        guard case .unchanged = outcome else { throw BenchError("the poll was to bring nothing new, and was: \(outcome)") }
+        guard case .unchanged = outcome else { throw BenchError("the poll found changes: \(outcome)") }
     }
 
     /// Stores the tasks of an answer, as a first poll would.

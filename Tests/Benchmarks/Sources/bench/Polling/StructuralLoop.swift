@@ -1,6 +1,6 @@
 /// The yardsticks for a scan: loops over the bytes that find every quote, brace, bracket, colon and comma.
 enum StructuralLoop {
-    /// The plain loop: adds up the positions, so that none can be skipped.
+    /// The plain loop: adds up the positions, so that the compiler cannot skip any.
     @inline(never)
     static func plain(_ bytes: Span<UInt8>) -> Int {
         var found = 0
@@ -21,7 +21,7 @@ enum StructuralLoop {
         return marks
     }()
 
-    /// A loop without mispredicted branches, about three times as fast: writes each position into a small buffer, over and over,
+    /// A loop without mispredicted branches, about three times as fast: writes each position into a small buffer, repeatedly,
     /// and returns their number.
     @inline(never)
     static func branchFree(_ bytes: Span<UInt8>) -> Int {

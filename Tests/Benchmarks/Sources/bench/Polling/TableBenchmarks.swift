@@ -40,7 +40,7 @@ enum TableBenchmarks {
         ]
     }
 
-    /// Seconds for a first poll, from login to data on disk.
+    /// The seconds for a first poll, from login to data on disk.
     private static func keepAll(of answer: TableAnswer, at address: String, in path: String) async throws -> Double {
         let store = try SQLiteStore.open(path: path)
         let connection = try connection(to: address, notebook: store)
@@ -56,9 +56,9 @@ enum TableBenchmarks {
         return time
     }
 
-    /// Seconds until every row is a task in memory.
+    /// The seconds until every row is a task in memory.
     private static func readAll(of answer: TableAnswer, at address: String) async throws -> Double {
-        let connection = try connection(to: address, notebook: Forgetful())
+        let connection = try connection(to: address, notebook: EmptyNotebook())
         let source = try source(connection)
         let time = try await Stopwatch.seconds {
             let listing = try await source.list(from: Standing()).listing
@@ -69,7 +69,7 @@ enum TableBenchmarks {
         return time
     }
 
-    /// The yardstick: seconds for fetching the same pages one after the other and parsing each.
+    /// The yardstick: the seconds for fetching the same pages one after the other and parsing each.
     private static func downloadAll(of answer: TableAnswer, at address: String) async throws -> Double {
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only
@@ -95,7 +95,7 @@ enum TableBenchmarks {
         let count = bench.size(1_000_000)
         let answer = TableAnswer(rows: 2000)
         let server = TableServer(answer)
-        let connection = try connection(to: try await server.start(), notebook: Forgetful())
+        let connection = try connection(to: try await server.start(), notebook: EmptyNotebook())
         let source = try source(connection)
         bench.say("\(count) known rows")
         var standing = Standing(
@@ -129,7 +129,8 @@ enum TableBenchmarks {
 
     private static func connection(to address: String, notebook: any Notebook) throws -> ServiceNowConnection {
         let environment = ConnectorEnvironment(
-            clock: SystemClock(), events: Silent(), notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in })
+            clock: SystemClock(), events: DiscardingSink(), notebook: notebook, login: { _ in nil }, baseFolder: "",
+            output: { _ in })
         let settings: JSON.Object = [
             "instance": .string(address), "auth": ["basic": ["username": "john.doe", "password": "correct horse"]],
         ]
@@ -141,12 +142,12 @@ enum TableBenchmarks {
         return try TableSource(name: "incidents", settings: Settings(settings), connection: connection)
     }
 
-    private struct Silent: EventSink {
+    private struct DiscardingSink: EventSink {
         func emit(_ events: [Event]) async {}
         func retry(_ events: [Event], after error: StoreError) {}
     }
 
-    private struct Forgetful: Notebook {
+    private struct EmptyNotebook: Notebook {
         func note(_ key: String) async throws -> JSON? { nil }
         func setNote(_ key: String, to value: JSON?) async throws {}
     }

@@ -5,16 +5,16 @@ import Synchronization
 
 /// A Table API on this machine, as far as a sync needs it: its pages are prepared, so that it only sends them.
 ///
-/// A class over a mutex, because its connections run on another thread.
+/// A class with a mutex, because its connections run on another thread.
 final class TableServer: Sendable {
-    /// The requests since this was last cleared.
+    /// The requests since the last reset.
     struct Traffic: Sendable, Hashable {
         var requests = 0
         var received = 0
         var sent = 0
     }
 
-    /// The body of an answer, and the row count that it announces.
+    /// The body of an answer, and the row count in its header.
     private struct Answer: Sendable {
         var body: ByteBuffer
         var total: Int
@@ -31,7 +31,7 @@ final class TableServer: Sendable {
         pages = table.pages.map { ByteBuffer(bytes: $0) }
     }
 
-    /// Listens on a free port; returns the instance's address.
+    /// Listens on a free port and returns the instance's address.
     func start() async throws -> String {
         let channel = try await ServerBootstrap(group: threads)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -76,7 +76,7 @@ final class TableServer: Sendable {
                 "{\"result\":[{\"name\":\"John Doe\",\"email\":\"\",\"sys_id\":\"\(id)\",\"user_name\":\"john.doe\"}]}", 1)
         case "sys_dictionary": return text(Self.dictionary, Self.columns.count)
         case "incident":
-            if address.contains("sys_updated_on%3E%3D") { return text("{\"result\":[]}", 0) }  // nothing was changed
+            if address.contains("sys_updated_on%3E%3D") { return text("{\"result\":[]}", 0) }  // no row was changed
             let place = address.firstRange(of: "sys_id%3E").map { String(address[$0.upperBound...].prefix(32)) } ?? ""
             guard let page = table.page(after: place), page < pages.count else { return text("{\"result\":[]}", 0) }
             return Answer(body: pages[page], total: table.rows(from: page))
@@ -99,7 +99,7 @@ final class TableServer: Sendable {
         return "{\"result\":[\(rows.joined(separator: ","))]}"
     }()
 
-    /// Answers one request, and counts it.
+    /// Answers one request and counts it.
     fileprivate func reply(to request: HTTPRequestHead) -> (HTTPResponseHead, ByteBuffer) {
         let answer = answer(request.uri)
         let headers: HTTPHeaders = [

@@ -49,7 +49,7 @@ enum IdleMemory {
         ]
     }
 
-    /// The address that the simulator prints.
+    /// The address printed by the simulator.
     private static func address(in output: String) async throws -> String {
         for _ in 0..<200 {
             if let line = Files.read(output)?.split(separator: "\n").first, line.hasPrefix("http") { return String(line) }
@@ -59,7 +59,7 @@ enum IdleMemory {
     }
 }
 
-/// The simulated instance, seen through its own endpoint.
+/// The simulated instance, used through its admin endpoint.
 private struct Instance {
     let address: String
     private let client = HTTPClient(eventLoopGroupProvider: .singleton)

@@ -2,7 +2,7 @@ import Glibc
 
 /// A process of the program under test.
 struct Program {
-    /// Where a process prints.
+    /// The destination of a process's output.
     enum Output {
         case nowhere
         case file(String)
@@ -10,7 +10,7 @@ struct Program {
 
     let process: pid_t
 
-    /// Starts the program with only the given environment, so that it finds nothing of the user's.
+    /// Starts the program with only the given environment, so that nothing of the user's affects it.
     static func start(
         _ path: String, _ arguments: [String], environment: [String: String], output: Output = .nowhere
     ) throws -> Program {
@@ -32,7 +32,7 @@ struct Program {
         return Program(process: process)
     }
 
-    /// Waits for its end; returns its exit code, or minus the signal that ended it.
+    /// Waits for the process to end and returns its exit code, or minus the signal that ended it.
     @discardableResult
     func wait() -> Int32 {
         var status: Int32 = 0
@@ -40,7 +40,7 @@ struct Program {
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
     }
 
-    /// Asks it to end, and waits for its end.
+    /// Stops the process and waits for its end.
     @discardableResult
     func stop() -> Int32 {
         kill(process, SIGTERM)

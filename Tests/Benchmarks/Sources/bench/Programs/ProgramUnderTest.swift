@@ -5,7 +5,7 @@ struct ProgramUnderTest {
     let path: String
     let folder: String
 
-    /// Where `make build` puts it: beside the benchmarks.
+    /// The place where `make build` puts it: beside the benchmarks.
     static var standard: String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = buffer.withUnsafeMutableBufferPointer { buffer in
@@ -25,7 +25,7 @@ struct ProgramUnderTest {
         names.map { .missing($0, "there is no \(bench.program): needs `make build`") }
     }
 
-    /// Writes a configuration for an instance at that address, and the rules, each in its own file.
+    /// Writes a configuration for an instance at this address, and each rule into its own file.
     func configure(_ name: String, instance: String, every: String, rules count: Int) throws -> String {
         let place = "\(folder)/\(name)"
         try Files.makeFolder(place)

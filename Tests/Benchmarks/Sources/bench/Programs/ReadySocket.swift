@@ -10,7 +10,7 @@ final class ReadySocket {
     init(_ path: String) throws {
         self.path = path
         socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-        guard socket >= 0 else { throw BenchError("no socket can be made") }
+        guard socket >= 0 else { throw BenchError("no socket can be created") }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)

@@ -88,7 +88,7 @@ enum RoutingBenchmarks {
         let hundred = try Passage(rules: 100, events: count)
         let (ten, thousand) = (try Passage(rules: 10, events: count), try Passage(rules: 1000, events: count))
         var (ours, bare, few, many): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        // Interleave them in each round, so that disturbances affect all of them.
+        // They alternate in each round, so that disturbances affect all of them.
         for _ in 0..<(bench.repetitions + 2) {
             ours.append(try hundred.run())
             bare.append(hundred.runBare())
@@ -115,7 +115,7 @@ enum RoutingBenchmarks {
     /// Events routed through many rules.
     private struct Passage {
         let book: RuleBook
-        /// The number of events: a batch as the router reads it. They are routed repeatedly, so that they are in the cache like
+        /// The number of events: as many as the router reads in a batch. They are routed repeatedly, so they are cached, like
         /// events that were just read.
         static let size = batch
         let batches: [[StoredEvent]]
@@ -136,7 +136,7 @@ enum RoutingBenchmarks {
             groups = Dictionary(uniqueKeysWithValues: (0..<rules).map { (RuleSet.group($0), $0) })
         }
 
-        /// Seconds for all of them.
+        /// The seconds for all of them.
         func run() throws -> Double {
             var made = 0
             let time = Stopwatch.processorSeconds {
@@ -149,7 +149,7 @@ enum RoutingBenchmarks {
             return time
         }
 
-        /// Seconds for the unavoidable work: find the task's group and the rules that ask for it.
+        /// The seconds for the unavoidable work: finding the task's group and the rules for it.
         func runBare() -> Double {
             var found = 0
             let time = Stopwatch.processorSeconds {

@@ -23,7 +23,7 @@ final class PlainSQLite {
 
     func execute(_ sql: String) throws { try check(sqlite3_exec(connection, sql, nil, nil, nil)) }
 
-    /// The statements that made these tables and their indexes.
+    /// The statements that create these tables and their indexes.
     func schema(of tables: [String]) throws -> [String] {
         let names = tables.map { "'\($0)'" }.joined(separator: ", ")
         return try rows("SELECT sql FROM sqlite_schema WHERE tbl_name IN (\(names)) AND sql IS NOT NULL").compactMap { row in

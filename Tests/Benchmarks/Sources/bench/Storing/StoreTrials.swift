@@ -5,9 +5,9 @@ import BellhopStore
 /// The store's own throughput under concurrency. Reported, not judged: the aims belong to the paths that use it.
 enum StoreTrials {
     static let all = [
-        Benchmark(name: "store.deliveries", summary: "T3 and T4 alone, 64 in flight, each finished by itself", run: deliveries),
-        Benchmark(name: "store.appending", summary: "one event a call by 64 writers, who share commits", run: appending),
-        Benchmark(name: "store.backlog", summary: "a claim of ten beside 100,000 deliveries that may not go", run: backlog),
+        Benchmark(name: "store.deliveries", summary: "T3 and T4 alone, 64 in flight, each finished on its own", run: deliveries),
+        Benchmark(name: "store.appending", summary: "one event per call by 64 writers, who share commits", run: appending),
+        Benchmark(name: "store.backlog", summary: "a claim of ten beside 100,000 blocked deliveries", run: backlog),
     ]
 
     private static let clock = SystemClock()
@@ -36,7 +36,7 @@ enum StoreTrials {
                             }
                         }
                         running += claims.count
-                        // Deliveries that end together make room together.
+                        // Deliveries that end together free their slots together.
                         while running > inFlight / 2 || (claims.isEmpty && running > 0) {
                             try await group.next()
                             running -= 1
