@@ -16,10 +16,9 @@ import Testing
     }
 
     /// What these runs of the first rule cause.
-    private static func route(_ rules: String, _ contexts: [RunContext], state: [StateKey: JSON] = [:]) throws -> Routing {
+    private static func route(_ rules: String, _ contexts: [RunContext]) throws -> Routing {
         let book = try Fixture.book(rules)
-        let matches = book.match(contexts)
-        return book.decide(matches, state: state.filter { matches.stateKeys.contains($0.key) }, tasks: [:], at: Fixture.start)
+        return book.decide(book.match(contexts), state: [:], tasks: [:], at: Fixture.start)
     }
 
     @Test func `a run without an event makes deliveries, a fallback message and a death notice`() throws {
