@@ -62,7 +62,7 @@ import Testing
         let delivery = try #require(routing.deliveries.first)
         #expect(delivery.lane == "task/snow/a1")
         #expect(delivery.task?.subject == "acme/a1" && delivery.task?.source == "my-work")
-        #expect(routing.state.map(\.key) == [StateKey(rule: "", kind: .budget, key: "snow/a1")])
+        #expect(routing.state.map(\.key) == [StateKey(rule: "", kind: .budget, key: "snow/a1", element: "1")])
     }
 
     @Test func `once and throttle stop a run without an event, too`() throws {
