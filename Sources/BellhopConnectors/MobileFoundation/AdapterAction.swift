@@ -30,7 +30,7 @@ public struct AdapterAction: Action {
             throw error.failure
         }
         let repetition = Repetition(arguments, method: request.method)
-        try await repetition.check(attempt, DeliveryNote(of: delivery, in: connection.notebook))
+        try await repetition.check(delivery, attempt, at: connection.name, connection.notebook)
         let reply = try await connection.send(
             request, expecting: expected.statuses, repetition, notAfter: delivery.expires)
         let found = try expected.check(reply.response, from: reply.place, hiding: reply.secrets, repetition)

@@ -26,7 +26,7 @@ public struct RESTAction: Action {
             throw Failure(.badArguments, .giveUp, "This delivery contains no request; it was made by another version of Bellhop.")
         }
         let call = try RESTCall(arguments, to: connection.base, delivery: delivery)
-        try await call.repetition.check(attempt, DeliveryNote(of: delivery, in: connection.notebook))
+        try await call.repetition.check(delivery, attempt, at: connection.name, connection.notebook)
         let session = connection.session
         try await session.checkPause()
         do throws(Failure) {

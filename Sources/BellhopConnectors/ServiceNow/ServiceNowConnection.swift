@@ -14,8 +14,6 @@ public struct ServiceNowConnection: Connection {
     public let oauth: OAuthClient?
     let base: HTTPAddress
     let reading: ServiceNowSession
-    /// The session of an attempt that writes; see ``writers``.
-    var writing: ServiceNowSession
     let writers: WritingSessions
     let looks = TaskLooks()
     let entries = ReadAhead<Journal.Entries>()
@@ -90,7 +88,6 @@ public struct ServiceNowConnection: Connection {
         reading = session("reading")
         let count = settings.integer("sessions") ?? 1
         writers = WritingSessions((1...max(count, 1)).map { session($0 == 1 ? "writing" : "writing \($0)") })
-        writing = writers.all[0]
         labels = FieldLabels(at: base.place)
     }
 

@@ -116,7 +116,7 @@ import Testing
         let delivery = Delivery(
             id: .init(occasion: Occasion.ID("event/1"), rule: "r", step: StepPath(index: 0), receiver: "x"), revision: "1",
             action: "update", arguments: .values([:]), task: nil, lane: "r", createdAt: practice.clock.now)
-        try await DeliveryNote(of: delivery, in: practice.notebook).keep(["sent": true])
+        try await DeliveryNote(of: delivery, in: practice.notebook).keep(WriteNote())
         #expect(Array(practice.notebook.all.keys) == [Delivery.notePrefix + delivery.id.text])
     }
 }

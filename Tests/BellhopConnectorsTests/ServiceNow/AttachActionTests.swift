@@ -83,13 +83,13 @@ import Testing
         practice.simulation.faults.add(.resetAfter, "POST")
         let receipt = try await perform("one", as: "key-john", practice.attempt(2, uncertain: Practice.start))
         #expect(files.map(\.author) == ["abel.tuter", "john.doe"])
-        #expect(receipt.summary.hasPrefix("found attached (") && receipt.reference == files.last?.id)
+        #expect(receipt.summary.hasPrefix("found written (") && receipt.reference == files.last?.id)
     }
 
     @Test(arguments: Weather.refusals)
     func `an attachment whose write was answered with a refusal is found`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
-        #expect(try await practice.perform(attach(["text": "x"]), practice.attempt(1)).summary.hasPrefix("found attached ("))
+        #expect(try await practice.perform(attach(["text": "x"]), practice.attempt(1)).summary.hasPrefix("found written ("))
         #expect(files.count == 1)
     }
 

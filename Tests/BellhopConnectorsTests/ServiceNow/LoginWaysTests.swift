@@ -136,10 +136,10 @@ import Testing
 
     @Test func `both sessions of a connection share one renewal`() async throws {
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in
-            for session in [connection.reading, connection.writing] { _ = try await session.send(.tasks) }
+            for session in [connection.reading, connection.writers.all[0]] { _ = try await session.send(.tasks) }
             practice.instance.revokeTokens()
             await withTaskGroup(of: Void.self) { group in
-                for session in [connection.reading, connection.writing] {
+                for session in [connection.reading, connection.writers.all[0]] {
                     group.addTask { _ = try? await session.send(.tasks) }
                 }
             }
@@ -152,7 +152,7 @@ import Testing
         try await practice.simulation.serve { address in
             for _ in 1...2 {  // the second is after a restart
                 let connection = try connection(address, ["oauth": .object(wrong)])
-                for session in [connection.reading, connection.writing, connection.reading] {
+                for session in [connection.reading, connection.writers.all[0], connection.reading] {
                     let failure = await failure { _ = try await session.send(.tasks) }
                     #expect(failure?.reason == .unauthenticated)
                     #expect(failure?.message.contains("canary") == false)
@@ -172,7 +172,7 @@ import Testing
             for number in 1...2 {
                 var call = ServiceNowCall.table("incident/\(task.id)", [], expecting: .record)
                 (call.method, call.body) = ("PATCH", ["short_description": .string("Printer \(number)")])
-                _ = try await connection.writing.send(call)
+                _ = try await connection.writers.all[0].send(call)
             }
         }
         #expect(practice.instance.task(task.id)?["short_description"] == "Printer 2")
@@ -185,7 +185,7 @@ import Testing
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in
             var call = ServiceNowCall.table("incident/\(task.id)", [], expecting: .record)
             (call.method, call.body) = ("PATCH", ["short_description": "Toner"])
-            _ = try await connection.writing.send(call)
+            _ = try await connection.writers.all[0].send(call)
         }
         #expect(practice.instance.task(task.id)?["short_description"] == "Toner")
     }

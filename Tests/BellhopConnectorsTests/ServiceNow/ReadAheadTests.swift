@@ -25,7 +25,7 @@ import Testing
     ) async throws -> Int {
         let own = try connection == nil ? practice.near(InProcess(practice.simulation)) : nil
         let connection = try #require(connection ?? own)
-        _ = try await connection.writing.verify(force: true)
+        _ = try await connection.writers.all[0].verify(force: true)
         let before = practice.simulation.requests.count()
         for (place, delivery) in deliveries.enumerated() {
             var attempt = practice.attempt(uncertain == nil ? 1 : 2, uncertain: uncertain)

@@ -12,7 +12,7 @@ extension SessionTests {
         try await practice.simulation.serve { address in
             for _ in 1...2 {  // the second is after a restart: only the notebook is the same
                 let connection = try practice.connection(address, password: "wrong")
-                for session in [connection.reading, connection.writing, connection.reading] {
+                for session in [connection.reading, connection.writers.all[0], connection.reading] {
                     let failure = await failure { _ = try await session.send(.tasks) }
                     #expect(failure?.reason == .unauthenticated)
                     #expect(failure?.remedy == .pauseConnection)

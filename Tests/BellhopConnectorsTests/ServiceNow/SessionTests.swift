@@ -114,7 +114,7 @@ import Testing
             practice.simulation.faults.add(.slow(milliseconds: 20), path: "/api/x_snc_my_work", times: nil)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<24 {
-                    let session = number % 2 == 0 ? connection.reading : connection.writing
+                    let session = number % 2 == 0 ? connection.reading : connection.writers.all[0]
                     group.addTask { _ = try await session.send(.tasks) }
                 }
                 try await group.waitForAll()

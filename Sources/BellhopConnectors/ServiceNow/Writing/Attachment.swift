@@ -98,7 +98,15 @@ struct Attachment: WriteOrder {
     }
 }
 
-extension AttachAction {
+extension Attachment {
+    func work(in context: WriteContext, _ note: WriteNote) async throws(Failure) -> AttachmentWrite {
+        let record = try await context.read(task)
+        let now = context.connection.clock.now
+        return AttachmentWrite(
+            file: self, table: record.table, context: context, since: note.since,
+            time: (record.serverTime(at: now) ?? now) - context.times.skew)
+    }
+
     /// The settings of an `attach` in a rule.
     static let manifest = ActionManifest(
         kind: "attach", summary: "Puts a file of at most 5 MiB at the task; the same file of the same name once.",
@@ -110,4 +118,51 @@ extension AttachAction {
             Setting("base64", .text, "Its content, in Base64."),
             Setting("type", .text, "Its media type; by default the one for text, JSON or bytes."),
         ], effect: .writes)
+}
+
+/// Attaches a file: the task's files show whether it is there.
+struct AttachmentWrite: Write {
+    static let noun = "file"
+    let file: Attachment
+    let table: String
+    let context: WriteContext
+    /// The server's time before the first request, if one was sent.
+    let since: Timestamp?
+    let time: Timestamp?
+    var request = WriteRequest()
+
+    func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+        let since: Timestamp? =
+            switch occasion {
+            case .first, .earlier: since
+            case .gap(let span): span.lowerBound
+            case .unanswered, .answered: since ?? time
+            }
+        do throws(Failure) {
+            let reply = try await context.session.send(file.lookup(table: table))
+            if let id = file.match(reply.rows, by: await context.session.username, since: since) {
+                return .written(Proof(id, reference: id))
+            }
+            let total = reply.headers["X-Total-Count"].flatMap { Int($0) } ?? 0
+            if total <= reply.rows.count || reply.rows.count >= 100 { return .absent }
+        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {}
+        return .unprovable("this account may not read the files of \(file.task.name)")
+    }
+
+    mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent {
+        let (file, place) = (file, context.place)
+        return try await request.send(file.call(table: table, notAfter: notAfter), context.session) { reply throws(Failure) in
+            guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
+                throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) without a file.")
+            }
+            let size = FieldValue(reply.record["size_bytes"])?.raw ?? ""
+            guard size.isEmpty || size == String(file.bytes.count) else {
+                throw Failure(
+                    .notWritten, .giveUp,
+                    "\(place) said \(reply.status), but '\(file.name)' at \(file.task.name) has \(size) bytes there, not \(file.bytes.count)."
+                )
+            }
+            return .proved(Receipt("\(reply.status), '\(file.name)' \(id)", reference: id))
+        }
+    }
 }

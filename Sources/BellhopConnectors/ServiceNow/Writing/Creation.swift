@@ -55,24 +55,13 @@ struct Creation: WriteOrder {
         .write("POST", table, writes + [key], showing: ["sys_id", "number"], notAfter: notAfter)
     }
 
-    /// The result of searching for the record.
-    enum Finding: Sendable, Hashable {
-        case there(id: String, number: String)
-        case absent
-        /// No proof either way, with the reason.
-        case unprovable(String)
-    }
+    /// Two with the same key must not both find nothing.
+    func gate(on connection: ServiceNowConnection) -> FIFOGate? { connection.creating(key.value) }
 
-    func finding(_ rows: [JSON], total: Int?) -> Finding {
-        // A server that does not know the field drops the condition and returns other rows.
-        guard rows.allSatisfy({ FieldValue($0[key.name])?.raw == key.value }) else {
-            return .unprovable("the table \(table) has no field `\(key.name)`: name another with `correlation_field`")
-        }
-        if let row = rows.first, let id = FieldValue(row["sys_id"])?.raw {
-            return .there(id: id, number: FieldValue(row["number"])?.raw ?? "")
-        }
-        if let total, total > 0 { return .unprovable("this account may not read the table \(table)") }
-        return .absent
+    func work(in context: WriteContext, _ note: WriteNote) async throws(Failure) -> CreationWrite {
+        var creation = self
+        creation.writes = try await context.connection.labels.resolved(writes, in: table, context.session)
+        return CreationWrite(creation: creation, context: context)
     }
 }
 
@@ -81,7 +70,7 @@ extension FieldWrite {
     static let refusedInNew = refused.filter { !["comments", "work_notes", "sys_class_name"].contains($0.key) }
 }
 
-extension CreateAction {
+extension Creation {
     /// The settings of a `create` in a rule.
     static let manifest = ActionManifest(
         kind: "create", summary: "Makes a record, once, on the connection that `to` names.", receiver: .named,
@@ -97,4 +86,79 @@ extension CreateAction {
                 "display", .boolean, default: "false",
                 "Whether the values are display values (a choice's label, a person's name) instead of database values."),
         ], effect: .makes, refusedFields: FieldWrite.refusedInNew)
+}
+
+/// Creates a record: its key, from its delivery, shows whether it is there.
+struct CreationWrite: Write {
+    static let noun = "record"
+    let creation: Creation
+    let context: WriteContext
+    var request = WriteRequest()
+
+    func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+        let why: String
+        do throws(Failure) {
+            let reply = try await context.session.send(creation.lookup)
+            switch finding(reply.rows, total: reply.headers["X-Total-Count"].flatMap { Int($0) }) {
+            case .unprovable(let reason): why = reason
+            case let look: return look
+            }
+        } catch  where error.reason == .forbidden {
+            why = "this account may not read the table \(creation.table) (403)"
+        }
+        switch occasion {
+        case .earlier, .unanswered, .answered: return .unprovable(why)
+        case .first, .gap:
+            throw Failure(
+                .notWritten, .giveUp,
+                "It is unknown whether \(context.place) already has the record, so none was created: \(why).")
+        }
+    }
+
+    private func finding(_ rows: [JSON], total: Int?) -> Look {
+        let (table, key) = (creation.table, creation.key)
+        // A server that does not know the field drops the condition and returns other rows.
+        guard rows.allSatisfy({ FieldValue($0[key.name])?.raw == key.value }) else {
+            return .unprovable("the table \(table) has no field `\(key.name)`: name another with `correlation_field`")
+        }
+        if let row = rows.first, let id = FieldValue(row["sys_id"])?.raw {
+            return .written(proof(id, FieldValue(row["number"])?.raw ?? ""))
+        }
+        if let total, total > 0 { return .unprovable("this account may not read the table \(table)") }
+        return .absent
+    }
+
+    mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent {
+        let write = self
+        return try await request.send(creation.call(notAfter: notAfter), context.session) { reply throws(Failure) in
+            .proved(try write.receipt(reply))
+        }
+    }
+
+    /// Compares the record the server returned with the one requested.
+    private func receipt(_ reply: ServiceNowReply) throws(Failure) -> Receipt {
+        let place = context.place
+        guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
+            throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) without a record.")
+        }
+        let number = FieldValue(reply.record["number"])?.raw ?? ""
+        // Journals read as empty, even in the answer to their own write.
+        let shown = creation.writes.filter { !["comments", "work_notes"].contains($0.name) }
+        let result = WriteResult(shown, reply.record) { _ in "" }
+        let lost = WriteResult([creation.key], reply.record) { _ in "" }
+        guard result.refused.isEmpty, lost.refused.isEmpty, lost.altered.isEmpty else {
+            let fields = (result.refused + lost.refused + lost.altered).joined(separator: ", ")
+            throw Failure(
+                .notWritten, .giveUp,
+                "\(number.isEmpty ? "The record \(id)" : number) was created in \(creation.table) on \(place), but did not take \(fields)\(result.note). It is not created again."
+            )
+        }
+        var proof = proof(id, number)
+        proof.text += result.note
+        return proof.receipt("\(reply.status)")
+    }
+
+    private func proof(_ id: String, _ number: String) -> Proof {
+        Proof(number.isEmpty ? id : "\(number) (\(id))", reference: "\(context.connection.instance)/\(id)")
+    }
 }

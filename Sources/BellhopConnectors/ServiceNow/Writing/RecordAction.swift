@@ -1,46 +1,137 @@
 import BellhopCore
+import Synchronization
 
-/// What a delivery wants to write. One that can never be written fails at once.
+typealias CommentAction = RecordAction<Comment>
+typealias UpdateAction = RecordAction<Update>
+typealias CreateAction = RecordAction<Creation>
+typealias AttachAction = RecordAction<Attachment>
+
+/// What a delivery wants to write to an instance. One that can never be written fails at once.
 protocol WriteOrder: Sendable {
+    associatedtype Work: Write
+
+    static var manifest: ActionManifest { get }
+
     init(_ delivery: Delivery) throws(Failure)
+
+    /// Serializes orders that must not look at the same time; nil for the others.
+    func gate(on connection: ServiceNowConnection) -> FIFOGate?
+
+    /// Makes the write; sends nothing but reads.
+    func work(in context: WriteContext, _ note: WriteNote) async throws(Failure) -> Work
+}
+
+extension WriteOrder {
+    func gate(on connection: ServiceNowConnection) -> FIFOGate? { nil }
 }
 
 /// An action that writes to an instance once, in a writing session.
-protocol RecordAction: Action {
-    associatedtype Order: WriteOrder
+struct RecordAction<Order: WriteOrder>: Action {
+    let connection: ServiceNowConnection
+    let times: WriteTimes
 
-    /// The thing it writes, for messages: `file`.
-    static var what: String { get }
-    var connection: ServiceNowConnection { get }
-    var times: WriteTimes { get }
+    static var manifest: ActionManifest { Order.manifest }
 
-    init(connection: ServiceNowConnection, times: WriteTimes)
-
-    func proceed(_ order: Order, _ delivery: Delivery, _ attempt: Attempt) async throws(Failure) -> Receipt
-}
-
-extension RecordAction {
-    init(connection: ServiceNowConnection) {
-        let rate = connection.http.configuration.rate
-        self.init(
-            connection: connection, times: WriteTimes().waiting(rate?.wait(for: ServiceNowConnection.manifest.limits.requests)))
+    init(connection: ServiceNowConnection, times: WriteTimes? = nil) {
+        self.connection = connection
+        var standard = WriteTimes()
+        // Requests wait for the connection's rate.
+        standard.start += connection.http.configuration.rate?.wait(for: ServiceNowConnection.manifest.limits.requests) ?? .zero
+        self.times = times ?? standard
     }
 
-    var session: ServiceNowSession { connection.writing }
-    var place: String { connection.base.place }
-
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        try await attempt.holding(delivery, Self.what) { () async throws(Failure) in
+        try await attempt.holding(delivery, Order.Work.noun) { () async throws(Failure) in
             let order = try Order(delivery)
             return try await connection.writers.lend { session async throws(Failure) in
-                var connection = self.connection
-                connection.writing = session
                 // Data read before this write is invalid for the next attempt.
-                defer { if let task = delivery.task { self.connection.forget(task.key) } }
-                return try await Self(connection: connection, times: times).proceed(order, delivery, attempt)
+                defer { if let task = delivery.task { connection.forget(task.key) } }
+                let context = WriteContext(connection: connection, session: session, attempt: attempt, times: times)
+                let writer = Writer(
+                    delivery: delivery, attempt: attempt, notebook: connection.notebook, clock: connection.clock, times: times,
+                    place: connection.base.place)
+                func perform() async throws(Failure) -> Receipt {
+                    try await writer.perform { note async throws(Failure) in try await order.work(in: context, note) }
+                }
+                guard let gate = order.gate(on: connection) else { return try await perform() }
+                return try await gate.inTurn { () async throws(Failure) in try await perform() }
             }
         }
     }
+}
 
-    func note(of delivery: Delivery) -> DeliveryNote { DeliveryNote(of: delivery, in: connection.notebook) }
+/// What one attempt writes with.
+struct WriteContext: Sendable {
+    let connection: ServiceNowConnection
+    let session: ServiceNowSession
+    let attempt: Attempt
+    let times: WriteTimes
+
+    var place: String { connection.base.place }
+
+    /// A task, read now or by the lookup for an earlier attempt since a moment.
+    func read(
+        _ task: TaskReference, fields: [String] = [], since: Timestamp = .distantPast
+    ) async throws(Failure) -> TaskRecord {
+        let question = TaskLooks.Question(
+            task: task.key, table: fields.isEmpty ? "task" : task.className, fields: fields,
+            next: attempt.upcomingTasks(besides: task.key))
+        if let record = try await connection.looks.record(for: question, since: since, session) { return record }
+        return try await TaskRecord.read(task, fields: fields, session)
+    }
+}
+
+/// Sends a write in a session. An answer that asks for a login may follow a write that took effect, so the session does not send
+/// it again by itself: a look comes first.
+struct WriteRequest: Sendable {
+    private var turn = ServiceNowSession.Turn.first
+
+    mutating func send(
+        _ call: ServiceNowCall, _ session: ServiceNowSession, _ judge: (ServiceNowReply) throws(Failure) -> Sent
+    ) async throws(Failure) -> Sent {
+        let isLast = turn == .last
+        do throws(Failure) {
+            switch try await session.send(call, turn) {
+            case .reply(let reply): return try judge(reply)
+            case .tokenWanted:
+                turn = .last
+                return .notTaken
+            case .loginWanted:
+                turn = .last
+                return .unclear(
+                    Failure(
+                        .sessionExpired, .unknownOutcome, "\(session.base.place) asked for a new login in answer to the write."))
+            }
+        } catch  where isLast && [.sessionExpired, .loginRequired, .unauthenticated, .csrf].contains(error.reason) {
+            throw Failure(error.reason, .unknownOutcome, error.message)
+        }
+    }
+}
+
+/// The writing sessions, each lent to one attempt at a time, from the read before a write to its proof: several attempts taking
+/// turns in one session would wait for all of each other's requests.
+///
+/// A class over a lock, because independent attempts share it.
+final class WritingSessions: Sendable {
+    let all: [ServiceNowSession]
+    private let turns: [FIFOGate]
+    /// How many attempts use or await each session.
+    private let users: Mutex<[Int]>
+
+    init(_ sessions: [ServiceNowSession]) {
+        all = sessions
+        turns = sessions.map { _ in FIFOGate() }
+        users = Mutex(sessions.map { _ in 0 })
+    }
+
+    /// Lends the session that is free, or will be first.
+    func lend<Value: Sendable>(_ work: (ServiceNowSession) async throws(Failure) -> Value) async throws(Failure) -> Value {
+        let place = users.withLock { users in
+            let place = users.indices.min { users[$0] < users[$1] } ?? 0
+            users[place] += 1
+            return place
+        }
+        defer { users.withLock { $0[place] -= 1 } }
+        return try await turns[place].inTurn { () async throws(Failure) in try await work(all[place]) }
+    }
 }

@@ -8,6 +8,8 @@ struct Update: WriteOrder {
     var expected: [(field: String, values: [JSON])] = []
     /// The fields as in the event; nil if they do not matter.
     var seen: JSON.Object?
+    /// The delivery's time: a state read since then is recent enough for a write that does not depend on it.
+    var createdAt: Timestamp
 
     init(_ delivery: Delivery) throws(Failure) {
         guard let task = delivery.task else {
@@ -17,6 +19,7 @@ struct Update: WriteOrder {
             throw Failure(.badArguments, .giveUp, "This delivery holds no fields; it was made by another version of Bellhop.")
         }
         self.task = task
+        createdAt = delivery.createdAt
         writes = try FieldWrite.all(
             arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refused)
         for (field, value) in arguments["expect"]?.asObject ?? [:] { expected.append((field, value.asArray ?? [value])) }
@@ -26,6 +29,10 @@ struct Update: WriteOrder {
             }
             self.seen = seen
         }
+    }
+
+    func work(in context: WriteContext, _ note: WriteNote) async throws(Failure) -> UpdateWrite {
+        try await UpdateWrite(self, context, note)
     }
 
     /// Whether to write regardless of the task's state.
@@ -67,7 +74,7 @@ struct Update: WriteOrder {
     }
 }
 
-extension UpdateAction {
+extension Update {
     /// The settings of an `update` in a rule.
     static let manifest = ActionManifest(
         kind: "update", summary: "Sets fields of the task.", receiver: .taskConnection, shorthand: "fields",
@@ -85,4 +92,98 @@ extension UpdateAction {
                 "display", .boolean, default: "false",
                 "Whether the values are display values (a choice's label, a person's name) instead of database values."),
         ], effect: .writes, refusedFields: FieldWrite.refused)
+}
+
+/// Sets the fields of a task: the task shows whether they are set.
+///
+/// Written twice it would be harmless if nobody else wrote, so after an unknown outcome nothing is waited for; but a field that
+/// somebody has changed since the first attempt is left alone.
+struct UpdateWrite: Write {
+    static let noun = "update"
+    static let isRepeatable = true
+    static let foundAtFirst = "it was already so"
+    private var update: Update
+    private let context: WriteContext
+    /// The task as read before the first request of this attempt.
+    private let record: TaskRecord
+    private let state: Before
+    private var request = WriteRequest()
+
+    var before: JSON? { state.json }
+
+    init(_ update: Update, _ context: WriteContext, _ note: WriteNote) async throws(Failure) {
+        // If the write depends on the task's state, or it was written to before, read it just before writing.
+        record =
+            update.isUnconditional && context.attempt.isFirst
+            ? try await context.read(update.task, fields: update.fields, since: update.createdAt)
+            : try await TaskRecord.read(update.task, fields: update.fields, context.session)
+        self.update = update
+        self.update.writes = try await context.connection.labels.resolved(
+            update.writes, in: record.table, of: record, context.session)
+        self.context = context
+        let earlier = Before(note.before)
+        state = earlier ?? Before(self.update, record)
+        guard !self.update.isMet(by: record) else { return }
+        if let refusal = self.update.refusal(by: record) ?? earlier?.refusal(of: self.update, by: record) { throw refusal }
+    }
+
+    func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+        switch occasion {
+        case .first, .gap, .earlier: return update.isMet(by: record) ? .written(Proof("")) : .absent
+        case .unanswered, .answered:
+            let record = try await TaskRecord.read(update.task, fields: update.writes.map(\.name), context.session)
+            return update.isMet(by: record) ? .written(Proof("")) : .absent
+        }
+    }
+
+    mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent {
+        let (update, record, place) = (update, record, context.place)
+        return try await request.send(update.call(record, notAfter: notAfter), context.session) { reply throws(Failure) in
+            guard FieldValue(reply.record["sys_id"])?.raw == update.task.key.text else {
+                throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) with another record.")
+            }
+            let result = WriteResult(update.writes, reply.record) { record[$0]?.raw ?? "" }
+            guard result.refused.isEmpty else {
+                throw Failure(
+                    .notWritten, .giveUp,
+                    "\(place) said \(reply.status), but \(update.task.name) did not take \(result.refused.joined(separator: ", ")): "
+                        + "the access rules or a rule of the instance kept it\(result.note).")
+            }
+            let names = update.writes.map(\.name).joined(separator: ", ")
+            return .proved(Receipt("\(reply.status), set \(names)\(result.note)"))
+        }
+    }
+
+    /// The task's state before the first attempt.
+    struct Before: Sendable {
+        var updates: String
+        var values: JSON.Object
+
+        init(_ update: Update, _ record: TaskRecord) {
+            updates = record.updates
+            values = JSON.Object(update.writes.map { ($0.name, .string(record[$0.name]?.raw ?? "")) })
+        }
+
+        init?(_ note: JSON?) {
+            guard let note, let values = note["values"]?.asObject else { return nil }
+            updates = note["updates"]?.asString ?? ""
+            self.values = values
+        }
+
+        var json: JSON { ["updates": .string(updates), "values": .object(values)] }
+
+        /// Why it is not rewritten: a field has neither its old nor its new value, so somebody has changed it since.
+        func refusal(of update: Update, by record: TaskRecord) -> Failure? {
+            if !updates.isEmpty, record.updates == updates { return nil }
+            let other = update.writes.first { write in
+                guard let found = record[write.name] else { return false }
+                return !write.isMet(by: found) && .string(found.raw) != values[write.name]
+            }
+            guard let other else { return nil }
+            return Failure(
+                .movedOn, .giveUp,
+                "`\(other.name)` of \(update.task.name) was changed by somebody since the first attempt, which may have written it: it is left unchanged."
+            )
+        }
+    }
 }

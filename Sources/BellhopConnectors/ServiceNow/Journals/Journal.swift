@@ -3,19 +3,6 @@ import Synchronization
 
 /// Looks for a comment in a task's journal or, if the account may not read it, in the history that the task shows.
 struct Journal: Sendable {
-    /// The result of a search.
-    enum Finding: Sendable, Hashable {
-        /// It was written, as this entry.
-        case written(String)
-        /// There is a new entry of this account that no known delivery wrote, with another text: perhaps this comment as the
-        /// instance altered it.
-        case altered(String)
-        /// The journal can be read and does not contain it.
-        case absent
-        /// No proof either way, with the reason.
-        case unprovable(String)
-    }
-
     /// What to look for.
     struct Search: Sendable {
         var task: TaskKey
@@ -39,6 +26,12 @@ struct Journal: Sendable {
         var upcoming: [TaskKey] = []
         /// Prefetched data may be used if read since this moment; nil to read anew.
         var since: Timestamp?
+
+        /// A journal or history entry as proof.
+        func proof(_ id: String) -> Proof {
+            let name = element == "work_notes" ? "work note" : "comment"
+            return Proof(ServiceNowConnection.isSysID(id) ? "\(name) \(id)" : name, reference: id)
+        }
     }
 
     /// This account's entries in one journal of a task, newest first.
@@ -56,20 +49,15 @@ struct Journal: Sendable {
         func set(_ new: Kind) { kind.withLock { $0 = new } }
     }
 
-    var session: ServiceNowSession
-    var access: Access
-    var claims: ClaimedEntries
-    var looks: TaskLooks
-    var labels: FieldLabels
-    var ahead: ReadAhead<Entries>
-    /// How many upcoming tasks' histories are read along with this one: the number of concurrent writers.
-    var sessions: Int
+    let connection: ServiceNowConnection
+    let session: ServiceNowSession
+    private var access: Access { connection.journalAccess }
     /// How many of this account's newest entries are read.
     private static let depth = 50
     /// The same limit for several tasks together.
     private static let most = 500
 
-    func look(for search: Search) async throws(Failure) -> Finding {
+    func look(for search: Search) async throws(Failure) -> Look {
         if access.now == .closed {
             let finding = try await lookAtTask(for: search)
             guard case .unprovable = finding else { return finding }
@@ -98,10 +86,12 @@ struct Journal: Sendable {
     private func listed(_ search: Search) async throws(Failure) -> [JSON]? {
         guard let since = search.since else { return nil }
         let now = session.clock.now
-        if let kept = ahead.value(of: search.task, since: since, at: now), kept.element == search.element { return kept.rows }
+        if let kept = connection.entries.value(of: search.task, since: since, at: now), kept.element == search.element {
+            return kept.rows
+        }
         guard !search.upcoming.isEmpty, access.now == .open else { return nil }
         let asked = [search.task] + search.upcoming
-        return try await ahead.asking(at: now) { () async throws(Failure) in
+        return try await connection.entries.asking(at: now) { () async throws(Failure) in
             let query = Self.query("IN" + asked.map(\.text).joined(separator: ","), search.element)
             let (rows, total) = try await entries(query, limit: Self.most)
             let tasks = Dictionary(grouping: rows) { TaskKey($0["element_id"]?.asString ?? "") }
@@ -112,7 +102,7 @@ struct Journal: Sendable {
     }
 
     /// What this account's rows, newest first, prove; nil if all belong to others.
-    private func finding(in rows: [JSON], for search: Search) -> Finding? {
+    private func finding(in rows: [JSON], for search: Search) -> Look? {
         let own = rows.reversed().compactMap { row -> (id: String, texts: [String])? in
             guard let id = row["sys_id"]?.asString, row["element"]?.asString == search.element,
                 row["element_id"]?.asString == search.task.text,
@@ -126,14 +116,15 @@ struct Journal: Sendable {
 
     /// What this account's entries, oldest first, prove; nil if all belong to others. An exact match takes precedence over one
     /// that the instance may have altered.
-    private func finding(among entries: [(id: String, texts: [String])], for search: Search) -> Finding? {
+    private func finding(among entries: [(id: String, texts: [String])], for search: Search) -> Look? {
+        let claims = connection.claims
         let free = entries.filter { !search.claimed.contains($0.id) && claims.isFree($0.id, for: search.delivery) }
         for isMeant in [search.text.matches, search.text.resembles] {
             for entry in free where entry.texts.contains(where: isMeant) && claims.take(entry.id, for: search.delivery) {
-                return .written(entry.id)
+                return .written(search.proof(entry.id))
             }
         }
-        return free.first.map { Finding.altered($0.id) }
+        return free.first.map { .altered(search.proof($0.id), "there is a new entry of this account with another text") }
     }
 
     /// The rows of a query and their total; empty and nil if the account may not ask.
@@ -161,16 +152,16 @@ struct Journal: Sendable {
 
     /// The fallback: the history in the task's own field. Read is what is new since the known history, or else what is not older
     /// than the first attempt.
-    private func lookAtTask(for search: Search) async throws(Failure) -> Finding {
+    private func lookAtTask(for search: Search) async throws(Failure) -> Look {
         let fields = [search.element] + TaskHistories.times
         var question = TaskLooks.Question(task: search.task, table: search.listed, fields: fields, next: search.upcoming)
         let listed: TaskRecord?
         if let since = search.since {
-            listed = try await looks.record(for: question, since: since, session)
+            listed = try await connection.looks.record(for: question, since: since, session)
         } else {
-            // The upcoming tasks' histories, read with each proof, are their state before they are written to.
-            question.next = Array(search.upcoming.prefix(sessions))
-            listed = try await looks.read(question, session)
+            // As many as there are writers: the upcoming tasks' histories, read with each proof, are their state before they are written to.
+            question.next = Array(search.upcoming.prefix(connection.writers.all.count))
+            listed = try await connection.looks.read(question, session)
         }
         if let listed, let history = listed[search.element]?.label, !history.isEmpty {
             return try await finding(in: history, of: listed.values, for: search)
@@ -192,9 +183,9 @@ struct Journal: Sendable {
         return try await finding(in: history, of: record, for: search)
     }
 
-    private func finding(in history: String, of record: JSON, for search: Search) async throws(Failure) -> Finding {
+    private func finding(in history: String, of record: JSON, for search: Search) async throws(Failure) -> Look {
         if search.history?.above(in: history)?.isEmpty == true { return .absent }
-        let labels = try await labels.names(of: search.element, in: search.table, session)
+        let labels = try await connection.labels.names(of: search.element, in: search.table, session)
         let read: JournalHistory
         do throws(JournalHistory.Unreadable) {
             read = try TaskHistories.read(history, above: search.history, since: search.notBefore, labels: labels, record)
@@ -207,7 +198,7 @@ struct Journal: Sendable {
         return finding(in: read, by: await session.user, for: search)
     }
 
-    private func finding(in history: JournalHistory, by user: ServiceNowUser?, for search: Search) -> Finding {
+    private func finding(in history: JournalHistory, by user: ServiceNowUser?, for search: Search) -> Look {
         let isNamed = user?.name.isEmpty == false
         let lines = search.text.headings
         var own: [(id: String, texts: [String])] = []

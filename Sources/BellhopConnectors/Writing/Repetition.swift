@@ -19,18 +19,12 @@ struct Repetition: Sendable, Hashable {
     }
 
     /// Fails if an earlier attempt may have been received: its process ended, or it was stopped, before the outcome was known.
-    ///
-    /// A person who retries a delivery has checked what was received until then: that no longer counts, however many attempts
-    /// follow; later uncertain attempts do.
-    func check(_ attempt: Attempt, _ notebook: DeliveryNote) async throws(Failure) {
-        guard !isAllowed, let uncertain = attempt.lastUncertain else { return }
-        // After a person's retry, attempts count from 1 again.
-        if attempt.number == 1 { return try await notebook.keep(["decided": .int(uncertain.microseconds)]) }
-        if let decided = try await notebook.read()?["decided"]?.asInt, uncertain.microseconds <= decided { return }
-        throw Failure(
-            .notWritten, .hold,
-            "An earlier attempt may have been received, and nothing can prove it: look there, then retry or drop the delivery. "
-                + "Write `repeatable: true` for a request that may be sent twice.")
+    func check(_ delivery: Delivery, _ attempt: Attempt, at place: String, _ notebook: any Notebook) async throws(Failure) {
+        guard !isAllowed, attempt.lastUncertain != nil else { return }
+        let note = try await DeliveryNote(of: delivery, in: notebook).read(at: attempt)
+        let why = "nothing can prove it (`repeatable: true` is for a request that may be sent twice)"
+        _ = try WriteRules(noun: "request", place: place, quiet: .zero)
+            .step(after: .unprovable(why), note, attempt, at: attempt.now).receipt
     }
 
     /// The failure for a missing or incomplete answer.

@@ -1,0 +1,81 @@
+import BellhopCore
+
+/// Something to write to another system once: how to look for it, and how to send it. ``Writer`` does the rest.
+protocol Write: Sendable {
+    /// The thing it writes, for messages: `comment`.
+    static var noun: String { get }
+    /// Whether writing it twice has the same effect as once.
+    static var isRepeatable: Bool { get }
+    /// The start of the receipt if a first attempt finds it there.
+    static var foundAtFirst: String { get }
+
+    /// The other side's time; nil if unknown.
+    var time: Timestamp? { get }
+    /// The state before the first request, by which later looks tell this write from others.
+    var before: JSON? { get }
+
+    mutating func look(_ occasion: LookOccasion) async throws(Failure) -> Look
+
+    /// Sends it once; nothing after `notAfter`.
+    mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent
+}
+
+extension Write {
+    static var isRepeatable: Bool { false }
+    static var foundAtFirst: String { "there already" }
+    var time: Timestamp? { nil }
+    var before: JSON? { nil }
+}
+
+/// When a look is made.
+enum LookOccasion: Sendable, Hashable {
+    /// Before anything was sent.
+    case first
+    /// The same, but the store has no record of this time: it may have been written then.
+    case gap(Range<Timestamp>)
+    /// An earlier attempt may have written it; what was read at or after this moment shows that.
+    case earlier(readSince: Timestamp?)
+    /// After a request whose answer does not show whether it was written.
+    case unanswered
+    /// After an answer that says it was written: the only new entry is then this one, even if its text was changed.
+    case answered
+}
+
+/// What a look found. A look that failed is thrown instead.
+enum Look: Sendable, Hashable {
+    case written(Proof)
+    case absent
+    /// Something new is there that may be it, with another content; with the reason as part of a sentence.
+    case altered(Proof, String)
+    /// Nothing shows whether it was written; with the reason as part of a sentence.
+    case unprovable(String)
+}
+
+/// What shows that something was written.
+struct Proof: Sendable, Hashable {
+    /// For the receipt: `work note 7f3a…`.
+    var text: String
+    /// The other system's name for it, so that it proves no other delivery.
+    var reference: String?
+
+    init(_ text: String, reference: String? = nil) {
+        self.text = text
+        self.reference = reference
+    }
+
+    func receipt(_ summary: String) -> Receipt {
+        Receipt([summary, text].filter { !$0.isEmpty }.joined(separator: ", "), reference: reference)
+    }
+}
+
+/// How a request to write ended. A request that was refused, or has no complete answer, throws instead.
+enum Sent: Sendable, Hashable {
+    /// The answer itself is the proof.
+    case proved(Receipt)
+    /// The answer, such as `201`, is not proof enough; with what to say if a look finds nothing.
+    case claimed(String, ifAbsent: String)
+    /// It was certainly not written, and may be sent again at once.
+    case notTaken
+    /// It may have been written, and may be sent again if a look finds nothing.
+    case unclear(Failure)
+}

@@ -1,0 +1,169 @@
+import BellhopCore
+
+/// The time limits of writes.
+public struct WriteTimes: Sendable, Hashable {
+    /// An attempt sends nothing this long after its start.
+    public var start: Duration
+    /// The longest a request can run on the server (60 s by ServiceNow's REST quota), and a margin.
+    public var server: Duration
+    /// The possible clock difference between the server's machines.
+    public var skew: Duration
+    /// How far the local clock may be corrected between two attempts.
+    public var correction: Duration
+    /// The wait before each further look for a write that the server has confirmed.
+    public var looks: [Duration]
+
+    public init(
+        start: Duration = .seconds(30), server: Duration = .seconds(90), skew: Duration = .seconds(30),
+        correction: Duration = .seconds(900), looks: [Duration] = [.seconds(1), .seconds(3)]
+    ) {
+        self.start = start
+        self.server = server
+        self.skew = skew
+        self.correction = correction
+        self.looks = looks
+    }
+
+    /// After this time, nothing an attempt sent is still running.
+    var quiet: Duration { start + server }
+}
+
+/// What an attempt to write does next.
+enum WriteStep: Sendable, Hashable {
+    case send
+    case done(Receipt)
+    case stop(Failure)
+
+    /// Nil to send.
+    var receipt: Receipt? {
+        get throws(Failure) {
+            switch self {
+            case .send: return nil
+            case .done(let receipt): return receipt
+            case .stop(let failure): throw failure
+            }
+        }
+    }
+}
+
+/// Decides what an attempt to write does next, from what is known of earlier attempts and what a look found. Performs nothing.
+///
+/// Nothing is sent while an earlier request may still be running, nor after one that may have been written, unless a look shows
+/// that it was not or a person decides.
+struct WriteRules: Sendable {
+    var noun: String
+    /// The other system, for messages.
+    var place: String
+    /// How long after the start of an attempt a request of it may still be running.
+    var quiet: Duration
+    var foundAtFirst = ""
+
+    /// Which look an attempt begins with.
+    func occasion(_ note: WriteNote, _ attempt: Attempt) -> LookOccasion {
+        if note.since != nil || attempt.lastUncertain != nil {
+            return .earlier(readSince: attempt.lastUncertain.map { $0 + quiet })
+        }
+        return attempt.mayRepeat.map { .gap($0) } ?? .first
+    }
+
+    /// The step after the look that an attempt begins with.
+    func step(after look: Look, _ note: WriteNote, _ attempt: Attempt, at now: Timestamp) -> WriteStep {
+        if case .written(let proof) = look {
+            switch occasion(note, attempt) {
+            case .first, .unanswered, .answered: return .done(proof.receipt(foundAtFirst))
+            case .gap: return .done(proof.receipt("found written before the store was restored or the agent started over"))
+            case .earlier: return .done(proof.receipt("found written by an earlier attempt"))
+            }
+        }
+        guard let uncertain = attempt.lastUncertain else { return .send }
+        if quiet > .zero, uncertain + quiet > now {
+            return .stop(
+                Failure(
+                    .notWritten, .retry(after: uncertain + quiet - now),
+                    "An earlier attempt may still be running on \(place); Bellhop looks for the \(noun) again before sending it.")
+            )
+        }
+        if let decided = note.decided, uncertain <= decided { return .send }
+        switch look {
+        case .written, .absent: return .send
+        case .altered(_, let why), .unprovable(let why):
+            return .stop(
+                Failure(
+                    .notWritten, .hold,
+                    "An earlier attempt may have succeeded: \(why). Look for the \(noun) on \(place), then retry or drop the delivery."
+                ))
+        }
+    }
+
+    /// Whether a failed request calls for a look: it may have been written, or something on the way may have refused what the
+    /// other side has done. A request with bad arguments was not sent, and the answer itself showed what was not written.
+    func needsLook(_ failure: Failure) -> Bool {
+        switch failure.remedy {
+        case .unknownOutcome: true
+        case .giveUp: failure.reason != .notWritten && failure.reason != .badArguments
+        case .retry, .rest, .hold, .pauseConnection: false
+        }
+    }
+
+    /// The step after a failed request and a look.
+    ///
+    /// - Parameter mayResend: whether it may be sent again at once.
+    func step(after failure: Failure, _ look: Look, mayResend: Bool) -> WriteStep {
+        switch look {
+        case .written(let proof): return .done(proof.receipt("found written (\(failure.reason.rawValue))"))
+        case .absent where mayResend: return .send
+        case .altered(_, let why) where mayResend, .unprovable(let why) where mayResend:
+            return .stop(
+                Failure(
+                    failure.reason, .hold,
+                    "\(failure.message) It is unknown whether the \(noun) was written: \(why). Look there, then retry or drop the delivery."
+                ))
+        // Refused with a reason, and nothing is there.
+        case .absent where failure.reason == .refused: return .stop(Failure(.refused, .giveUp, failure.message))
+        case .absent, .unprovable: return .stop(failure)
+        case .altered: return .stop(Failure(failure.reason, .unknownOutcome, failure.message))
+        }
+    }
+
+    /// The step after an answer that says it was written, and the looks for it. Counts one that was not.
+    func step(afterClaim status: String, ifAbsent why: String, _ look: Look, _ note: inout WriteNote) -> WriteStep {
+        switch look {
+        case .written(let proof): return .done(proof.receipt(status))
+        case .unprovable(let why): return .done(Receipt("\(status), not confirmed (\(why))"))
+        case .absent, .altered: break
+        }
+        note.denials += 1
+        return .stop(
+            note.denials < 2
+                ? Failure(.notWritten, .unknownOutcome, "\(place) said \(status), but \(why); Bellhop will look again.")
+                : Failure(.notWritten, .giveUp, "\(place) said \(status) twice, but \(why)."))
+    }
+}
+
+extension Attempt {
+    /// True if nothing of the delivery can have been sent. A person's retry restarts the count at 1.
+    var isFirst: Bool { number == 1 && lastUncertain == nil }
+
+    /// True if an earlier attempt may have done it, and a person has decided to repeat it.
+    var isDecided: Bool { number == 1 && lastUncertain != nil }
+
+    /// Holds a delivery that would die, if an earlier attempt may have succeeded.
+    func holding(
+        _ delivery: Delivery, _ noun: String, _ work: () async throws(Failure) -> Receipt
+    ) async throws(Failure) -> Receipt {
+        do throws(Failure) {
+            return try await work()
+        } catch {
+            let isEnd: Bool
+            switch error.remedy {
+            case .retry: isEnd = number >= delivery.retry.attempts
+            case .giveUp: isEnd = error.reason == .badArguments
+            case .rest, .pauseConnection, .hold, .unknownOutcome: isEnd = false
+            }
+            guard isEnd, lastUncertain != nil else { throw error }
+            throw Failure(
+                error.reason, .hold,
+                error.message + " An earlier attempt may have written the \(noun): look there, then retry or drop the delivery.")
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import BellhopCore
+
+/// Performs one attempt to write something: looks, sends, looks again, and keeps the note. ``WriteRules`` decides.
+struct Writer: Sendable {
+    var delivery: Delivery
+    var attempt: Attempt
+    var notebook: any Notebook
+    var clock: any AgentClock
+    var times: WriteTimes
+    /// The other system, for messages.
+    var place: String
+
+    /// The longest total wait for rests requested during a look after a write.
+    private static let patience = Duration.seconds(60)
+
+    private var kept: DeliveryNote { DeliveryNote(of: delivery, in: notebook) }
+
+    /// - Parameter prepare: makes the write from what earlier attempts left; nothing is sent yet.
+    func perform<W: Write>(_ prepare: (WriteNote) async throws(Failure) -> W) async throws(Failure) -> Receipt {
+        let receipt: Receipt
+        do throws(Failure) {
+            let note = try await kept.read(at: attempt)
+            var write = try await prepare(note)
+            receipt = try await run(&write, note)
+        } catch {
+            if error.remedy == .giveUp { await kept.forget() }
+            throw error
+        }
+        await kept.forget()
+        return receipt
+    }
+
+    private func run<W: Write>(_ write: inout W, _ note: WriteNote) async throws(Failure) -> Receipt {
+        var note = note
+        let rules = WriteRules(
+            noun: W.noun, place: place, quiet: W.isRepeatable ? .zero : times.quiet, foundAtFirst: W.foundAtFirst)
+        let look = try await write.look(rules.occasion(note, attempt))
+        if let receipt = try rules.step(after: look, note, attempt, at: clock.now).receipt { return receipt }
+        var sending = note
+        sending.since = note.since ?? write.time ?? clock.now
+        sending.before = write.before
+        // Kept before anything is sent, so that later attempts know where to look.
+        try await keep(sending, insteadOf: &note)
+        while true {
+            let sent: Result<Sent, Failure>
+            do throws(Failure) {
+                let notAfter = min(attempt.now + times.start, delivery.expires ?? .distantFuture)
+                sent = .success(try await write.send(notAfter: notAfter))
+            } catch {
+                sent = .failure(error)
+            }
+            let step: WriteStep
+            switch sent {
+            case .success(.proved(let receipt)): step = .done(receipt)
+            case .success(.notTaken): step = .send
+            case .success(.unclear(let failure)):
+                step = rules.step(after: failure, try await self.look(&write, after: failure), mayResend: true)
+            case .success(.claimed(let status, let why)):
+                var counted = note
+                step = rules.step(afterClaim: status, ifAbsent: why, try await confirm(&write, status), &counted)
+                try await keep(counted, insteadOf: &note, or: .unknownOutcome)
+            case .failure(let failure) where rules.needsLook(failure):
+                step = rules.step(after: failure, try await self.look(&write, after: failure), mayResend: false)
+            case .failure(let failure): step = .stop(failure)
+            }
+            if let receipt = try step.receipt { return receipt }
+        }
+    }
+
+    private func keep(
+        _ new: WriteNote, insteadOf note: inout WriteNote, or remedy: Failure.Remedy = .retry(after: nil)
+    ) async throws(Failure) {
+        if new != note { try await kept.keep(new, or: remedy) }
+        note = new
+    }
+
+    /// A failed look leaves the outcome unknown, so that the next attempt looks again.
+    private func look<W: Write>(_ write: inout W, after failure: Failure) async throws(Failure) -> Look {
+        do throws(Failure) {
+            return try await write.look(.unanswered)
+        } catch {
+            throw Failure(failure.reason, .unknownOutcome, "\(failure.message) The lookup afterwards failed: \(error.message)")
+        }
+    }
+
+    /// Looks for what the other side says is written, until it shows.
+    private func confirm<W: Write>(_ write: inout W, _ status: String) async throws(Failure) -> Look {
+        do {
+            for wait in [.zero] + times.looks {
+                if wait > .zero { try await clock.sleep(for: wait) }
+                switch try await lookPastRests(&write) {
+                case .absent, .altered: continue
+                case let look: return look
+                }
+            }
+            return .absent
+        } catch {
+            let why = (error as? Failure)?.message ?? "the attempt was cancelled"
+            throw Failure(.notWritten, .unknownOutcome, "\(place) answered \(status), but this is unconfirmed: \(why)")
+        }
+    }
+
+    /// Repeats a look after short rests requested by the server: these do not make the write doubtful.
+    private func lookPastRests<W: Write>(_ write: inout W) async throws(Failure) -> Look {
+        var left = Self.patience
+        while true {
+            do throws(Failure) {
+                return try await write.look(.answered)
+            } catch {
+                guard case .rest(let wait) = error.remedy else { throw error }
+                let rest = max(wait ?? .seconds(5), .milliseconds(100))
+                left -= rest
+                guard left >= .zero, (try? await clock.sleep(for: rest)) != nil else { throw error }
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopConnectors
+
+/// What an attempt to write does next, for every combination of what is known and what a look found.
+@Suite struct WriteRulesTests {
+    let rules = WriteRules(noun: "comment", place: "acme", quiet: .seconds(120), foundAtFirst: "there already")
+    static let start = Timestamp(seconds: 1000)
+    static let proof = Proof("work note 7f", reference: "7f")
+    static let looks: [Look] = [.written(proof), .absent, .altered(proof, "another text"), .unprovable("no rights")]
+
+    /// One line: what was known and found, and what follows.
+    struct Line: Sendable, CustomTestStringConvertible {
+        var uncertain: Timestamp?
+        var decided: Timestamp?
+        /// After the start of the uncertain attempt.
+        var after: Duration
+        var look: Look
+        var result: Result
+        var testDescription: String { "\(look), \(uncertain == nil ? "first" : "uncertain"), after \(after)" }
+        enum Result: Sendable, Hashable { case send, done, wait(Duration), hold }
+    }
+
+    static let table: [Line] =
+        // Nothing was sent: anything but the write itself is no obstacle.
+        [Look.absent, looks[2], looks[3]].map { Line(after: .zero, look: $0, result: .send) }
+        // What is there is done, at any time.
+        + [.zero, .seconds(119), .days(1)].map { Line(uncertain: start, after: $0, look: looks[0], result: .done) }
+        + [Line(after: .zero, look: looks[0], result: .done)]
+        // While an earlier request may run, nothing is sent, not even by a person's decision.
+        + [Look.absent, looks[2], looks[3]].flatMap { look in
+            [nil, start].map { Line(uncertain: start, decided: $0, after: .seconds(30), look: look, result: .wait(.seconds(90))) }
+        }
+        // Afterwards it is sent if it is proved absent, or a person has decided about that very attempt.
+        + [
+            Line(uncertain: start, after: .seconds(120), look: .absent, result: .send),
+            Line(uncertain: start, after: .seconds(120), look: looks[2], result: .hold),
+            Line(uncertain: start, after: .seconds(120), look: looks[3], result: .hold),
+            Line(uncertain: start, decided: start, after: .seconds(120), look: looks[2], result: .send),
+            Line(uncertain: start, decided: start, after: .seconds(120), look: looks[3], result: .send),
+            Line(uncertain: start, decided: start - .seconds(1), after: .seconds(120), look: looks[3], result: .hold),
+        ]
+
+    @Test(arguments: table) func `an attempt begins as the table says`(_ line: Line) {
+        let now = Self.start + line.after
+        var note = WriteNote()
+        note.since = line.uncertain
+        note.decided = line.decided
+        let attempt = Attempt(number: line.uncertain == nil ? 1 : 2, now: now, lastUncertain: line.uncertain)
+        let result: Line.Result
+        switch rules.step(after: line.look, note, attempt, at: now) {
+        case .send: result = .send
+        case .done: result = .done
+        case .stop(let failure):
+            #expect(failure.reason == .notWritten)
+            switch failure.remedy {
+            case .retry(let after): result = .wait(after ?? .zero)
+            case .hold: result = .hold
+            case .rest, .giveUp, .unknownOutcome, .pauseConnection:
+                Issue.record("\(failure)")
+                return
+            }
+        }
+        #expect(result == line.result)
+    }
+
+    @Test func `a receipt says when it was found`() throws {
+        let now = Self.start
+        var note = WriteNote()
+        func summary(_ attempt: Attempt) throws -> String? {
+            try rules.step(after: .written(Self.proof), note, attempt, at: now).receipt?.summary
+        }
+        #expect(try summary(Attempt(number: 1, now: now)) == "there already, work note 7f")
+        #expect(
+            try summary(Attempt(number: 1, now: now, mayRepeat: .epoch..<now))
+                == "found written before the store was restored or the agent started over, work note 7f")
+        note.since = now
+        #expect(try summary(Attempt(number: 2, now: now)) == "found written by an earlier attempt, work note 7f")
+    }
+
+    @Test func `the first look depends on what may have been sent`() {
+        var note = WriteNote()
+        let gap = Timestamp.epoch..<Self.start
+        func occasion(_ uncertain: Timestamp? = nil) -> LookOccasion {
+            rules.occasion(note, Attempt(number: 2, now: Self.start, lastUncertain: uncertain, mayRepeat: gap))
+        }
+        #expect(rules.occasion(note, Attempt(number: 1, now: Self.start)) == .first)
+        #expect(occasion() == .gap(gap))
+        #expect(occasion(Self.start) == .earlier(readSince: Self.start + .seconds(120)))
+        note.since = Self.start
+        #expect(occasion() == .earlier(readSince: nil))
+    }
+
+    // MARK: After a request
+
+    static let lost = Failure(.cut, .unknownOutcome, "The connection was cut.")
+    static let forbidden = Failure(.forbidden, .giveUp, "acme does not allow it.")
+    static let refused = Failure(.refused, .unknownOutcome, "acme refuses it.")
+
+    static let endings: [(Failure, Look, Failure.Remedy?)] =
+        [lost, forbidden, refused].map { ($0, looks[0], nil) } + [
+            (lost, .absent, .unknownOutcome), (lost, looks[2], .unknownOutcome), (lost, looks[3], .unknownOutcome),
+            (forbidden, .absent, .giveUp), (forbidden, looks[2], .unknownOutcome), (forbidden, looks[3], .giveUp),
+            (refused, .absent, .giveUp), (refused, looks[2], .unknownOutcome), (refused, looks[3], .unknownOutcome),
+        ]
+
+    @Test(arguments: endings)
+    func `a failed request ends by what a look finds`(_ failure: Failure, _ look: Look, _ remedy: Failure.Remedy?) {
+        switch rules.step(after: failure, look, mayResend: false) {
+        case .send: Issue.record("sent again in the same attempt")
+        case .done(let receipt):
+            #expect(remedy == nil)
+            #expect(receipt == Receipt("found written (\(failure.reason.rawValue)), work note 7f", reference: "7f"))
+        case .stop(let end):
+            #expect(end.remedy == remedy)
+            #expect(end.reason == failure.reason)
+        }
+    }
+
+    @Test(arguments: looks) func `an unclear request is sent again only if a look finds nothing`(_ look: Look) {
+        switch (look, rules.step(after: Self.lost, look, mayResend: true)) {
+        case (.written, .done), (.absent, .send): break
+        case (.altered, .stop(let failure)), (.unprovable, .stop(let failure)): #expect(failure.remedy == .hold)
+        case (_, let step): Issue.record("\(step)")
+        }
+    }
+
+    @Test func `only a failure that may hide a write calls for a look`() {
+        #expect(rules.needsLook(Self.lost) && rules.needsLook(Self.forbidden))
+        for (reason, remedy) in [
+            (Failure.Reason.notWritten, Failure.Remedy.giveUp), (.badArguments, .giveUp), (.unreachable, .retry(after: nil)),
+            (.throttled, .rest(nil)), (.unauthenticated, .pauseConnection), (.forbidden, .hold),
+        ] {
+            #expect(!rules.needsLook(Failure(reason, remedy, "")))
+        }
+    }
+
+    @Test func `a claim without the write is looked for once more, and the second is final`() throws {
+        var note = WriteNote()
+        let steps = (1...2).map { _ in rules.step(afterClaim: "201", ifAbsent: "it is not there", .absent, &note) }
+        #expect(
+            steps == [
+                .stop(Failure(.notWritten, .unknownOutcome, "acme said 201, but it is not there; Bellhop will look again.")),
+                .stop(Failure(.notWritten, .giveUp, "acme said 201 twice, but it is not there.")),
+            ])
+        #expect(WriteNote(json: note.json) == note)
+        let unconfirmed = rules.step(afterClaim: "201", ifAbsent: "", .unprovable("no rights"), &note)
+        #expect(unconfirmed == .done(Receipt("201, not confirmed (no rights)")))
+    }
+}
