@@ -95,7 +95,8 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(
-            name: "Simulator", dependencies: [crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, logging, nioCore],
+            name: "Simulator",
+            dependencies: ["BellhopCore", crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, logging, nioCore],
             swiftSettings: house),
 
         // Virtual time and other fixtures, for every test target.
@@ -152,7 +153,8 @@ let package = Package(
         .testTarget(
             name: "CELTests", dependencies: ["CEL"], exclude: ["Conformance/skipped.txt"], swiftSettings: house),
         .testTarget(
-            name: "SimulatorTests", dependencies: ["Simulator", asyncHTTPClient, nioCore, nioHTTP1], swiftSettings: house),
+            name: "SimulatorTests", dependencies: ["BellhopCore", "Simulator", asyncHTTPClient, nioCore, nioHTTP1],
+            swiftSettings: house),
         .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: house),
     ]
 )

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    static let rewritings: [TextRewriting] = [.tagsStripped, .digitsMasked, .cut(characters: 4000)]
+    static let rewritings: [TextRewriting] = [.tagsStripped, .digitsMasked, .textCut(characters: 4000)]
 
     @Test(
         arguments: rewritings,

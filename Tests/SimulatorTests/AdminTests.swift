@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import Simulator
@@ -12,7 +13,7 @@ import Testing
                 .POST, "/simulator/tasks",
                 body: #"{"title":"A","priority":1,"assigned_to":"john.doe","fields":{"category":"network"}}"#)
             #expect(made.status == 201)
-            let number = try #require(try made.json()["number"]?.string)
+            let number = try #require(try made.json()["number"]?.asString)
             let changed = try await client.send(
                 .PATCH, "/simulator/tasks/\(number)", body: #"{"set":{"priority":4},"assign":null,"by":"john.doe"}"#)
             #expect(try changed.json()["priority"] == "4")
@@ -21,7 +22,7 @@ import Testing
             let note = try await client.send(
                 .POST, "/simulator/tasks/\(number)/journal", body: #"{"text":"x","kind":"work_notes"}"#)
             #expect(note.status == 201)
-            #expect(try await client.get("/simulator/tasks/\(number)/journal").json().array?.count == 1)
+            #expect(try await client.get("/simulator/tasks/\(number)/journal").json().asArray?.count == 1)
             #expect(
                 try await client.send(.PATCH, "/simulator/tasks/\(number)", body: #"{"close":true}"#).json()["active"] == "false")
             #expect(try await client.send(.DELETE, "/simulator/tasks/\(number)").status == 204)
@@ -38,8 +39,8 @@ import Testing
             #expect(set.text == #"{"ids":[1,2]}"#)
             #expect(try await client.list().header("Retry-After") == "2")
             let rules = try await client.get("/simulator/faults").json()
-            #expect(rules.array?.map { $0["struck"]?.int } == [1, 0])
-            #expect(rules.array?.last?["times"] == .null)
+            #expect(rules.asArray?.map { $0["struck"]?.asInt } == [1, 0])
+            #expect(rules.asArray?.last?["times"] == .null)
             #expect(try await client.send(.DELETE, "/simulator/faults/2").status == 204)
             #expect(try await client.send(.DELETE, "/simulator/faults").status == 204)
             #expect(try await client.list().status == 200)
@@ -51,12 +52,11 @@ import Testing
             let extra = #","milliseconds":5,"to":"/x","status":418,"body":"b","field":"priority","value":"2""#
             var needed = ["slow", "redirect", "status", "business_rule"].contains(name) ? extra : ""
             if name == "text_cut" { needed = #","characters":4000,"field":"comments""# }
-            let value = try JSONReader.read(Array("{\"fault\":\"\(name)\"\(needed)}".utf8))
+            let value = try JSON.parse("{\"fault\":\"\(name)\"\(needed)}")
             var form = AdminForm(value)
             let fault = try Fault(&form)
             #expect(fault.name == name)
-            let members: [JSON.Member] = [.init(name: "fault", value: .string(name))] + fault.arguments
-            var again = AdminForm(.object(members))
+            var again = AdminForm(.object((["fault": .string(name)] as JSON.Object).adding(fault.arguments)))
             #expect(try Fault(&again) == fault)
             try again.end()
         }
@@ -72,7 +72,7 @@ import Testing
     func `an impossible request is refused by name`(_ path: String, _ body: String) async throws {
         let answer = try await office.open { try await $0.send(.POST, path, body: body) }
         #expect(answer.status == 400)
-        #expect(try answer.json()["error"]?.string?.isEmpty == false)
+        #expect(try answer.json()["error"]?.asString?.isEmpty == false)
         #expect(office.instance.tasks.isEmpty && office.simulation.faults.rules.isEmpty)
     }
 
@@ -89,7 +89,7 @@ import Testing
             #expect(!user.text.contains("new\""))
             #expect(try await client.send(.PUT, "/simulator/receivers/ops", body: #"{"status":500}"#).status == 204)
             #expect(try await client.send(.POST, "/hooks/ops", body: "{}").status == 500)
-            #expect(try await client.get("/simulator/received?receiver=ops").json().array?.count == 1)
+            #expect(try await client.get("/simulator/received?receiver=ops").json().asArray?.count == 1)
             #expect(try await client.send(.PATCH, "/simulator/settings", body: #"{"session_seconds":5}"#).status == 204)
             #expect(office.instance.settings.sessionSeconds == 5)
             #expect(try await client.get("/simulator").text.contains("too_many_requests"))
@@ -108,7 +108,7 @@ import Testing
         for text in [state.text, requests.text] {
             #expect(!text.contains("secret") && !text.contains("Basic "))
         }
-        #expect(try requests.json().array?.count == 2)
+        #expect(try requests.json().asArray?.count == 2)
     }
 
     @Test func `requests are shown without credentials, wherever these stand`() async throws {

@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import Simulator
@@ -53,8 +54,8 @@ import Testing
         #expect(try await struck(.emptyList).text == #"{"result":{}}"#)
         let cancelled = try await struck(.transactionCancelled)
         #expect(cancelled.status == 200)
-        #expect(try cancelled.json()["error"]?["message"]?.string?.hasPrefix("Transaction cancelled") == true)
-        #expect(try cancelled.result?["Incident"]?.array?.count == 4)
+        #expect(try cancelled.json()["error"]?["message"]?.asString?.hasPrefix("Transaction cancelled") == true)
+        #expect(try cancelled.result?["Incident"]?.asArray?.count == 4)
     }
 
     @Test func `a reset before has no effect, a reset after loses only the reply`() async throws {
@@ -168,12 +169,12 @@ import Testing
                 office.simulation.faults.add(fault, "GET", query: "active=true", times: nil)
                 office.simulation.faults.add(fault, "GET", path: "/rest/v1", times: nil)
                 let empty = try await client.get(table)
-                #expect(try empty.result?.array?.isEmpty == true)
+                #expect(try empty.result?.asArray?.isEmpty == true)
                 #expect(empty.header("X-Total-Count") == String(count))
                 let other = try await client.get(table.replacing("active=true", with: "numberISNOTEMPTY"))
-                #expect(try other.result?.array?.count == 1)
-                #expect(try await client.get("/rest/v1/list").json().array?.isEmpty == true)
-                #expect(try await client.get("/rest/v1/page?page=1").json()["total"]?.int == count)
+                #expect(try other.result?.asArray?.count == 1)
+                #expect(try await client.get("/rest/v1/list").json().asArray?.isEmpty == true)
+                #expect(try await client.get("/rest/v1/page?page=1").json()["total"] == .int(count))
                 #expect(try await client.get("/rest/v1/issues/1").json()["title"] == "Door stuck")
             }
         }

@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import Simulator
@@ -26,7 +27,7 @@ import Testing
             let login = try await client.send(
                 .POST, "/API/Security.svc/SSOAuthenticate/",
                 body: #"{"security": {"Email": "ada@example.com", "Password": "c0rrect"}}"#)
-            let token = try #require(try login.json()["SSOAuthenticateResult"]?["SSOAuthToken"]?.string)
+            let token = try #require(try login.json()["SSOAuthenticateResult"]?["SSOAuthToken"]?.asString)
             #expect(token != SimulatedETO.zeros)
             let security = try await client.get("/API/Security.svc/SSOSiteLogin/77/\(Self.enterprise)/\(token)/0").text.filter {
                 $0 != "\""
@@ -34,7 +35,7 @@ import Testing
             client.headers["securityToken"] = security
             client.headers["enterpriseGuid"] = Self.enterprise
             let list = try await client.get("/API/TouchPoint.svc/ListTouchPointResponses?TouchPointID=14")
-            #expect(try list.json().array?.count == 1)
+            #expect(try list.json().asArray?.count == 1)
             try await send(&client, .PATCH, "eto", #"{"dead_session": 401}"#)
             try await send(&client, .DELETE, "eto/sessions")
             #expect(try await client.get("/API/TouchPoint.svc/ListTouchPointResponses?TouchPointID=14").status == 401)
@@ -64,8 +65,8 @@ import Testing
             client.headers = ["Content-Type": "application/x-www-form-urlencoded", "Authorization": "Basic YmVsbGhvcDpzM2NyZXQ="]
             let answer = try await client.send(
                 .POST, "/mfp/api/az/v1/token", body: "grant_type=client_credentials&scope=RegisteredClient%20orders")
-            #expect(try answer.json()["expires_in"]?.int == 60)
-            let token = try #require(try answer.json()["access_token"]?.string)
+            #expect(try answer.json()["expires_in"]?.asInt == 60)
+            let token = try #require(try answer.json()["access_token"]?.asString)
             client.headers = ["Authorization": "Bearer \(token)"]
             #expect(try await client.get("/mfp/api/adapters/orders/all").text == "[1]")
             client.headers = [:]
@@ -94,7 +95,7 @@ import Testing
             let list = try await client.get("/rest/v1/list")
             #expect(list.header("X-RateLimit-Limit") == "60")
             #expect(list.text == #"[{"title":"Door stuck"}]"#)
-            #expect(try await client.get("/simulator/api").json()["issues"]?.array?.first?["state"]?.string == "closed")
+            #expect(try await client.get("/simulator/api").json()["issues"]?.asArray?.first?["state"]?.asString == "closed")
             client.headers = [:]
             #expect(try await client.send(.PATCH, "/simulator/api", body: #"{"quirks": ["lazy"]}"#).status == 400)
             try await send(&client, .PUT, "pages/kb_view.do", #"{"html": "<p>News</p>"}"#)

@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import Simulator
@@ -13,7 +14,7 @@ import Testing
             .typography, #"He said "it's -- done" - now..."#,
             "He said \u{201C}it\u{2019}s \u{2014} done\u{201D} \u{2013} now\u{2026}"
         ),
-        (.cut(characters: 5), "Grüße von mir", "Grüße"),
+        (.textCut(characters: 5), "Grüße von mir", "Grüße"),
     ])
     func `an instance keeps another text than it was sent`(_ rewriting: TextRewriting, _ sent: String, _ kept: String)
         async throws
@@ -53,14 +54,14 @@ import Testing
             let labels = #"{"labels":{"comments":"Kommentare"}}"#
             #expect(try await client.send(.PATCH, "/simulator/settings", body: labels).status == 204)
             let journal = try await client.get("/api/now/v2/table/sys_journal_field?sysparm_query=element_id=\(task.id)")
-            #expect(try journal.result?.array?.isEmpty == true)
+            #expect(try journal.result?.asArray?.isEmpty == true)
             let shown = try await client.get(
                 "/api/now/v2/table/incident/\(task.id)?sysparm_display_value=true&sysparm_fields=comments,sys_created_on")
             #expect(try shown.result?["comments"] == "05.01.2026 10:00:00 AM - John Doe (Kommentare)\nAny news?\n\n")
             #expect(try shown.result?["sys_created_on"] == "05.01.2026 10:00:00 AM")
             let label = try await client.get(
                 "/api/now/v2/table/sys_dictionary?sysparm_query=name=task^element=comments&sysparm_fields=column_label")
-            #expect(try label.result?.array?.first?["column_label"] == "Kommentare")
+            #expect(try label.result?.asArray?.first?["column_label"] == "Kommentare")
         }
     }
 }

@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import Simulator
@@ -53,7 +54,7 @@ import Testing
         let tasks = (0..<5).map { office.instance.addTask(title: "T\($0)") }
         office.instance.changeUser("john.doe") { $0.hiddenTasks = [tasks[2].id] }
         let answer = try await get("/api/now/table/task?sysparm_query=ORDERBYnumber&sysparm_limit=2&sysparm_offset=2")
-        #expect(try answer.result?.array?.map { $0["short_description"]?.string } == ["T3"])
+        #expect(try answer.result?.asArray?.map { $0["short_description"]?.asString } == ["T3"])
         #expect(answer.header("X-Total-Count") == "5")
         let link = try #require(answer.header("Link"))
         #expect(link.contains(#"sysparm_offset=4>;rel="next""#))
@@ -73,7 +74,7 @@ import Testing
         office.simulation.faults.add(.sloppyQueries)
         let sloppy = try await get("/api/now/v2/table/task?\(query)")
         #expect(sloppy.status == 200)
-        #expect(try sloppy.result?.array?.count == 1)
+        #expect(try sloppy.result?.asArray?.count == 1)
     }
 
     @Test func `a user finds the own row by name=value and by query`() async throws {
@@ -123,7 +124,7 @@ import Testing
         #expect(try answer.result?["comments"] == "")
         #expect(try answer.result?["priority"] == "1")
         #expect(try answer.result?["sys_updated_on"] == "2026-01-05 09:00:05")
-        let row = try #require(try journal.result?.array?.first)
+        let row = try #require(try journal.result?.asArray?.first)
         #expect(row["value"] == "Hello")
         #expect(row["name"] == "incident")
         #expect(row["sys_created_by"] == "john.doe")

@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import Simulator
@@ -23,22 +24,22 @@ import Testing
         instance.addTask(title: "Nobody's")
         instance.closeTask(instance.addTask(title: "Closed", assignedTo: "john.doe").id)
         let result = try await office.open { client in try await client.list().result }
-        #expect(result?.members?.map(\.name) == ["Incident", "Catalog Task"])
+        #expect(result?.asObject?.keys == ["Incident", "Catalog Task"])
         #expect(
-            result?["Incident"]?.array?.first?.text == """
+            result?["Incident"]?.asArray?.first?.text == """
                 {"number":"INC0010002","short_desc":"Early","sys_id":"a1",\
                 "link":"https://acme.service-now.com/api/now/v2/table/Incident/a1",\
                 "snowui":"https://acme.service-now.com/Incident.do?sys_id=a1","created":"2026-01-01 00:00:00"}
                 """)
-        #expect(result?["Incident"]?.array?.map { $0["short_desc"]?.string } == ["Early", "Late"])
-        let laptop = result?["Catalog Task"]?.array?.first
-        #expect(laptop?["snowui"]?.string?.hasPrefix("https://acme.service-now.com/Catalog Task.do?sys_id=") == true)
+        #expect(result?["Incident"]?.asArray?.map { $0["short_desc"]?.asString } == ["Early", "Late"])
+        let laptop = result?["Catalog Task"]?.asArray?.first
+        #expect(laptop?["snowui"]?.asString?.hasPrefix("https://acme.service-now.com/Catalog Task.do?sys_id=") == true)
     }
 
     @Test func `empty and hidden columns are null`() async throws {
         office.instance.addTask(title: "", assignedTo: "john.doe")
         office.instance.changeUser("john.doe") { $0.hiddenFields = ["number"] }
-        let row = try await office.open { client in try await client.list().result?["Incident"]?.array?.first }
+        let row = try await office.open { client in try await client.list().result?["Incident"]?.asArray?.first }
         #expect(row?["short_desc"] == .null)
         #expect(row?["number"] == .null)
         #expect(row?["created"] == "2026-01-05 09:00:00")
@@ -49,7 +50,7 @@ import Testing
         let names = try await office.open { client in
             _ = try await client.list()
             office.instance.setLanguage(.german)
-            return try await client.list().result?.members?.map(\.name)
+            return try await client.list().result?.asObject?.keys
         }
         #expect(names == ["Störung"])
     }

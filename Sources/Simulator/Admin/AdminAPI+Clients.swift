@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension AdminAPI {
     /// Clients, API keys and tokens.
     func clients(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {

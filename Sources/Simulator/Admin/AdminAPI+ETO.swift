@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension AdminAPI {
     static let helpOnETO = """
         GET    /simulator/eto                 accounts, enterprises, TouchPoints, responses, counts; never passwords or tokens
@@ -85,11 +87,11 @@ extension AdminAPI {
     }
 
     private func elements(_ form: inout AdminForm) throws(AdminProblem) -> [(id: Int, json: String)]? {
-        guard let members = try form.value("elements")?.members else { return nil }
+        guard let members = try form.value("elements")?.asObject else { return nil }
         var elements: [(id: Int, json: String)] = []
-        for member in members {
-            guard let id = Int(member.name) else { throw AdminProblem(message: "'\(member.name)' is not an element's number") }
-            elements.append((id, member.value.text))
+        for (name, value) in members {
+            guard let id = Int(name) else { throw AdminProblem(message: "'\(name)' is not an element's number") }
+            elements.append((id, value.text))
         }
         return elements
     }
@@ -99,12 +101,12 @@ extension AdminAPI {
         let guid = try form.required("guid", try form.text("guid"))
         let name = try form.required("name", try form.text("name"))
         var sites: [SimulatedETO.Site] = []
-        for value in try form.value("sites")?.array ?? [] {
+        for value in try form.value("sites")?.asArray ?? [] {
             var site = AdminForm(value)
             let id = try site.required("id", try site.int("id"))
             let name = try site.required("name", try site.text("name"))
             var programs: [SimulatedETO.Program] = []
-            for value in try site.value("programs")?.array ?? [] {
+            for value in try site.value("programs")?.asArray ?? [] {
                 var program = AdminForm(value)
                 let number = try program.required("id", try program.int("id"))
                 let title = try program.required("name", try program.text("name"))
@@ -129,7 +131,7 @@ extension SimulatedETO {
                 "accounts": .array(state.accounts.keys.sorted().map(JSON.string)),
                 "enterprises": .array(state.enterprises.map(\.json)),
                 "touchpoints": .object(
-                    state.touchPoints.sorted { $0.key < $1.key }.map { .init(name: String($0.key), value: .string($0.value)) }),
+                    .init(state.touchPoints.sorted { $0.key < $1.key }.map { (String($0.key), .string($0.value)) })),
                 "responses": .array(state.responses.map(\.json)), "open_sessions": .int(state.sessions.count),
                 "counts": [
                     "logins": .int(counts.logins), "failed_logins": .int(counts.failedLogins),
@@ -159,9 +161,7 @@ extension SimulatedETO.Enterprise {
 
 extension SimulatedETO.Response {
     fileprivate var json: JSON {
-        let values = elements.map {
-            JSON.Member(name: String($0.id), value: (try? JSONReader.read(Array($0.json.utf8))) ?? .null)
-        }
+        let values = JSON.Object(elements.map { (String($0.id), (try? JSON.parse($0.json)) ?? .null) })
         return [
             "id": .int(id), "touchpoint": .int(touchPoint), "subject": .int(subject),
             "program": program.map { .int($0) } ?? .null, "created": .int(created), "elements": .object(values),

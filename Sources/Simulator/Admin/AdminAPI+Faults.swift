@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension AdminAPI {
     func faults(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {
         let plan = simulation.faults
@@ -38,7 +40,7 @@ public struct FaultMistake: Error, Sendable, Hashable {
 extension FaultRule {
     fileprivate static func all(in value: JSON) throws(AdminProblem) -> [FaultRule] {
         var rules: [FaultRule] = []
-        for element in value.array ?? [value] { rules.append(try FaultRule(element)) }
+        for element in value.asArray ?? [value] { rules.append(try FaultRule(element)) }
         return rules
     }
 
@@ -57,13 +59,13 @@ extension FaultRule {
 
 extension FaultPlan.Standing {
     var json: JSON {
-        let head: [JSON.Member] = [.init(name: "id", value: .int(id)), .init(name: "fault", value: .string(rule.fault.name))]
-        let tail: JSON = [
+        let head: JSON.Object = ["id": .int(id), "fault": .string(rule.fault.name)]
+        let tail: JSON.Object = [
             "method": .optional(rule.method), "path": .optional(rule.path), "query": .optional(rule.query),
             "skip": .int(rule.skip),
-            "times": rule.times.map { .int($0) } ?? .null, "probability": .number(String(rule.probability)),
+            "times": rule.times.map { .int($0) } ?? .null, "probability": .double(rule.probability),
             "takes_effect": .bool(rule.takesEffect), "seen": .int(seen), "struck": .int(struck),
         ]
-        return .object(head + rule.fault.arguments + (tail.members ?? []))
+        return .object(head.adding(rule.fault.arguments).adding(tail))
     }
 }

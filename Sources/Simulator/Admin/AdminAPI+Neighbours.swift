@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension AdminAPI {
     static let helpOnNeighbours = """
         PUT    /simulator/access_rules        content of sys_security_acl, or null if nobody may read it:
@@ -113,7 +115,7 @@ extension AdminAPI {
     }
 
     func accessRules(_ request: ReceivedRequest) throws(AdminProblem) -> Reply {
-        guard let values = try AdminForm.body(of: request).array else {
+        guard let values = try AdminForm.body(of: request).asArray else {
             simulation.instance.accessRules = nil
             return Reply(204)
         }
@@ -158,9 +160,10 @@ extension SimulatedMobileFoundation {
         change { state, now in
             [
                 "clients": .object(
-                    state.clients.sorted { $0.key < $1.key }.map {
-                        .init(name: $0.key, value: .array($0.value.scopes.sorted().map(JSON.string)))
-                    }),
+                    .init(
+                        state.clients.sorted { $0.key < $1.key }.map {
+                            ($0.key, .array($0.value.scopes.sorted().map(JSON.string)))
+                        })),
                 "adapters": .array(state.adapters.keys.sorted().map(JSON.string)),
                 "services": .array(state.services.keys.sorted().map(JSON.string)),
                 "good_tokens": .int(state.tokens.values.count { $0.ends > now }),

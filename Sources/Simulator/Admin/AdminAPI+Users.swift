@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension AdminAPI {
     func users(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {
         let instance = simulation.instance

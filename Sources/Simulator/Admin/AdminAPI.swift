@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The simulator's own endpoint, `/simulator/…`: no login, no faults, JSON in and out.
 ///
 /// For controlling a simulator from another process; ``help`` lists all requests.

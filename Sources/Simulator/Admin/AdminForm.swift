@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Why the admin endpoint refuses a request.
 struct AdminProblem: Error, Sendable, Hashable {
     var status = 400
@@ -12,15 +14,15 @@ struct AdminForm {
     init(_ request: ReceivedRequest) throws(AdminProblem) { self.init(try AdminForm.body(of: request)) }
 
     init(_ value: JSON) {
-        for member in value.members ?? [] { left[member.name] = member.value }
-        if value.members == nil { left["(no object)"] = value }
+        for (name, member) in value.asObject ?? [:] { left[name] = member }
+        if value.asObject == nil { left["(no object)"] = value }
     }
 
     static func body(of request: ReceivedRequest) throws(AdminProblem) -> JSON { try json(request.body) }
 
     static func json(_ bytes: [UInt8]) throws(AdminProblem) -> JSON {
-        do { return try JSONReader.read(bytes) } catch {
-            throw AdminProblem(message: "this is not JSON: \(error.message) at byte \(error.offset)")
+        do { return try JSON.parse(bytes) } catch {
+            throw AdminProblem(message: "\(error)")
         }
     }
 
@@ -33,18 +35,18 @@ struct AdminForm {
         return read
     }
 
-    mutating func text(_ name: String) throws(AdminProblem) -> String? { try take(name, "a text", \.string) }
-    mutating func int(_ name: String) throws(AdminProblem) -> Int? { try take(name, "a whole number", \.int) }
-    mutating func double(_ name: String) throws(AdminProblem) -> Double? { try take(name, "a number", \.double) }
-    mutating func bool(_ name: String) throws(AdminProblem) -> Bool? { try take(name, "true or false", \.bool) }
+    mutating func text(_ name: String) throws(AdminProblem) -> String? { try take(name, "a text", \.asString) }
+    mutating func int(_ name: String) throws(AdminProblem) -> Int? { try take(name, "a whole number", \.asWhole) }
+    mutating func double(_ name: String) throws(AdminProblem) -> Double? { try take(name, "a number", \.asDouble) }
+    mutating func bool(_ name: String) throws(AdminProblem) -> Bool? { try take(name, "true or false", \.asBool) }
 
     /// Any value.
     mutating func value(_ name: String) throws(AdminProblem) -> JSON? { try take(name, "a value") { $0 } }
 
     mutating func texts(_ name: String) throws(AdminProblem) -> [String]? {
         try take(name, "a list of texts") { value in
-            guard let elements = value.array else { return nil }
-            let texts = elements.compactMap(\.string)
+            guard let elements = value.asArray else { return nil }
+            let texts = elements.compactMap(\.asString)
             return texts.count == elements.count ? texts : nil
         }
     }
@@ -52,18 +54,18 @@ struct AdminForm {
     /// An object whose values are texts, numbers or booleans, as raw values of columns.
     mutating func values(_ name: String) throws(AdminProblem) -> [String: String]? {
         try take(name, "an object of raw values") { value in
-            guard let members = value.members else { return nil }
+            guard let members = value.asObject else { return nil }
             var values: [String: String] = [:]
-            for member in members {
-                guard let text = member.value.scalarText else { return nil }
-                values[member.name] = text
+            for (name, member) in members {
+                guard let text = member.scalarText else { return nil }
+                values[name] = text
             }
             return values
         }
     }
 
     mutating func choice<Choice: RawRepresentable<String>>(_ name: String, _: Choice.Type) throws(AdminProblem) -> Choice? {
-        try take(name, "a known value") { $0.string.flatMap(Choice.init(rawValue:)) }
+        try take(name, "a known value") { $0.asString.flatMap(Choice.init(rawValue:)) }
     }
 
     mutating func required<Value>(_ name: String, _ value: Value?) throws(AdminProblem) -> Value {

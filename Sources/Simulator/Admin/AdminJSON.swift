@@ -1,8 +1,10 @@
+import BellhopCore
+
 // The admin endpoint's JSON.
 
 extension SimulatedTask {
     var json: JSON {
-        .object(fields.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: .string($0.value)) })
+        .object(.init(fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
     }
 }
 
@@ -32,10 +34,10 @@ extension JournalEntry {
 
 extension ReceivedMessage {
     var json: JSON {
-        let head: [JSON.Member] = [
-            .init(name: "receiver", value: .string(receiver)), .init(name: "status", value: .int(status)),
-            .init(name: "reason", value: .optional(reason)),
+        let head: JSON.Object = [
+            "receiver": .string(receiver), "status": .int(status),
+            "reason": .optional(reason),
         ]
-        return .object(head + (request.json(withBody: true).members ?? []))
+        return .object(head.adding(request.json(withBody: true).asObject ?? [:]))
     }
 }

@@ -1,17 +1,18 @@
+import BellhopCore
+
 extension ReceivedRequest {
     private static let leftOut = "(left out)"
 
     /// The request as the admin endpoint shows it: without credentials.
     func json(withBody: Bool) -> JSON {
-        let shown = headers.map { header in
-            JSON.Member(name: header.name, value: .string(Self.isSecret(header.name) ? Self.leftOut : header.value))
-        }
-        var members: [JSON.Member] = [
-            .init(name: "method", value: .string(method)), .init(name: "path", value: .string(shownPath)),
-            .init(name: "query", value: .string(shownQuery)), .init(name: "at", value: .string(CivilTime.text(time))),
-            .init(name: "micros", value: .int(time)), .init(name: "headers", value: .object(shown)),
+        let shown = JSON.Object(
+            headers.map { ($0.name, .string(Self.isSecret($0.name) ? Self.leftOut : $0.value)) })
+        var members: JSON.Object = [
+            "method": .string(method), "path": .string(shownPath),
+            "query": .string(shownQuery), "at": .string(CivilTime.text(time)),
+            "micros": .int(time), "headers": .object(shown),
         ]
-        if withBody { members.append(.init(name: "body", value: .string(isLogin ? Self.leftOut : text))) }
+        if withBody { members["body"] = .string(isLogin ? Self.leftOut : text) }
         return .object(members)
     }
 

@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension SimulatedETO {
     func answer(_ request: ReceivedRequest) -> Reply {
         change { $0.answer(request) }
@@ -60,8 +62,8 @@ extension SimulatedETO.State {
 
     /// Always 200, with the password in the answer.
     private mutating func authenticate(_ request: ReceivedRequest) -> Reply {
-        guard let security = (try? JSONReader.read(request.body))?["security"], let email = security["Email"]?.string,
-            let password = security["Password"]?.string
+        guard let security = (try? JSON.parse(request.body))?["security"], let email = security["Email"]?.asString,
+            let password = security["Password"]?.asString
         else { return .detail(400, "Simulator: no Email or Password in security") }
         let isRight = accounts[email] == password
         var token = SimulatedETO.zeros
@@ -103,7 +105,7 @@ extension SimulatedETO.State {
     }
 
     private mutating func changeProgram(_ request: ReceivedRequest, _ token: String, _ session: SimulatedETO.Session) -> Reply {
-        guard let text = (try? JSONReader.read(request.body))?["ProgramID"]?.string, let id = Int(text),
+        guard let text = (try? JSON.parse(request.body))?["ProgramID"]?.asString, let id = Int(text),
             site(of: session)?.programs.contains(where: { $0.id == id }) == true
         else { return .detail(400, "The program does not belong to the site") }
         counts.programChanges += 1
@@ -152,19 +154,19 @@ extension SimulatedETO.State {
     }
 
     private func record(_ response: SimulatedETO.Response, withElements: Bool) -> JSON {
-        var members: [JSON.Member] = [
-            .init(name: "TouchPointResponseID", value: .int(response.id)),
-            .init(name: "TouchPointID", value: .int(response.touchPoint)),
-            .init(name: "SubjectID", value: .int(response.subject)),
-            .init(name: "ProgramID", value: response.program.map { .int($0) } ?? .null),
-            .init(name: "FormName", value: "Visit"),
-            .init(name: "ResponseCreatedDate", value: .string("/Date(\(response.created)-0400)/")),
+        var members: JSON.Object = [
+            "TouchPointResponseID": .int(response.id),
+            "TouchPointID": .int(response.touchPoint),
+            "SubjectID": .int(response.subject),
+            "ProgramID": response.program.map { .int($0) } ?? .null,
+            "FormName": "Visit",
+            "ResponseCreatedDate": .string("/Date(\(response.created)-0400)/"),
         ]
         if withElements {
             let elements = response.elements.compactMap { element in
-                (try? JSONReader.read(Array(element.json.utf8))).map { Self.element(element.id, $0) }
+                (try? JSON.parse(element.json)).map { Self.element(element.id, $0) }
             }
-            members.append(.init(name: "ResponseElements", value: .array(elements)))
+            members["ResponseElements"] = .array(elements)
         }
         return .object(members)
     }
@@ -173,25 +175,26 @@ extension SimulatedETO.State {
     private static func element(_ id: Int, _ value: JSON) -> JSON {
         guard case .object(let members) = value else {
             return [
-                "ElementID": .int(id), "ElementType": 5, "Value": value == .null ? .null : .string(value.string ?? value.text),
+                "ElementID": .int(id), "ElementType": 5, "Value": value == .null ? .null : .string(value.asString ?? value.text),
             ]
         }
-        if members.contains(where: { $0.name == "ElementID" }) { return value }
-        return .object([.init(name: "ElementID", value: .int(id))] + members)
+        if members["ElementID"] != nil { return value }
+        return .object((["ElementID": .int(id)] as JSON.Object).adding(members))
     }
 
     private mutating func add(_ request: ReceivedRequest, _ session: SimulatedETO.Session) -> Reply {
-        guard let response = (try? JSONReader.read(request.body))?["TouchPointResponse"],
-            let touchPoint = response["TouchPointID"]?.int, let subject = response["SubjectID"]?.int,
-            let created = response["ResponseCreatedDate"]?.string, created.hasPrefix("/Date("), created.hasSuffix(")/"),
-            let millis = Int64(created.dropFirst(6).dropLast(2)), let elements = response["ResponseElements"]?.array
+        guard let response = (try? JSON.parse(request.body))?["TouchPointResponse"],
+            let touchPoint = response["TouchPointID"]?.asWhole, let subject = response["SubjectID"]?.asWhole,
+            let created = response["ResponseCreatedDate"]?.asString, created.hasPrefix("/Date("), created.hasSuffix(")/"),
+            let millis = Int64(created.dropFirst(6).dropLast(2)), let elements = response["ResponseElements"]?.asArray
         else { return .detail(400, "Simulator: this is not a TouchPointResponse") }
-        guard response["ProgramID"]?.int == session.program else {
+        guard response["ProgramID"]?.asWhole == session.program else {
             return .detail(400, "The response's program is not the current one")
         }
         var kept: [(id: Int, json: String)] = []
         for element in elements {
-            guard let id = element["ElementID"]?.int, let type = element["ElementType"]?.int, isFitting(element, type) else {
+            guard let id = element["ElementID"]?.asWhole, let type = element["ElementType"]?.asWhole, isFitting(element, type)
+            else {
                 return .detail(400, "Element \(element["ElementID"]?.text ?? "?") is not valid for this TouchPoint")
             }
             kept.append((id, rewritten(element).text))
@@ -208,23 +211,24 @@ extension SimulatedETO.State {
     private func isFitting(_ element: JSON, _ type: Int) -> Bool {
         switch type {
         case 9:
-            let parts = (element["Value"]?.string ?? "").split(separator: "/")
+            let parts = (element["Value"]?.asString ?? "").split(separator: "/")
             return parts.map(\.count) == [2, 2, 4] && parts.allSatisfy { Int($0) != nil }
         case 29:
-            let bytes = element["ResponseFileAttachment"]?["FileContent"]?.array ?? [.null]
-            return bytes.allSatisfy { 0...255 ~= $0.int ?? -1 } && element["ResponseFileAttachment"]?["FileName"]?.string != nil
+            let bytes = element["ResponseFileAttachment"]?["FileContent"]?.asArray ?? [.null]
+            return bytes.allSatisfy { 0...255 ~= $0.asWhole ?? -1 }
+                && element["ResponseFileAttachment"]?["FileName"]?.asString != nil
         case 4:
-            return element["ResponseElementChoices"]?.array?.allSatisfy { $0["TouchPointElementChoiceID"]?.int != nil } == true
-        default: return element["Value"]?.string != nil
+            return element["ResponseElementChoices"]?.asArray?.allSatisfy { $0["TouchPointElementChoiceID"]?.asWhole != nil }
+                == true
+        default: return element["Value"]?.asString != nil
         }
     }
 
     private func rewritten(_ element: JSON) -> JSON {
-        guard habits.rewritesValues, let value = element["Value"]?.string, case .object(var members) = element else {
+        guard habits.rewritesValues, let value = element["Value"]?.asString, case .object(var members) = element else {
             return element
         }
-        members.removeAll { $0.name == "Value" }
-        members.append(.init(name: "Value", value: .string(value.uppercased())))
+        members["Value"] = .string(value.uppercased())
         return .object(members)
     }
 }

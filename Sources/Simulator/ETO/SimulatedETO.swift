@@ -1,3 +1,4 @@
+import BellhopCore
 import Synchronization
 
 /// Simulates ETO's web services: accounts, enterprises, sites, programs, and the responses to TouchPoints.

@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension Fault {
     /// The faults without arguments.
     private static let plain: [Fault] =
@@ -18,70 +20,34 @@ extension Fault {
             "digits_masked", "typography", "text_cut",
         ] + plain.map(\.name)
 
+    /// The case's name, with underscores.
     var name: String {
-        switch self {
-        case .tooManyRequests: "too_many_requests"
-        case .unavailable: "unavailable"
-        case .rateLimit: "rate_limit"
-        case .hangs: "hangs"
-        case .emptyListCounted: "empty_list_counted"
-        case .rewritten(.tagsStripped, _): "tags_stripped"
-        case .rewritten(.digitsMasked, _): "digits_masked"
-        case .rewritten(.typography, _): "typography"
-        case .rewritten(.cut, _): "text_cut"
-        case .internalError: "internal_error"
-        case .badGateway: "bad_gateway"
-        case .accepted: "accepted"
-        case .forbidden: "forbidden"
-        case .hibernating: "hibernating"
-        case .loginPage: "login_page"
-        case .redirectToLogin: "redirect_to_login"
-        case .redirect: "redirect"
-        case .status: "status"
-        case .slow: "slow"
-        case .cutBody: "cut_body"
-        case .truncatedJSON: "truncated_json"
-        case .resetBefore: "reset_before"
-        case .resetAfter: "reset_after"
-        case .transactionCancelled: "transaction_cancelled"
-        case .emptyList: "empty_list"
-        case .sessionLost: "session_lost"
-        case .sameToken: "same_token"
-        case .sloppyQueries: "sloppy_queries"
-        case .rowMoves: "row_moves"
-        case .sameLinks: "same_links"
-        case .unserviced: "unserviced"
-        case .uncounted: "uncounted"
-        case .blankTaskOnBadID: "blank_task_on_bad_id"
-        case .nothingWritten: "nothing_written"
-        case .commentRefused: "comment_refused"
-        case .dataPolicy: "data_policy"
-        case .businessRule: "business_rule"
-        case .neighbour(let fault): fault.rawValue
-        }
+        if case .neighbour(let fault) = self { return fault.rawValue }
+        let name = if case .rewritten(let rewriting, _) = self { "\(rewriting)" } else { "\(self)" }
+        return name.prefix { $0 != "(" }.replacing(/([a-z])([A-Z])/) { "\($0.1)_\($0.2)" }.lowercased()
     }
 
     /// The arguments that the admin endpoint shows with the name.
-    var arguments: [JSON.Member] {
+    var arguments: JSON.Object {
         switch self {
         case .tooManyRequests(let comeBack), .unavailable(let comeBack): comeBack.arguments
         case .rateLimit(let limit):
-            [.init(name: "requests", value: .int(limit.requests)), .init(name: "seconds", value: .int(limit.seconds))]
-                + limit.comeBack.arguments
+            (["requests": .int(limit.requests), "seconds": .int(limit.seconds)] as JSON.Object)
+                .adding(limit.comeBack.arguments)
         case .rewritten(let rewriting, let field):
-            (field.map { [.init(name: "field", value: .string($0.rawValue))] } ?? []) + rewriting.arguments
-        case .slow(let milliseconds): [.init(name: "milliseconds", value: .int(milliseconds))]
-        case .redirect(let address): [.init(name: "to", value: .string(address))]
+            (field.map { ["field": .string($0.rawValue)] as JSON.Object } ?? [:]).adding(rewriting.arguments)
+        case .slow(let milliseconds): ["milliseconds": .int(milliseconds)]
+        case .redirect(let address): ["to": .string(address)]
         case .status(let status, let body):
-            [.init(name: "status", value: .int(status)), .init(name: "body", value: .string(body))]
+            ["status": .int(status), "body": .string(body)]
         case .businessRule(let field, let value):
-            [.init(name: "field", value: .string(field)), .init(name: "value", value: .string(value))]
+            ["field": .string(field), "value": .string(value)]
         case .hangs, .emptyListCounted, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken,
             .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused,
             .dataPolicy, .neighbour:
-            []
+            [:]
         }
     }
 
@@ -102,7 +68,7 @@ extension Fault {
         case "typography": self = .rewritten(.typography, field: try form.choice("field", JournalEntry.Kind.self))
         case "text_cut":
             let count = try form.required("characters", try form.int("characters"))
-            self = .rewritten(.cut(characters: max(count, 0)), field: try form.choice("field", JournalEntry.Kind.self))
+            self = .rewritten(.textCut(characters: max(count, 0)), field: try form.choice("field", JournalEntry.Kind.self))
         case "slow": self = .slow(milliseconds: try form.required("milliseconds", try form.int("milliseconds")))
         case "redirect": self = .redirect(to: try form.required("to", try form.text("to")))
         case "status":
@@ -133,18 +99,18 @@ extension Fault.ComeBack {
         }
     }
 
-    fileprivate var arguments: [JSON.Member] {
+    fileprivate var arguments: JSON.Object {
         switch self {
-        case .seconds(let seconds): [.init(name: "retry_after", value: .int(seconds))]
-        case .date(let seconds): [.init(name: "retry_after_date", value: .int(seconds))]
-        case .rateLimitReset(let seconds): [.init(name: "rate_limit_reset", value: .int(seconds))]
-        case .unsaid: []
+        case .seconds(let seconds): ["retry_after": .int(seconds)]
+        case .date(let seconds): ["retry_after_date": .int(seconds)]
+        case .rateLimitReset(let seconds): ["rate_limit_reset": .int(seconds)]
+        case .unsaid: [:]
         }
     }
 }
 
 extension TextRewriting {
-    fileprivate var arguments: [JSON.Member] {
-        if case .cut(let count) = self { [.init(name: "characters", value: .int(count))] } else { [] }
+    fileprivate var arguments: JSON.Object {
+        if case .textCut(let count) = self { ["characters": .int(count)] } else { [:] }
     }
 }

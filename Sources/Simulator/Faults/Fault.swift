@@ -92,22 +92,4 @@ public enum Fault: Sendable, Hashable {
         if case .rewritten = self { return true }
         return false
     }
-
-    /// At which stage of a request the fault acts.
-    enum Role { case delay, quirk, ending }
-
-    var role: Role {
-        switch self {
-        case .slow: .delay
-        case .emptyList, .emptyListCounted, .rewritten, .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks,
-            .unserviced, .uncounted,
-            .blankTaskOnBadID, .nothingWritten,
-            .commentRefused, .dataPolicy, .businessRule:
-            .quirk
-        case .tooManyRequests, .unavailable, .rateLimit, .hangs, .internalError, .badGateway, .accepted, .forbidden, .hibernating,
-            .loginPage, .redirectToLogin,
-            .redirect, .status, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .neighbour:
-            .ending
-        }
-    }
 }

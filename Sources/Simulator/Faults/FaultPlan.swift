@@ -1,3 +1,4 @@
+import BellhopCore
 import Synchronization
 
 /// The pending faults, in the order in which they were added.
@@ -92,10 +93,10 @@ public final class FaultPlan: Sendable {
                 if case .rateLimit(let limit) = rule.fault, limit.takes(at: now, &state.entries[index].taken) { continue }
                 state.entries[index].struck += 1
                 state.struck += 1
-                switch rule.fault.role {
-                case .delay: if case .slow(let milliseconds) = rule.fault { draw.milliseconds += milliseconds }
+                switch rule.fault.effect(at: now) {
+                case .delay(let milliseconds): draw.milliseconds += milliseconds
                 case .quirk: draw.quirks.insert(rule.fault)
-                case .ending:
+                case .reply, .changed, .cut, .reset, .silence:
                     draw.ending = rule.fault
                     draw.takesEffect = rule.takesEffect
                 }

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Errors of ETO's services and of Mobile Foundation.
 public enum NeighbourFault: String, Sendable, Hashable, CaseIterable {
     /// A refused login: 200 with a token of zeros and a status other than 0.

@@ -1,4 +1,4 @@
-/// How an instance changes a text written to a journal.
+/// How an instance changes a text written to a journal. Several apply in this order.
 public enum TextRewriting: Sendable, Hashable {
     /// `<b>now</b>` becomes `now`.
     case tagsStripped
@@ -7,61 +7,25 @@ public enum TextRewriting: Sendable, Hashable {
     /// Straight quotes, dots and dashes become typographic ones.
     case typography
     /// The text is cut after this many characters.
-    case cut(characters: Int)
+    case textCut(characters: Int)
 
+    /// A tag starts with `<` and a letter or `/`, and ends at the next `>`; without a `>` it is not a tag.
     func apply(to text: String) -> String {
         switch self {
-        case .tagsStripped: strip(text)
-        case .digitsMasked: mask(text)
+        case .tagsStripped: text.replacing(/<[\/\p{Letter}][^>]*>/, with: "")
+        case .digitsMasked: text.replacing(/[0-9]{4,}/) { String(repeating: "*", count: $0.output.count) }
         case .typography: typeset(text)
-        case .cut(let count): String(text.prefix(count))
+        case .textCut(let count): String(text.prefix(count))
         }
     }
 
-    /// The order of this rewriting if there are several.
     private var order: Int {
         switch self {
         case .tagsStripped: 0
         case .digitsMasked: 1
         case .typography: 2
-        case .cut: 3
+        case .textCut: 3
         }
-    }
-
-    /// A tag starts with `<` and a letter or `/`, and ends at the next `>`; without a `>` it is not a tag.
-    private func strip(_ text: String) -> String {
-        var kept = ""
-        var rest = text[...]
-        while let start = rest.firstIndex(of: "<") {
-            kept += rest[..<start]
-            let inside = rest[start...].dropFirst()
-            if let first = inside.first, first.isLetter || first == "/", let end = inside.firstIndex(of: ">") {
-                rest = rest[rest.index(after: end)...]
-            } else {
-                kept += "<"
-                rest = inside
-            }
-        }
-        return kept + rest
-    }
-
-    private func mask(_ text: String) -> String {
-        var masked = ""
-        var digits = ""
-        func flush() {
-            masked += digits.count < 4 ? digits : String(repeating: "*", count: digits.count)
-            digits = ""
-        }
-        for character in text {
-            if character.isASCII, character.isNumber {
-                digits.append(character)
-            } else {
-                flush()
-                masked.append(character)
-            }
-        }
-        flush()
-        return masked
     }
 
     private func typeset(_ text: String) -> String {

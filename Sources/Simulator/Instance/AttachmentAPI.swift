@@ -1,3 +1,4 @@
+import BellhopCore
 import Crypto
 
 /// The Attachment API: `GET /api/now/attachment`, `GET …/{sys_id}[/file]`, `POST …/file`.

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The Batch API: `/api/now/[v1/]batch`. The requests inside are answered one after the other, as if sent separately.
 extension SimulatedInstance.State {
     mutating func batch(
@@ -5,8 +7,8 @@ extension SimulatedInstance.State {
     ) -> Reply {
         guard request.method == "POST" else { return .error(405, "Method not supported", detail: nil) }
         guard settings.takesBatches else { return .error(403, "Insufficient rights to query records", detail: nil) }
-        guard let body = try? JSONReader.read(request.body), let id = body["batch_request_id"]?.string,
-            let requests = body["rest_requests"]?.array
+        guard let body = try? JSON.parse(request.body), let id = body["batch_request_id"]?.asString,
+            let requests = body["rest_requests"]?.asArray
         else { return .error(400, "Exception while reading request", detail: "The payload is not valid JSON.") }
         if quirks.contains(.unserviced) {
             let names = requests.compactMap { $0["id"] }
@@ -16,21 +18,21 @@ extension SimulatedInstance.State {
         }
         var serviced: [JSON] = []
         for item in requests {
-            guard let name = item["id"]?.string, let method = item["method"]?.string, let url = item["url"]?.string else {
+            guard let name = item["id"]?.asString, let method = item["method"]?.asString, let url = item["url"]?.asString else {
                 return .error(400, "Simulator: a request of a batch needs id, method and url", detail: nil)
             }
             let reply = answer(&self, inner(request, method, url, item))
-            var members: [JSON.Member] = [
-                .init(name: "id", value: .string(name)), .init(name: "status_code", value: .int(reply.status)),
-                .init(name: "status_text", value: .string(reply.status == 200 ? "OK" : "Error")),
-                .init(name: "body", value: .string(PercentCoding.encodeBase64(reply.body))),
-                .init(name: "execution_time", value: .int(1)),
+            var members: JSON.Object = [
+                "id": .string(name), "status_code": .int(reply.status),
+                "status_text": .string(reply.status == 200 ? "OK" : "Error"),
+                "body": .string(PercentCoding.encodeBase64(reply.body)),
+                "execution_time": .int(1),
             ]
             if item["exclude_response_headers"] != .bool(true) {
                 let headers = reply.headers.map {
-                    JSON.object([.init(name: "name", value: .string($0.name)), .init(name: "value", value: .string($0.value))])
+                    JSON.object(["name": .string($0.name), "value": .string($0.value)])
                 }
-                members.append(.init(name: "headers", value: .array(headers)))
+                members["headers"] = .array(headers)
             }
             serviced.append(.object(members))
         }
@@ -44,11 +46,11 @@ extension SimulatedInstance.State {
         inner.method = method
         inner.path = PercentCoding.decode(halves[0])
         inner.query = halves.count == 2 ? String(halves[1]) : ""
-        inner.headers = (item["headers"]?.array ?? []).compactMap { header in
-            guard let name = header["name"]?.string, let value = header["value"]?.string else { return nil }
+        inner.headers = (item["headers"]?.asArray ?? []).compactMap { header in
+            guard let name = header["name"]?.asString, let value = header["value"]?.asString else { return nil }
             return .init(name: name, value: value)
         }
-        inner.body = item["body"]?.string.flatMap { PercentCoding.decodeBase64($0) } ?? []
+        inner.body = item["body"]?.asString.flatMap { PercentCoding.decodeBase64($0) } ?? []
         return inner
     }
 }

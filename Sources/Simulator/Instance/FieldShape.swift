@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// How the Table API shows records to one user: each value a string, references in one of six shapes.
 struct FieldShape {
     var world: World
@@ -9,7 +11,7 @@ struct FieldShape {
     /// - Parameter table: the requested table, whose columns are shown unless the request names some.
     func row(_ record: Record, table: String) -> JSON {
         let paths = parameters.fields ?? (Schema.columns[table] ?? []).compactMap { FieldPath($0.name, in: table) }
-        return .object(paths.map { .init(name: $0.text, value: value($0, of: record)) })
+        return .object(.init(paths.map { ($0.text, value($0, of: record)) }))
     }
 
     private func value(_ path: FieldPath, of record: Record) -> JSON {

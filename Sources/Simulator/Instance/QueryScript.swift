@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The scripts allowed as values of a query, as far as they are simulated: `javascript:gs.daysAgoStart(0)`.
 ///
 /// Times relative to now are in the user's time zone, as on the real server.
@@ -74,9 +76,9 @@ struct QueryScript: Sendable {
 
         /// The first moment of the unit that a time is in.
         func start(_ time: Int64) -> Int64 {
-            let at = CivilTime.parts(time)
+            let at = CivilTime.utc(time)
             return switch self {
-            case .minutes: time - at.second * CivilTime.second
+            case .minutes: time - Int64(at.second) * CivilTime.second
             case .hours: CivilTime.micros(year: at.year, month: at.month, day: at.day, hour: at.hour)
             case .days: CivilTime.micros(year: at.year, month: at.month, day: at.day)
             case .months: CivilTime.micros(year: at.year, month: at.month, day: 1)
@@ -87,13 +89,11 @@ struct QueryScript: Sendable {
 
         /// The same day and time some months earlier, or that month's last day if it is shorter.
         private static func earlier(than time: Int64, _ count: Int64) -> Int64 {
-            let at = CivilTime.parts(time)
-            let month = at.year * 12 + at.month - 1 - count
-            let start = CivilTime.micros(year: month / 12, month: month % 12 + 1, day: 1)
-            let next = CivilTime.micros(year: (month + 1) / 12, month: (month + 1) % 12 + 1, day: 1)
-            let last = (next - start) / CivilTime.day
-            return start + (min(at.day, last) - 1) * CivilTime.day + at.hour * CivilTime.hour + at.minute * CivilTime.minute
-                + at.second * CivilTime.second
+            let at = CivilTime.utc(time)
+            let months = at.year * 12 + at.month - 1 - Int(count)
+            let (year, month) = (months / 12, months % 12 + 1)
+            let day = min(at.day, CivilDate.days(inMonth: month, of: year))
+            return CivilTime.micros(year: year, month: month, day: day) + Int64(at.secondOfDay) * CivilTime.second
         }
     }
 }

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// A row of any table, as the Table API shows it.
 struct Record: Sendable {
     /// The table whose columns it has: for a task, its class.

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The server sessions of an instance and the cookies that name them.
 struct Sessions: Sendable {
     struct Session: Sendable {
@@ -87,7 +89,7 @@ struct Sessions: Sendable {
         open[number] = session
         let flags = settings.secureCookies ? "; Path=/; Secure; HttpOnly" : "; Path=/; HttpOnly"
         let java = "JSESSIONID=\(session.javaSession)\(flags)"
-        let expires = CivilTime.http(session.ends, separator: "-")
+        let expires = CivilTime.cookie(session.ends)
         let store = "glide_session_store=\(session.store); Max-Age=\(settings.sessionSeconds); Expires=\(expires)\(flags)"
         switch session.responses {
         case 1:

@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension SimulatedInstance {
     /// The session of a request, by its cookies: its requests run one at a time.
     func session(of request: ReceivedRequest) -> Int? {
@@ -11,7 +13,6 @@ extension SimulatedInstance {
     func answer(_ request: ReceivedRequest, quirks: Set<Fault>) -> Reply {
         change { state, now in
             var reply = state.answer(request, quirks: quirks, at: now)
-            reply.set("Date", CivilTime.http(now))
             reply.set("X-Transaction-ID", state.random.hex(12))
             reply.set("Server-Timing", "sem_wait;dur=0, sesh_wait;dur=0")
             reply.set("Cache-Control", "no-cache,no-store,must-revalidate,max-age=-1")

@@ -26,12 +26,8 @@ extension SimulatedInstance.State {
         if request.path == "/login.do" { return .html(200, FaultPages.login) }
         guard let page = pages[request.path] else { return nil }
         if let redirect = page.redirect { return Reply(302).with("Location", redirect) }
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in page.html.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        let tag = "\"\(String(hash, radix: 16))\""
-        var reply = request.header("If-None-Match") == tag ? Reply(304) : Reply.html(200, page.html)
-        reply.set("ETag", tag)
-        return reply
+        let reply = Reply.html(200, page.html)
+        return (request.header("If-None-Match") == reply.tag ? Reply(304) : reply).with("ETag", reply.tag)
     }
 
     /// Whether people open this path in a browser.

@@ -1,3 +1,4 @@
+import BellhopCore
 import Synchronization
 
 /// A simulated ServiceNow instance: its records, sessions and APIs, without the network.

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The Aggregate API, limited to counts, minimum and maximum: `/api/now/[v1/]stats/{table}`. It counts before access rules.
 extension SimulatedInstance.State {
     func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
@@ -16,7 +18,7 @@ extension SimulatedInstance.State {
 
     private func figures(
         _ table: String, _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
-    ) throws(QueryProblem) -> [JSON.Member] {
+    ) throws(QueryProblem) -> JSON.Object {
         let isSloppy = quirks.contains(.sloppyQueries)
         var query = EncodedQuery()
         var isCounted = false
@@ -33,14 +35,15 @@ extension SimulatedInstance.State {
             }
         }
         let rows = world.records(of: table, keys: query.keys).filter { query.matches($0, in: world) }
-        var members: [JSON.Member] = []
-        if isCounted { members.append(.init(name: "count", value: .string(String(rows.count)))) }
+        var members: JSON.Object = [:]
+        if isCounted { members["count"] = .string(String(rows.count)) }
         for (name, paths) in ends {
-            let values = paths.map { path in
+            var values: JSON.Object = [:]
+            for path in paths {
                 let all = rows.map { path.raw(of: $0, in: world) }.filter { !$0.isEmpty }
-                return JSON.Member(name: path.text, value: .string((name == "min" ? all.min() : all.max()) ?? ""))
+                values[path.text] = .string((name == "min" ? all.min() : all.max()) ?? "")
             }
-            members.append(.init(name: name, value: .object(values)))
+            members[name] = .object(values)
         }
         return members
     }

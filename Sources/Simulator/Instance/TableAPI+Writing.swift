@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension SimulatedInstance.State {
     /// PATCH and PUT of a task: both partial, both answered with the updated record.
     mutating func write(
@@ -96,15 +98,15 @@ extension SimulatedInstance.State {
         _ request: ReceivedRequest, table: String, shape: FieldShape, quirks: Set<Fault>
     ) throws(QueryProblem) -> [Change] {
         let body: JSON
-        do { body = try JSONReader.read(request.body) } catch {
-            throw QueryProblem(message: "the body is not JSON: \(error.message) at byte \(error.offset)")
+        do { body = try JSON.parse(request.body) } catch {
+            throw QueryProblem(message: "\(error)")
         }
-        guard let members = body.members else { throw QueryProblem(message: "the body is not a JSON object") }
+        guard let members = body.asObject else { throw QueryProblem(message: "the body is not a JSON object") }
         var changes: [Change] = []
-        for member in members {
-            guard let field = Schema.tables[table]?[member.name], !field.isSystem, let text = member.value.scalarText else {
+        for (name, given) in members {
+            guard let field = Schema.tables[table]?[name], !field.isSystem, let text = given.scalarText else {
                 if quirks.contains(.sloppyQueries) { continue }
-                throw QueryProblem(message: "'\(member.name)' cannot be written on table '\(table)'")
+                throw QueryProblem(message: "'\(name)' cannot be written on table '\(table)'")
             }
             var value = shape.parameters.inputsDisplay ? shape.raw(of: text, field, in: table) : text
             for case .businessRule(let name, let other) in quirks where name == field.name { value = other }

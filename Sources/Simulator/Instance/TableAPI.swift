@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The Table API: `/api/now/[v1/|v2/]table/{table}[/{sys_id}]`: reading, and writing and creating tasks.
 extension SimulatedInstance.State {
     mutating func table(

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// A rendered list of the Task Tracker and everything it depends on, so that an unchanged world is not rendered again.
 struct KeptList: Sendable {
     var revision: Int
@@ -32,7 +34,7 @@ extension SimulatedInstance.State {
         if let kept = keptList, kept.revision == world.revision, kept.user == user.id, kept.uri == uri {
             return Reply(200, type: "application/json;charset=UTF-8", body: kept.body)
         }
-        let body = world.trackerList(for: user, uri: uri).bytes
+        let body = world.trackerList(for: user, uri: uri).encoded()
         keptList = KeptList(revision: world.revision, user: user.id, uri: uri, body: body)
         return Reply(200, type: "application/json;charset=UTF-8", body: body)
     }
@@ -45,8 +47,8 @@ extension SimulatedInstance.State {
             return .error(500, "Cannot read property \"comment\" from null", detail: "No request body")
         }
         let body: JSON
-        do { body = try JSONReader.read(request.body) } catch {
-            return .error(400, "Exception while reading request", detail: "\(error.message) at byte \(error.offset)")
+        do { body = try JSON.parse(request.body) } catch {
+            return .error(400, "Exception while reading request", detail: "\(error)")
         }
         guard let given = body["comment"], given.isTruthy else {
             let message =
@@ -92,8 +94,7 @@ extension World {
             if groups[label] == nil { labels.append(label) }
             groups[label, default: []].append(trackerRow(task, label: label, user: user, uri: uri))
         }
-        let members = labels.map { JSON.Member(name: $0, value: .array(groups[$0] ?? [])) }
-        return ["result": .object(members)]
+        return ["result": .object(.init(labels.map { ($0, .array(groups[$0] ?? [])) }))]
     }
 
     private func trackerRow(_ task: SimulatedTask, label: String, user: SimulatedUser, uri: String) -> JSON {

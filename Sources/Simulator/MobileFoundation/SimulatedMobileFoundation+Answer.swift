@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension SimulatedMobileFoundation {
     func answer(_ request: ReceivedRequest) -> Reply { change { $0.answer(request, at: $1) } }
 }
@@ -72,12 +74,11 @@ extension SimulatedMobileFoundation.State {
     }
 
     private func call(_ adapter: SimulatedMobileFoundation.Adapter, _ request: ReceivedRequest, _ path: String) -> Reply {
-        var query: [String: String] = [:]
-        for (name, value) in request.parameters { query[name] = value }
+        let query = Dictionary(request.parameters.map { ($0.name, $0.value) }) { $1 }
         let isForm = request.header("Content-Type")?.hasPrefix("application/x-www-form-urlencoded") == true
         let form = isForm ? Self.form(request) : [:]
         let params = query["params"] ?? form["params"]
-        let arguments = params.flatMap { try? JSONReader.read(Array($0.utf8)) }?.array?.map(\.text)
+        let arguments = params.flatMap { try? JSON.parse($0) }?.asArray?.map(\.text)
         if adapter.isJavaScript, params != nil, arguments == nil {
             return .json(
                 200, ["isSuccessful": false, "errors": ["Simulator: params is not a strict JSON array"], "statusCode": 0])
@@ -88,11 +89,6 @@ extension SimulatedMobileFoundation.State {
     }
 
     private static func form(_ request: ReceivedRequest) -> [String: String] {
-        var form: [String: String] = [:]
-        for pair in request.text.split(separator: "&") {
-            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            form[PercentCoding.decodeForm(halves[0])] = halves.count == 2 ? PercentCoding.decodeForm(halves[1]) : ""
-        }
-        return form
+        Dictionary(request.form.map { ($0.name, $0.value) }) { $1 }
     }
 }

@@ -1,3 +1,4 @@
+import BellhopCore
 import Synchronization
 
 /// A simulated Mobile Foundation runtime, with its context root `mfp`: confidential clients, tokens and scopes, adapters, and an

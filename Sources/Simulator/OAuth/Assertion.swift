@@ -1,3 +1,4 @@
+import BellhopCore
 import Crypto
 import CryptoExtras
 
@@ -15,18 +16,18 @@ struct Assertion: Sendable {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.json(parts[0]), let claims = Self.json(parts[1]),
             let signature = PercentCoding.decodeBase64URL(parts[2]),
-            Self.isSigned(Array("\(parts[0]).\(parts[1])".utf8), signature, header["alg"]?.string ?? "", publicKey),
-            let expires = claims["exp"]?.int
+            Self.isSigned(Array("\(parts[0]).\(parts[1])".utf8), signature, header["alg"]?.asString ?? "", publicKey),
+            let expires = claims["exp"]?.asWhole
         else { return nil }
-        issuer = claims["iss"]?.string ?? ""
-        subject = claims["sub"]?.string ?? ""
-        audience = claims["aud"]?.string ?? ""
-        id = claims["jti"]?.string ?? ""
+        issuer = claims["iss"]?.asString ?? ""
+        subject = claims["sub"]?.asString ?? ""
+        audience = claims["aud"]?.asString ?? ""
+        id = claims["jti"]?.asString ?? ""
         self.expires = Int64(expires)
     }
 
     private static func json(_ part: Substring) -> JSON? {
-        PercentCoding.decodeBase64URL(part).flatMap { try? JSONReader.read($0) }
+        PercentCoding.decodeBase64URL(part).flatMap { try? JSON.parse($0) }
     }
 
     private static func isSigned(_ data: [UInt8], _ signature: [UInt8], _ algorithm: String, _ pem: String) -> Bool {

@@ -1,3 +1,4 @@
+import BellhopCore
 import Crypto
 
 /// `/oauth_token.do` and `/oauth_auth.do`.
@@ -60,14 +61,14 @@ extension SimulatedInstance.State {
         }
         guard let user, user.isActive else { return Self.denied }
         let access = tokens.accessToken(for: user.id, of: client, another: another, at: now)
-        var members: [JSON.Member] = [
-            .init(name: "access_token", value: .string(access.text)), .init(name: "scope", value: "useraccount"),
-            .init(name: "token_type", value: "Bearer"),
-            .init(name: "expires_in", value: .int(max(0, (access.ends - now - 1) / CivilTime.second))),
+        var members: JSON.Object = [
+            "access_token": .string(access.text), "scope": "useraccount",
+            "token_type": "Bearer",
+            "expires_in": .int(max(0, (access.ends - now - 1) / CivilTime.second)),
         ]
         if next {
             let refresh = tokens.refreshToken(for: user.id, of: client, at: now)
-            members.append(.init(name: "refresh_token", value: .string(refresh)))
+            members["refresh_token"] = .string(refresh)
         }
         return .json(200, .object(members))
     }

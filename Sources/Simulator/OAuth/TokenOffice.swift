@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The instance's clients, tokens and keys.
 struct TokenOffice: Sendable {
     struct Access: Sendable {

@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension SimulatedAPI.State {
     /// The answer; a fault may make its lists empty.
     mutating func answer(_ request: ReceivedRequest, _ faults: Set<Fault>, at now: Int64) -> Reply {
@@ -22,16 +24,20 @@ extension SimulatedAPI.State {
         }
         let path = Array(request.segments.dropFirst(2))
         guard request.segments.count > 2, request.segments[1] == "v1" else { return .json(404, ["message": "Not Found"]) }
+        if path[0] == "issues" { return write(Array(path.dropFirst()), request, at: now) }
         var reply: Reply
-        switch (request.method, path[0], path.count) {
-        case (_, "issues", _): return write(Array(path.dropFirst()), request, at: now)
-        case ("GET", "list", 1): reply = list(request)
-        case ("GET", "link", 1): reply = linked(request)
-        case ("GET", "page", 1): reply = numbered(request)
-        case ("GET", "offset", 1): reply = offset(request)
-        case ("GET", "cursor", 1): reply = cursor(request)
-        case ("POST", "search", 1): reply = search(request)
-        default: return .json(404, ["message": "Not Found"])
+        do throws(Refusal) {
+            switch (request.method, path[0], path.count) {
+            case ("GET", "list", 1): reply = try list(request)
+            case ("GET", "link", 1): reply = try linked(request)
+            case ("GET", "page", 1): reply = try numbered(request)
+            case ("GET", "offset", 1): reply = try offset(request)
+            case ("GET", "cursor", 1): reply = try cursor(request)
+            case ("POST", "search", 1): reply = search(request)
+            default: return .json(404, ["message": "Not Found"])
+            }
+        } catch {
+            reply = error.reply
         }
         reply.add("Set-Cookie", "visit=\(revision); Path=/; HttpOnly")
         if quirks.contains(.hoardsCookies) {
@@ -49,9 +55,7 @@ extension SimulatedAPI.State {
         if quirks.contains(.alwaysUnchanged) { return Reply(304) }
         guard hasValidators, reply.status == 200, request.method == "GET" else { return reply }
         var reply = reply
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in reply.body { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        let tag = "\"\(String(hash, radix: 16))\""
+        let tag = reply.tag
         reply.set("ETag", tag)
         reply.set("Last-Modified", CivilTime.http(changed))
         guard request.header("If-None-Match") == tag else { return reply }
@@ -61,88 +65,73 @@ extension SimulatedAPI.State {
     }
 
     /// The parameters, if all are known and occur once; otherwise the refusal.
-    private func parameters(_ request: ReceivedRequest, _ known: Set<String>) -> Result<[String: String], Refusal> {
+    private func parameters(_ request: ReceivedRequest, _ known: Set<String>) throws(Refusal) -> [String: String] {
         var found: [String: String] = [:]
         for (name, value) in request.parameters {
             guard known.contains(name) || quirks.contains(.sloppyQueries) else {
-                return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: unknown parameter \(name)")])))
+                throw Refusal(reply: .json(400, ["message": .string("Simulator: unknown parameter \(name)")]))
             }
             guard found.updateValue(value, forKey: name) == nil || quirks.contains(.sloppyQueries) else {
-                return .failure(Refusal(reply: .json(400, ["message": .string("Simulator: \(name) occurs twice")])))
+                throw Refusal(reply: .json(400, ["message": .string("Simulator: \(name) occurs twice")]))
             }
         }
-        return .success(found)
+        return found
     }
 
     private struct Refusal: Error { var reply: Reply }
 
-    private func list(_ request: ReceivedRequest) -> Reply {
-        switch parameters(request, ["state", "updated_since"]) {
-        case .failure(let refusal): return refusal.reply
-        case .success(let asked):
-            var found = issues
-            if let word = asked["state"] { found = found.filter { $0.state == word } }
-            let isAhead = quirks.contains(.farFuture) ? found.first?.id : nil
-            if let since = asked["updated_since"] { found = found.filter { $0.id == isAhead || $0.updatedText >= since } }
-            return .json(200, .array(rows(found)))
-        }
+    private func list(_ request: ReceivedRequest) throws(Refusal) -> Reply {
+        let asked = try parameters(request, ["state", "updated_since"])
+        var found = issues
+        if let word = asked["state"] { found = found.filter { $0.state == word } }
+        let isAhead = quirks.contains(.farFuture) ? found.first?.id : nil
+        if let since = asked["updated_since"] { found = found.filter { $0.id == isAhead || $0.updatedText >= since } }
+        return .json(200, .array(rows(found)))
     }
 
-    private func linked(_ request: ReceivedRequest) -> Reply {
-        switch parameters(request, ["page", "per_page"]) {
-        case .failure(let refusal): return refusal.reply
-        case .success(let asked):
-            let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
-            var reply = Reply.json(200, .array(rows(slice((page - 1) * size, size))))
-            guard page * size < issues.count else { return reply }
-            let host = quirks.contains(.poisonedLink) ? "evil.example" : request.header("Host") ?? "localhost"
-            let next = quirks.contains(.circularLink) ? page : page + 1
-            let base = "http://\(host)/rest/v1/link?per_page=\(size)&page="
-            reply.set("Link", "<\(base)1>; rel=\"first\", <\(base)\(next)>; title=\"a, b\"; rel=\"next\"")
-            return reply
-        }
+    private func linked(_ request: ReceivedRequest) throws(Refusal) -> Reply {
+        let asked = try parameters(request, ["page", "per_page"])
+        let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
+        var reply = Reply.json(200, .array(rows(slice((page - 1) * size, size))))
+        guard page * size < issues.count else { return reply }
+        let host = quirks.contains(.poisonedLink) ? "evil.example" : request.header("Host") ?? "localhost"
+        let next = quirks.contains(.circularLink) ? page : page + 1
+        let base = "http://\(host)/rest/v1/link?per_page=\(size)&page="
+        reply.set("Link", "<\(base)1>; rel=\"first\", <\(base)\(next)>; title=\"a, b\"; rel=\"next\"")
+        return reply
     }
 
-    private func numbered(_ request: ReceivedRequest) -> Reply {
-        switch parameters(request, ["page", "per_page"]) {
-        case .failure(let refusal): return refusal.reply
-        case .success(let asked):
-            let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
-            let found = slice((page - 1) * size, size)
-            if found.isEmpty, page > 1, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
-            return .json(200, ["items": .array(rows(found)), "total": .int(total)])
-        }
+    private func numbered(_ request: ReceivedRequest) throws(Refusal) -> Reply {
+        let asked = try parameters(request, ["page", "per_page"])
+        let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
+        let found = slice((page - 1) * size, size)
+        if found.isEmpty, page > 1, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
+        return .json(200, ["items": .array(rows(found)), "total": .int(total)])
     }
 
-    private func offset(_ request: ReceivedRequest) -> Reply {
-        switch parameters(request, ["offset", "limit"]) {
-        case .failure(let refusal): return refusal.reply
-        case .success(let asked):
-            let (start, size) = (Int(asked["offset"] ?? "0") ?? 0, pageSize(asked["limit"], usually: 25))
-            let found = slice(start, size)
-            if found.count < 2, start > 0, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
-            return .json(200, ["issues": .array(rows(found)), "total_count": .int(total)])
-        }
+    private func offset(_ request: ReceivedRequest) throws(Refusal) -> Reply {
+        let asked = try parameters(request, ["offset", "limit"])
+        let (start, size) = (Int(asked["offset"] ?? "0") ?? 0, pageSize(asked["limit"], usually: 25))
+        let found = slice(start, size)
+        if found.count < 2, start > 0, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
+        return .json(200, ["issues": .array(rows(found)), "total_count": .int(total)])
     }
 
-    private func cursor(_ request: ReceivedRequest) -> Reply {
-        switch parameters(request, ["cursor", "limit"]) {
-        case .failure(let refusal): return refusal.reply
-        case .success(let asked):
-            let (start, size) = (Int((asked["cursor"] ?? "c0").dropFirst()) ?? 0, pageSize(asked["limit"], usually: 25))
-            let end = start + size
-            let next: JSON =
-                quirks.contains(.sameCursor) ? "c1" : end < issues.count ? .string("c\(end)") : .null
-            return .json(200, ["data": ["items": .array(rows(slice(start, size)))], "next": next])
-        }
+    private func cursor(_ request: ReceivedRequest) throws(Refusal) -> Reply {
+        let asked = try parameters(request, ["cursor", "limit"])
+        let (start, size) = (Int((asked["cursor"] ?? "c0").dropFirst()) ?? 0, pageSize(asked["limit"], usually: 25))
+        let end = start + size
+        let next: JSON =
+            quirks.contains(.sameCursor) ? "c1" : end < issues.count ? .string("c\(end)") : .null
+        return .json(200, ["data": ["items": .array(rows(slice(start, size)))], "next": next])
     }
 
     private func search(_ request: ReceivedRequest) -> Reply {
-        guard request.header("Content-Type") == "application/json", let body = try? JSONReader.read(request.body) else {
+        guard request.header("Content-Type") == "application/json", let body = try? JSON.parse(request.body) else {
             return .json(415, ["message": "Simulator: the body must be JSON"])
         }
-        for member in body.members ?? [] where !["query", "startAt", "maxResults"].contains(member.name) {
-            return .json(400, ["message": .string("Simulator: unknown member \(member.name)")])
+        for name in body.asObject?.keys ?? [] where !["query", "startAt", "maxResults"].contains(name) {
+            return .json(400, ["message": .string("Simulator: unknown member \(name)")])
         }
         if let since = request.parameters.first(where: { $0.name == "updated_since" })?.value {
             return found(issues.filter { $0.updatedText >= since }, body)
@@ -151,8 +140,8 @@ extension SimulatedAPI.State {
     }
 
     private func found(_ issues: [SimulatedAPI.Issue], _ body: JSON) -> Reply {
-        let size = pageSize(body["maxResults"]?.int.map(String.init), usually: 50)
-        let found = slice(body["startAt"]?.int ?? 0, size, of: issues).map { issue in
+        let size = pageSize(body["maxResults"]?.asWhole.map(String.init), usually: 50)
+        let found = slice(body["startAt"]?.asWhole ?? 0, size, of: issues).map { issue in
             [
                 "id": .string(String(10_000 + issue.id)), "key": .string("OPS-\(issue.id)"),
                 "fields": [
@@ -195,11 +184,11 @@ extension SimulatedAPI.State {
 
     private mutating func perform(_ path: [String], _ request: ReceivedRequest, at now: Int64) -> Reply {
         if request.method == "POST", path.isEmpty {
-            guard let body = try? JSONReader.read(request.body), let title = body["title"]?.string else {
+            guard let body = try? JSON.parse(request.body), let title = body["title"]?.asString else {
                 return .json(422, ["message": "title is missing"])
             }
             writes += 1
-            let id = add(title, "open", body["priority"]?.int ?? 3, at: now)
+            let id = add(title, "open", body["priority"]?.asWhole ?? 3, at: now)
             return .json(201, issues.last { $0.id == id }?.json ?? .null)
         }
         guard path.count == 1, let place = issues.firstIndex(where: { String($0.id) == path[0] }) else {
@@ -213,10 +202,10 @@ extension SimulatedAPI.State {
             touch(at: now)
             return Reply(204)
         case "PUT", "PATCH":
-            guard let body = try? JSONReader.read(request.body) else { return .json(422, ["message": "no JSON"]) }
+            guard let body = try? JSON.parse(request.body) else { return .json(422, ["message": "no JSON"]) }
             writes += 1
-            if let title = body["title"]?.string { issues[place].title = title }
-            if let word = body["state"]?.string { issues[place].state = word }
+            if let title = body["title"]?.asString { issues[place].title = title }
+            if let word = body["state"]?.asString { issues[place].state = word }
             issues[place].updated = now
             touch(at: now)
             return .json(200, issues[place].json)

@@ -142,7 +142,6 @@ public final class SimulatedAPI: Sendable {
     func answer(_ request: ReceivedRequest, _ faults: Set<Fault> = []) -> Reply {
         let now = now()
         var reply = state.withLock { $0.answer(request, faults, at: now) }
-        reply.set("Date", CivilTime.http(now))
         if let limit = rateLimit {
             reply.set("X-RateLimit-Limit", String(limit))
             reply.set("X-RateLimit-Remaining", String(limit - 1))

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Why a Slack incoming webhook refuses a message: the code it answers and the reason, which it does not send.
 ///
 /// Source of the limits: Slack's Block Kit reference.
@@ -13,11 +15,11 @@ struct SlackRules {
 
     static func check(_ body: [UInt8]) throws(Refusal) {
         let message: JSON
-        do { message = try JSONReader.read(body) } catch {
-            throw Refusal(code: "invalid_payload", reason: "\(error.message) at byte \(error.offset)")
+        do { message = try JSON.parse(body) } catch {
+            throw Refusal(code: "invalid_payload", reason: "\(error)")
         }
-        guard message.members != nil else { throw Refusal(code: "invalid_payload", reason: "the body is not a JSON object") }
-        let text = message["text"]?.string ?? ""
+        guard message.asObject != nil else { throw Refusal(code: "invalid_payload", reason: "the body is not a JSON object") }
+        let text = message["text"]?.asString ?? ""
         guard let blocks = message["blocks"] else {
             guard !text.isEmpty || message["attachments"] != nil else {
                 throw Refusal(code: "no_text", reason: "neither text nor blocks")
@@ -27,7 +29,7 @@ struct SlackRules {
             }
             return
         }
-        guard let blocks = blocks.array else { throw invalid("blocks is not a list") }
+        guard let blocks = blocks.asArray else { throw invalid("blocks is not a list") }
         guard blocks.count <= 50 else { throw invalid("more than 50 blocks") }
         for block in blocks { try check(block) }
     }
@@ -35,12 +37,12 @@ struct SlackRules {
     private static func invalid(_ reason: String) -> Refusal { Refusal(code: "invalid_blocks", reason: reason) }
 
     private static func check(_ block: JSON) throws(Refusal) {
-        guard let type = block["type"]?.string, known.contains(type) else {
+        guard let type = block["type"]?.asString, known.contains(type) else {
             throw invalid("unknown type of block: \(block["type"]?.text ?? "none")")
         }
         switch type {
         case "header":
-            guard block["text"]?["type"]?.string == "plain_text" else { throw invalid("a header's text is not plain_text") }
+            guard block["text"]?["type"]?.asString == "plain_text" else { throw invalid("a header's text is not plain_text") }
             try text(block["text"], in: "header", upTo: 150)
         case "section":
             guard block["text"] != nil || block["fields"] != nil else { throw invalid("a section without text and fields") }
@@ -50,28 +52,28 @@ struct SlackRules {
                 for field in fields { try text(field, in: "field", upTo: 2000) }
             }
         case "context":
-            for element in try list(block["elements"], "elements of a context", upTo: 10) where element["type"]?.string != "image"
-            {
+            for element in try list(block["elements"], "elements of a context", upTo: 10)
+            where element["type"]?.asString != "image" {
                 try text(element, in: "context", upTo: 3000)
             }
         case "actions":
-            for element in try list(block["elements"], "elements of actions", upTo: 25) where element["type"]?.string == "button"
-            {
+            for element in try list(block["elements"], "elements of actions", upTo: 25)
+            where element["type"]?.asString == "button" {
                 try text(element["text"], in: "button", upTo: 75)
-                if let url = element["url"]?.string, url.count > 3000 { throw invalid("a button's url over 3000 characters") }
+                if let url = element["url"]?.asString, url.count > 3000 { throw invalid("a button's url over 3000 characters") }
             }
         default: break
         }
     }
 
     private static func list(_ value: JSON?, _ name: String, upTo limit: Int) throws(Refusal) -> [JSON] {
-        guard let elements = value?.array, !elements.isEmpty else { throw invalid("\(name): not a list, or an empty one") }
+        guard let elements = value?.asArray, !elements.isEmpty else { throw invalid("\(name): not a list, or an empty one") }
         guard elements.count <= limit else { throw invalid("\(name): more than \(limit)") }
         return elements
     }
 
     private static func text(_ value: JSON?, in place: String, upTo limit: Int) throws(Refusal) {
-        guard let type = value?["type"]?.string, type == "plain_text" || type == "mrkdwn", let text = value?["text"]?.string
+        guard let type = value?["type"]?.asString, type == "plain_text" || type == "mrkdwn", let text = value?["text"]?.asString
         else {
             throw invalid("\(place): no text object")
         }

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Generates tasks and their histories from a seed.
 struct Life: Sendable {
     private let user: String
@@ -29,8 +31,8 @@ struct Life: Sendable {
 
     /// Waiting times are exponential, longer at night and on days off.
     private mutating func gap() -> Int64 {
-        let at = CivilTime.parts(nextArrival)
-        let isBusy = !keepsOfficeHours || (1...5).contains(at.weekday) && (7..<18).contains(at.hour)
+        let at = CivilTime.utc(nextArrival)
+        let isBusy = !keepsOfficeHours || at.weekday != .saturday && at.weekday != .sunday && (7..<18).contains(at.hour)
         let hours = -logarithm(Double.random(in: 0.0001..<1, using: &random)) / (tasksPerHour * (isBusy ? 1 : 0.1))
         return max(CivilTime.second, Int64(min(hours, 4) * Double(CivilTime.hour)))
     }

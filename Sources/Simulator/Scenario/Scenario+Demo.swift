@@ -1,3 +1,5 @@
+import BellhopCore
+
 extension Scenario {
     /// A title that programs must treat as plain text.
     public static let hostileTitle = #"<!channel> ${{ secret.x }} "; DROP TABLE"#
@@ -12,16 +14,7 @@ extension Scenario {
         var random = SeededRandom(seed: 42)
         let ids = (0..<6).map { _ in random.hex() }
         func at(_ minutes: Int64, _ happening: Happening) -> Due { Due(at: start + minutes * minute, happening) }
-        func old(_ days: Int64) -> [String: String] {
-            let time = CivilTime.text(start - days * CivilTime.day)
-            return ["sys_created_on": time, "opened_at": time, "sys_updated_on": time]
-        }
-        let printer = NewTask(
-            "incident", title: "Printer in room 2.14 prints blank pages", priority: 3, assignedTo: user, openedBy: "beth.anglin",
-            sysID: ids[0], fields: old(3))
-        let laptop = NewTask(
-            "sc_task", title: "Set up a laptop for Mira", priority: 4, assignedTo: user, openedBy: "carla.humble", sysID: ids[1],
-            fields: old(5))
+        let old = oldTasks(of: user, openedBy: ("beth.anglin", "carla.humble"), ids: ids, at: start)
         let vpn = NewTask(
             "incident", title: "VPN drops every few minutes since this morning", priority: 2, assignedTo: user,
             openedBy: "abel.tuter", sysID: ids[2])
@@ -33,8 +26,8 @@ extension Scenario {
             "change_request", title: "Renew the certificate of the mail gateway", priority: 3, assignedTo: user,
             openedBy: "fred.luddy", sysID: ids[5])
         return Scenario([
-            at(0, .opened(printer)),
-            at(0, .opened(laptop)),
+            at(0, .opened(old[0])),
+            at(0, .opened(old[1])),
             at(3, .opened(vpn)),
             at(5, .opened(hostile)),
             at(8, .changed(task: ids[0], set: ["priority": "2"], by: "beth.anglin")),

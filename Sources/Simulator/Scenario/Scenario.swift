@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// A sequence of events on an instance with their times. A value without a clock of its own.
 public struct Scenario: Sendable {
     /// A happening and its time, microseconds since 1970 UTC.
@@ -44,24 +46,29 @@ public struct Scenario: Sendable {
         precondition(!people.isEmpty && tasksPerHour > 0, "an office without people has no tasks")
         var random = SeededRandom(seed: seed &+ 11)
         let ids = (0..<2).map { _ in random.hex() }
-        func old(_ days: Int64) -> [String: String] {
-            let time = CivilTime.text(start - days * CivilTime.day)
-            return ["sys_created_on": time, "opened_at": time, "sys_updated_on": time]
-        }
-        let tasks = [
-            NewTask(
-                "incident", title: "Printer in room 2.14 prints blank pages", priority: 3, assignedTo: user, openedBy: people[0],
-                sysID: ids[0], fields: old(3)),
-            NewTask(
-                "sc_task", title: "Set up a laptop for Mira", priority: 4, assignedTo: user, openedBy: people[0], sysID: ids[1],
-                fields: old(5)),
-        ]
+        let tasks = Self.oldTasks(of: user, openedBy: (people[0], people[0]), ids: ids, at: start)
         var scenario = Scenario(
             tasks.map { Due(at: start, .opened($0)) },
             life: Life(
                 user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed, keepsOfficeHours: false))
         scenario.welcome = Welcome(user: user, caller: people[0], task: ids[0], random: random)
         return scenario
+    }
+
+    /// An incident and a catalog task of the days before the start.
+    static func oldTasks(of user: String, openedBy: (String, String), ids: [String], at start: Int64) -> [NewTask] {
+        func old(_ days: Int64) -> [String: String] {
+            let time = CivilTime.text(start - days * CivilTime.day)
+            return ["sys_created_on": time, "opened_at": time, "sys_updated_on": time]
+        }
+        return [
+            NewTask(
+                "incident", title: "Printer in room 2.14 prints blank pages", priority: 3, assignedTo: user,
+                openedBy: openedBy.0, sysID: ids[0], fields: old(3)),
+            NewTask(
+                "sc_task", title: "Set up a laptop for Mira", priority: 4, assignedTo: user, openedBy: openedBy.1, sysID: ids[1],
+                fields: old(5)),
+        ]
     }
 
     /// Adds events for a new watcher: a change after five seconds, a new task after twelve.

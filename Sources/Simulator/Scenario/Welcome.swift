@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Events for new watchers of a simulated instance.
 struct Welcome: Sendable {
     private static let titles = [

@@ -1,5 +1,7 @@
 /// Percent-encoding of URLs (RFC 3986 §2.1), and base64 for Basic authentication.
 enum PercentCoding {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
     static func decode(_ text: some StringProtocol) -> String { decode(text, plusIsBlank: false) }
     static func decodeForm(_ text: some StringProtocol) -> String { decode(text, plusIsBlank: true) }
 
@@ -43,19 +45,11 @@ enum PercentCoding {
 
     /// URL-safe base64 (RFC 4648 §5), without padding.
     static func base64URL(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-        var out = ""
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let part = bytes[start..<min(start + 3, bytes.count)]
-            let bits = part.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - part.count))
-            for index in 0...part.count { out.append(alphabet[bits >> (18 - 6 * index) & 63]) }
-        }
-        return out
+        encodeBase64(bytes).filter { $0 != "=" }.replacing("+", with: "-").replacing("/", with: "_")
     }
 
     /// Nil if the text is not base64 (RFC 4648 §4).
     static func decodeBase64(_ text: some StringProtocol) -> [UInt8]? {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var out: [UInt8] = []
         var bits: UInt32 = 0
         var count = 0
@@ -72,7 +66,6 @@ enum PercentCoding {
     }
 
     static func encodeBase64(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var out: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let part = bytes[start..<min(start + 3, bytes.count)]

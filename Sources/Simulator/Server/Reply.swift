@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// An HTTP answer, before any fault is applied.
 struct Reply: Sendable {
     var status: Int
@@ -11,7 +13,7 @@ struct Reply: Sendable {
     }
 
     static func json(_ status: Int, _ value: JSON) -> Reply {
-        Reply(status, type: "application/json;charset=UTF-8", body: value.bytes)
+        Reply(status, type: "application/json;charset=UTF-8", body: value.encoded())
     }
 
     static func text(_ status: Int, _ text: String) -> Reply {
@@ -26,6 +28,9 @@ struct Reply: Sendable {
     static func error(_ status: Int, _ message: String, detail: String?) -> Reply {
         .json(status, ["error": ["message": .string(message), "detail": .optional(detail)], "status": "failure"])
     }
+
+    /// An `ETag` for the body.
+    var tag: String { "\"\(Fingerprint(content: body).hex)\"" }
 
     mutating func add(_ name: String, _ value: String) { headers.append(.init(name: name, value: value)) }
 

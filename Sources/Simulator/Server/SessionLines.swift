@@ -1,26 +1,17 @@
+import BellhopCore
 import Synchronization
 
 /// The queues of the sessions: one request of a session runs at a time, some wait, more are refused.
 ///
 /// A class over a lock, because the tasks of many connections meet here.
 final class SessionLines: Sendable {
-    enum Turn: Sendable {
-        case run(waited: Bool)
-        case tooMany
-    }
-
     private struct Line {
-        var waiting: [(ticket: Int, continuation: CheckedContinuation<Bool, Never>)] = []
+        let gate = FIFOGate()
+        /// The running request and those that wait.
+        var requests = 0
     }
 
-    private struct State {
-        /// A session has a line while one of its requests runs.
-        var lines: [Int: Line] = [:]
-        var lastTicket = 0
-        var cancelled: Set<Int> = []
-    }
-
-    private let state = Mutex(State())
+    private let lines = Mutex<[Int: Line]>([:])
 
     /// Runs the body when it is the session's turn.
     ///
@@ -30,71 +21,20 @@ final class SessionLines: Sendable {
         _ session: Int?, limit: Int, onQueue: @Sendable () -> Void, _ body: @Sendable () async throws -> Value
     ) async throws -> Value? {
         guard let session else { return try await body() }
-        guard try await enter(session, limit: limit, onQueue: onQueue) else { return nil }
-        defer { leave(session) }
-        return try await body()
-    }
-
-    private func enter(_ session: Int, limit: Int, onQueue: @Sendable () -> Void) async throws -> Bool {
-        enum Place { case first, waits(Int), none }
-        let place: Place = state.withLock { state in
-            guard let line = state.lines[session] else {
-                state.lines[session] = Line()
-                return .first
-            }
-            guard line.waiting.count < limit else { return .none }
-            state.lastTicket += 1
-            return .waits(state.lastTicket)
+        let place = lines.withLock { lines -> (gate: FIFOGate, waits: Bool)? in
+            let line = lines[session, default: Line()]
+            guard line.requests <= limit else { return nil }
+            lines[session, default: line].requests += 1
+            return (line.gate, line.requests > 0)
         }
-        switch place {
-        case .first: return true
-        case .none: return false
-        case .waits(let ticket):
-            onQueue()
-            let isRunning = await wait(ticket, for: session)
-            // Removes the mark of a cancellation that came too late.
-            _ = state.withLock { $0.cancelled.remove(ticket) }
-            if !isRunning { throw CancellationError() }
-            return true
-        }
-    }
-
-    /// False if the task was cancelled before its turn.
-    private func wait(_ ticket: Int, for session: Int) async -> Bool {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let known: Bool? = state.withLock { state in
-                    if state.cancelled.remove(ticket) != nil { return false }
-                    guard state.lines[session] != nil else {
-                        // The running one has left since we looked.
-                        state.lines[session] = Line()
-                        return true
-                    }
-                    state.lines[session]?.waiting.append((ticket, continuation))
-                    return nil
-                }
-                if let known { continuation.resume(returning: known) }
+        guard let place else { return nil }
+        defer {
+            lines.withLock { lines in
+                lines[session]?.requests -= 1
+                if lines[session]?.requests == 0 { lines[session] = nil }
             }
-        } onCancel: {
-            let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-                guard let index = state.lines[session]?.waiting.firstIndex(where: { $0.ticket == ticket }) else {
-                    state.cancelled.insert(ticket)
-                    return nil
-                }
-                return state.lines[session]?.waiting.remove(at: index).continuation
-            }
-            waiter?.resume(returning: false)
         }
-    }
-
-    private func leave(_ session: Int) {
-        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            guard let line = state.lines[session], !line.waiting.isEmpty else {
-                state.lines[session] = nil
-                return nil
-            }
-            return state.lines[session]?.waiting.removeFirst().continuation
-        }
-        next?.resume(returning: true)
+        if place.waits { onQueue() }
+        return try await place.gate.pass(body)
     }
 }

@@ -3,7 +3,6 @@ import Hummingbird
 import HummingbirdCore
 public import Logging
 import NIOCore
-import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -13,14 +12,8 @@ import Synchronization
 
 /// A ``Simulation`` over HTTP/1.1 on the loopback interface.
 ///
-/// A class over a lock, because the port is known only once it listens, and others wait for it.
+/// A class, because the port is known only once it listens, and others wait for it.
 public final class SimulatorServer: Sendable {
-    private enum Phase {
-        case starting(waiting: [Int: CheckedContinuation<Int, any Error>])
-        case listening(Int)
-        case ended(any Error)
-    }
-
     /// Why there is no port.
     public enum Problem: Error, Sendable, Hashable {
         /// Another program uses the port, or it is not permitted.
@@ -31,7 +24,7 @@ public final class SimulatorServer: Sendable {
     public let simulation: Simulation
     private let wantedPort: Int
     private let logger: Logger
-    private let phase = Mutex((Phase.starting(waiting: [:]), lastWaiter: 0))
+    private let listening = EventLoopGroupProvider.singleton.eventLoopGroup.any().makePromise(of: Int.self)
     private let connections = ConnectionCount()
 
     /// - Parameter port: on 127.0.0.1; 0 takes any free port.
@@ -52,38 +45,23 @@ public final class SimulatorServer: Sendable {
             childChannelSetup: channel, configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: wantedPort)),
             onServerRunning: { [self] channel in
                 connections.listens(on: channel)
-                settle(.listening(channel.localAddress?.port ?? wantedPort))
+                listening.succeed(channel.localAddress?.port ?? wantedPort)
             },
             eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger)
         do {
             try await server.run()
-            settle(.ended(Problem.stopped))
+            listening.fail(Problem.stopped)
         } catch {
             let problem = Problem.cannotListen(port: wantedPort, reason: "\(error)")
-            settle(.ended(problem))
+            listening.fail(problem)
             throw problem
         }
     }
 
+    deinit { listening.fail(Problem.stopped) }
+
     /// The port, once the server listens.
-    public var port: Int {
-        get async throws {
-            let ticket = phase.withLock { state in
-                state.lastWaiter += 1
-                return state.lastWaiter
-            }
-            return try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { wait(ticket, $0) }
-            } onCancel: {
-                phase.withLock { state -> CheckedContinuation<Int, any Error>? in
-                    guard case .starting(var waiting) = state.0 else { return nil }
-                    let waiter = waiting.removeValue(forKey: ticket)
-                    state.0 = .starting(waiting: waiting)
-                    return waiter
-                }?.resume(throwing: CancellationError())
-            }
-        }
-    }
+    public var port: Int { get async throws { try await listening.futureResult.get() } }
 
     /// Runs the server during the body and passes it the address, such as `http://127.0.0.1:8080`.
     public func serve<Result: Sendable>(_ body: (String) async throws -> Result) async throws -> Result {
@@ -98,36 +76,6 @@ public final class SimulatorServer: Sendable {
             } catch {
                 await connections.stopTaking()
                 throw error
-            }
-        }
-    }
-
-    private func wait(_ ticket: Int, _ continuation: CheckedContinuation<Int, any Error>) {
-        let known: Result<Int, any Error>? = phase.withLock { state in
-            switch state.0 {
-            case .starting(var waiting):
-                if Task.isCancelled { return .failure(CancellationError()) }
-                waiting[ticket] = continuation
-                state.0 = .starting(waiting: waiting)
-                return nil
-            case .listening(let port): return .success(port)
-            case .ended(let error): return .failure(error)
-            }
-        }
-        if let known { continuation.resume(with: known) }
-    }
-
-    private func settle(_ next: Phase) {
-        let waiting = phase.withLock { state -> [CheckedContinuation<Int, any Error>] in
-            defer { state.0 = next }
-            if case .starting(let waiting) = state.0 { return Array(waiting.values) }
-            return []
-        }
-        for waiter in waiting {
-            switch next {
-            case .starting: preconditionFailure("a server does not start twice")
-            case .listening(let port): waiter.resume(returning: port)
-            case .ended(let error): waiter.resume(throwing: error)
             }
         }
     }

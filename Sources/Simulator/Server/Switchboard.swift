@@ -40,19 +40,23 @@ struct Switchboard: Sendable {
     }
 
     private func perform(_ request: ReceivedRequest, _ draw: FaultPlan.Draw) -> Outcome {
-        guard let fault = draw.ending else { return .reply(trueReply(request, draw.quirks)) }
-        if fault == .resetBefore { return .reset }
-        if var canned = fault.cannedReply(now: simulation.now()) {
+        switch draw.ending?.effect(at: simulation.now()) {
+        case .reply(var reply)?:
             if draw.takesEffect { _ = trueReply(request, draw.quirks) }
-            canned.set("Date", CivilTime.http(simulation.now()))
-            return .reply(canned)
-        }
-        let reply = trueReply(request, draw.quirks)
-        switch fault {
-        case .resetAfter: return .reset
-        case .hangs: return .silence
-        case .cutBody: return .cut(reply, after: reply.body.count / 2)
-        default: return .reply(fault.spoil(reply))
+            reply.set("Date", CivilTime.http(simulation.now()))
+            return .reply(reply)
+        case .reset(afterEffect: false)?: return .reset
+        case .reset(afterEffect: true)?:
+            _ = trueReply(request, draw.quirks)
+            return .reset
+        case .silence?:
+            _ = trueReply(request, draw.quirks)
+            return .silence
+        case .cut?:
+            let reply = trueReply(request, draw.quirks)
+            return .cut(reply, after: reply.body.count / 2)
+        case .changed(let change)?: return .reply(change(trueReply(request, draw.quirks)))
+        case .delay?, .quirk?, nil: return .reply(trueReply(request, draw.quirks))
         }
     }
 
@@ -61,12 +65,14 @@ struct Switchboard: Sendable {
     }
 
     private func trueReply(_ request: ReceivedRequest, _ quirks: Set<Fault>) -> Reply {
-        switch request.segments.first {
-        case "hooks", "webhook": simulation.receivers.answer(request).with("Date", CivilTime.http(simulation.now()))
-        case "API": simulation.eto.answer(request).with("Date", CivilTime.http(simulation.now()))
-        case "mfp", "external": simulation.mobileFoundation.answer(request).with("Date", CivilTime.http(simulation.now()))
-        case "rest": simulation.api.answer(request, quirks)
-        default: simulation.instance.answer(request, quirks: quirks)
-        }
+        let reply =
+            switch request.segments.first {
+            case "hooks", "webhook": simulation.receivers.answer(request)
+            case "API": simulation.eto.answer(request)
+            case "mfp", "external": simulation.mobileFoundation.answer(request)
+            case "rest": simulation.api.answer(request, quirks)
+            default: simulation.instance.answer(request, quirks: quirks)
+            }
+        return reply.with("Date", CivilTime.http(simulation.now()))
     }
 }

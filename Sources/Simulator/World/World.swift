@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// All records of the simulated instance: a value, changed only through its methods, which keep the bookkeeping columns.
 struct World: Sendable {
     private(set) var tasks: [String: SimulatedTask] = [:]

@@ -11,7 +11,7 @@ extension CommentProofTests {
         "Dear <b>Ms Tuter</b>, call 0049 30 1234567 -- it's \"urgent\"... We look at the printer on floor 7 tomorrow."
 
     @Test(
-        arguments: [TextRewriting.tagsStripped, .digitsMasked, .typography, .cut(characters: 90)],
+        arguments: [TextRewriting.tagsStripped, .digitsMasked, .typography, .textCut(characters: 90)],
         [SimulatedUser.Reading.allowed, .forbidden])
     func `an instance that changes texts gets each once, and each is known again`(
         _ rewriting: TextRewriting, _ reading: SimulatedUser.Reading
@@ -34,7 +34,7 @@ extension CommentProofTests {
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
-        practice.simulation.faults.add(.rewritten(.cut(characters: 10)), times: nil)
+        practice.simulation.faults.add(.rewritten(.textCut(characters: 10)), times: nil)
         let receipt = try await perform(.comment(Self.long, on: task.id), practice.attempt(1))
         #expect(receipt.summary.contains("with another text than was sent"))
         #expect(receipt.reference != nil)
@@ -46,7 +46,7 @@ extension CommentProofTests {
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
-        practice.simulation.faults.add(.rewritten(.cut(characters: 10)), times: nil)
+        practice.simulation.faults.add(.rewritten(.textCut(characters: 10)), times: nil)
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         let delivery = Delivery.comment(Self.long, on: task.id)
         #expect(await failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)

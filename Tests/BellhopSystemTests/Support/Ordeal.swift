@@ -8,7 +8,7 @@ import Testing
 struct Ordeal {
     let stage: Stage
     private var turmoil: Turmoil
-    private var chance: Chance
+    private var random: SeededRandom
     /// The number of runs that were really killed. A run that ends before its kill does not count.
     private(set) var kills = 0
     /// The duration of an undisturbed run, with a margin.
@@ -17,7 +17,7 @@ struct Ordeal {
     init(_ stage: Stage, seed: UInt64) {
         self.stage = stage
         turmoil = Turmoil(stage.instance, seed: seed)
-        chance = Chance(seed: seed &+ 1000)
+        random = SeededRandom(seed: seed &+ 1000)
     }
 
     /// One pass that kills itself at the nth passing of a checkpoint.
@@ -31,7 +31,7 @@ struct Ordeal {
     mutating func killAtAnyMoment(_ arguments: [String]) async throws {
         turmoil.happen()
         let program = try stage.start(arguments)
-        try await Task.sleep(for: usual * Double(chance.from(5...100)) / 100)
+        try await Task.sleep(for: usual * Double(Int.random(in: 5...100, using: &random)) / 100)
         program.send(SIGKILL)
         note(await program.end())
     }
@@ -43,7 +43,7 @@ struct Ordeal {
         let program = try stage.start(["run"])
         try await eventually("the agent polls") { stage.instance.counts.lists > lists || !program.isRunning }
         turmoil.happen()
-        try await Task.sleep(for: .milliseconds(chance.from(0...1500)))
+        try await Task.sleep(for: .milliseconds(Int.random(in: 0...1500, using: &random)))
         program.send(SIGKILL)
         note(await program.end())
     }

@@ -1,3 +1,4 @@
+import BellhopCore
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
@@ -16,7 +17,7 @@ struct Answer: Sendable {
     func headers(_ name: String) -> [String] { headers[name] }
 
     var text: String { String(decoding: body, as: UTF8.self) }
-    func json() throws -> JSON { try JSONReader.read(body) }
+    func json() throws -> JSON { try JSON.parse(body) }
     var result: JSON? { get throws { try json()["result"] } }
 }
 

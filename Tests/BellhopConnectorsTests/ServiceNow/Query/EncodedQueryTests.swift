@@ -1,3 +1,4 @@
+import BellhopCore
 import BellhopTesting
 import Testing
 

@@ -87,7 +87,7 @@ enum LatencyRun {
 private final class GrowingSource: Source {
     private struct State {
         var body: [UInt8]
-        var chance = Chance(7)
+        var random = SeededRandom(seed: 7)
         var count: Int
         var lastByte = ContinuousClock.now
     }
@@ -108,7 +108,7 @@ private final class GrowingSource: Source {
         state.withLock { state in
             state.body.removeLast("]}} ".utf8.count)
             state.body.append(UInt8(ascii: ","))
-            TrackerAnswer.append(state.count, table: "change_request", sysID: state.chance.sysID(), to: &state.body)
+            TrackerAnswer.append(state.count, table: "change_request", sysID: state.random.hex(), to: &state.body)
             state.body += Array("]}} ".utf8)
             state.count += 1
         }

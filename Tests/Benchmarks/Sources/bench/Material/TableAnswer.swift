@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The Table API's answer for a whole table, in pages; about 560 bytes per row.
 struct TableAnswer: Sendable {
     static let table = "incident"
@@ -11,8 +13,8 @@ struct TableAnswer: Sendable {
     private let places: [String: Int]
 
     init(rows count: Int, seed: UInt64 = 3) {
-        var chance = Chance(seed)
-        let ids = (0..<count).map { _ in chance.sysID() }.sorted()
+        var random = SeededRandom(seed: seed)
+        let ids = (0..<count).map { _ in random.hex() }.sorted()
         var pages: [[UInt8]] = []
         var places = ["": 0]
         for start in stride(from: 0, to: count, by: Self.pageSize) {

@@ -44,7 +44,7 @@ enum Tasks {
 
     /// Tasks that are all different.
     static func keys(_ count: Int, seed: UInt64) -> [TaskKey] {
-        var chance = Chance(seed)
-        return (0..<count).map { _ in TaskKey(chance.sysID()) }
+        var random = SeededRandom(seed: seed)
+        return (0..<count).map { _ in TaskKey(random.hex()) }
     }
 }

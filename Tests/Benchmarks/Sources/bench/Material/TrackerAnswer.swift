@@ -1,9 +1,11 @@
+import BellhopCore
+
 /// The Task Tracker's answer: groups of records, some with escapes, some with umlauts; about 380 bytes each.
 enum TrackerAnswer {
     private static let groups = [("Incident", "incident"), ("Catalog Task", "sc_task"), ("Change Request", "change_request")]
 
     static func body(tasks count: Int, seed: UInt64 = 1) -> [UInt8] {
-        var chance = Chance(seed)
+        var random = SeededRandom(seed: seed)
         var body: [UInt8] = []
         body.reserveCapacity(count * 400 + 100)
         body += Array("{\"result\":{".utf8)
@@ -12,7 +14,7 @@ enum TrackerAnswer {
             let share = count / 3 + (place < count % 3 ? 1 : 0)
             for number in 0..<share {
                 if number > 0 { body.append(UInt8(ascii: ",")) }
-                append(number, table: group.1, sysID: chance.sysID(), to: &body)
+                append(number, table: group.1, sysID: random.hex(), to: &body)
             }
             body.append(UInt8(ascii: "]"))
         }
