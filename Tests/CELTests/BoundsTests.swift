@@ -2,9 +2,9 @@ import CEL
 import Glibc
 import Testing
 
-/// Bounds on expressions and on their evaluation: errors with a place, never a trap.
+/// Limits on expressions and on their evaluation: an error with a place, never a trap.
 struct BoundsTests {
-    @Test func `a long expression is refused`() {
+    @Test func `an expression that is too long is refused`() {
         let text = "1" + String(repeating: " ", count: 100_000)
         #expect(problems(text, in: Environment()).hasPrefix("expression-too-long: the expression is longer than 100000 bytes"))
     }
@@ -16,11 +16,11 @@ struct BoundsTests {
         String(repeating: "true ? 1 : ", count: 5000) + "1", "x" + String(repeating: "[0]", count: 5000),
         String(repeating: "f(", count: 5000), String(repeating: "{1:", count: 5000), String(repeating: "-", count: 5000) + "x",
     ])
-    func `a deep expression is refused`(_ text: String) {
+    func `an expression that is nested too deep is refused`(_ text: String) {
         #expect(problems(text, in: Environment()).hasPrefix("expression-too-deep: the expression is nested more than 250 deep"))
     }
 
-    @Test func `long chains of conditions are not deep`() throws {
+    @Test func `long chains of conditions do not count as nesting`() throws {
         let text = (0..<5000).map { "x == \($0)" }.joined(separator: " || ")
         #expect(try evaluated(text, ["x": 4999]) == true)
     }
@@ -39,7 +39,7 @@ struct BoundsTests {
             "cost-limit"),
         Line("'%.1000f'.format([1e308]) == '' || lists.range(100000000).size() > 1", "memory-limit"),
     ])
-    func `an evaluation ends`(_ line: Line) throws {
+    func `an evaluation ends at its limit of cost or memory`(_ line: Line) throws {
         var limits = Limits()
         limits.cost = 200_000
         limits.memory = 4 << 20
@@ -51,7 +51,7 @@ struct BoundsTests {
         "x.contains('zz')", "x == y", "x != 'aa'", "x < y", "x in [y]", "x in ['a', 'b']", "x.startsWith(y)", "x.matches('z')",
         "[x, y].sort() != []",
     ])
-    func `reading a long text over and over has its cost`(_ body: String) throws {
+    func `reading a long text repeatedly counts as cost`(_ body: String) throws {
         var limits = Limits()
         limits.cost = 1_000_000
         let text = String(repeating: "a", count: 1_000_000)
@@ -61,7 +61,7 @@ struct BoundsTests {
     }
 
     @Test(arguments: ["regex.extractAll(x, 'a+b|a').size()", "regex.replace(x, 'a+b|a', 'c').size()"])
-    func `matches that each read to the end of a long text have their cost`(_ expression: String) throws {
+    func `matches that each read to the end of a long text count as cost`(_ expression: String) throws {
         var limits = Limits()
         limits.cost = 2_000_000
         let text = String(repeating: "a", count: 200_000)
@@ -69,7 +69,7 @@ struct BoundsTests {
         #expect(error.hasPrefix("cost-limit"), "\(error)")
     }
 
-    @Test func `many matches in a long text cost what the text costs`() throws {
+    @Test func `many matches in a long text cost no more than one walk over the text`() throws {
         let text = String(repeating: "ab ", count: 50_000)
         #expect(try evaluated("regex.extractAll(x, '[a-z]+').size()", ["x": .string(text)]) == 50_000)
         #expect(try evaluated("regex.replace(x, '[a-z]+', 'c').size()", ["x": .string(text)]) == 100_000)
@@ -83,15 +83,14 @@ struct BoundsTests {
         "lists.range(10000).all(i, isIP('2001:db8::' + string(i % 1000)) && isCIDR('2001:db8::/' + string(i % 100)))",
         "cel.bind(m, lists.range(100).transformMapEntry(i, v, {'key ' + string(v): v}), lists.range(60000).all(i, m['key 7'] == 7))",
     ])
-    func `expensive work is charged for`(_ expression: String) throws {
+    func `expensive functions count as cost`(_ expression: String) throws {
         var limits = Limits()
         limits.cost = 600_000
         let error = try failure(expression, limits: limits)
         #expect(error.hasPrefix("cost-limit"), "\(error)")
     }
 
-    @Test func `maps that differ have different hashes, and those that are equal the same, so that distinct() takes linear time`()
-    {
+    @Test func `different maps have different hashes, and equal maps equal ones, so that distinct() takes linear time`() {
         let maps = (0..<1000).map { Value.map(Value.Map([("a", .int($0)), ("b", 1)])) }
         #expect(Set(maps.map(\.hashValue)).count == maps.count)
         let turned = Value.map(Value.Map([("b", .double(1)), ("a", .int(7))]))
@@ -100,13 +99,13 @@ struct BoundsTests {
         #expect(nested[0].hashValue == nested[1].hashValue)
     }
 
-    @Test func `NaNs are all distinct, and in no set`() throws {
+    @Test func `NaNs are distinct, and in no set`() throws {
         #expect(try evaluated("lists.range(3000).map(i, 0.0 / 0.0).distinct().size()") == 3000)
         let sets = "cel.bind(l, lists.range(3000).map(i, 0.0 / 0.0), sets.contains(l, l) || sets.intersects(l, l))"
         #expect(try evaluated(sets) == false)
     }
 
-    @Test func `the evaluations of one run share its work`() throws {
+    @Test func `the evaluations of one run share its limit of cost`() throws {
         var environment = Environment()
         environment.declare("x", .int)
         let program = try environment.compile("lists.range(1000).all(i, i >= x)").program
@@ -126,17 +125,17 @@ struct BoundsTests {
         #expect(fine > 0 && fine < 20, "\(fine)")
     }
 
-    /// What this thread has had of a processor.
+    /// The processor time of this thread.
     private static var threadTime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
     }
 
-    /// Linear time: so many times what looking for a text in the same text takes in the same run. It is the thread's own time, so
-    /// that what else the machine does counts for nothing.
+    /// Linear time: a multiple of the time for searching a text in the same text in the same run. It is the thread's own time, so
+    /// that other work of the machine does not count.
     @Test(arguments: ["(a+)+$", "^(a+)+$", "(a|aa)+$", "(a*)*b", "(.*a){10}b$"])
-    func `a pattern that explodes elsewhere takes time that is linear in the text`(_ pattern: String) throws {
+    func `a pattern with exponential backtracking elsewhere takes linear time`(_ pattern: String) throws {
         let (short, long) = (String(repeating: "a", count: 100_000) + "!", String(repeating: "a", count: 1_000_000) + "!")
         func time(_ expression: String, _ text: String) throws -> Duration {
             try (0..<3).map { _ in
@@ -149,12 +148,12 @@ struct BoundsTests {
         }
         let looking = try time("x.contains('ab')", long)
         let (tenth, whole) = (try time("x.matches('\(pattern)')", short), try time("x.matches('\(pattern)')", long))
-        // Quadratic time would be 100 times as long; the floor is for the noise of a busy machine.
+        // Quadratic time would be 100 times as long; the floor allows for noise on a busy machine.
         #expect(whole < max(tenth * 40, .milliseconds(200)), "\(tenth) for a tenth, \(whole) for all")
         #expect(whole < max(looking * 500, .milliseconds(500)), "\(looking) for contains(), \(whole)")
     }
 
-    @Test func `patterns and times are bounded`() throws {
+    @Test func `patterns and times have limits`() throws {
         #expect(
             try failure("'a'.matches(x)", ["x": .string(String(repeating: "a", count: 5000))]).hasPrefix(
                 "invalid-pattern: invalid regular expression: it is longer than 4096 bytes"))
@@ -164,9 +163,9 @@ struct BoundsTests {
     }
 }
 
-/// Values that are small to write and large to walk.
+/// Values with a short text that are large to traverse.
 struct ShapeTests {
-    /// `cel.bind(a, VALUE of the last a, …)` many times over.
+    /// `cel.bind(a, VALUE of the last a, …)` repeated this many times.
     private func nested(_ value: String, times: Int, _ body: String) -> String {
         "cel.bind(a, x, " + String(repeating: "cel.bind(a, \(value), ", count: times) + body
             + String(repeating: ")", count: times + 1)
@@ -187,7 +186,7 @@ struct ShapeTests {
     }
 
     @Test(arguments: ["a == a", "a in [a]", "sets.contains(a, a)", "'%s'.format([a])", "[a].distinct()"])
-    func `a value that shares its parts costs what walking it costs`(_ body: String) throws {
+    func `a value with shared parts costs as much as traversing it`(_ body: String) throws {
         let error = try failure(nested("[a, a]", times: 90, body), ["x": 1])
         #expect(error.hasPrefix("memory-limit"), "\(error)")
         var limits = Limits()
@@ -204,7 +203,7 @@ struct ShapeTests {
         "[1]" + String(repeating: ".map(x, x)", count: 120),
         String(repeating: "cel.bind(x, 1, ", count: 120) + "1" + String(repeating: ")", count: 120),
     ])
-    func `an expression as deep as allowed is evaluated`(_ text: String) throws {
+    func `an expression at the limit of nesting is evaluated`(_ text: String) throws {
         _ = try evaluated(text)
     }
 }

@@ -1,7 +1,7 @@
 import CEL
 import Testing
 
-/// What the parser and the checker say, whole.
+/// The messages of the parser and the checker, as a whole.
 struct CheckerTests {
     @Test(arguments: [
         Line("", "empty-expression: there is no expression here at "),
@@ -41,7 +41,7 @@ struct CheckerTests {
         Line("cel.block(1, 2)", "block-needs-list: cel.block() begins with a list of values at 1"),
         Line("cel.index('a')", "block-needs-number: a number such as 0 belongs here at 'a'"),
     ])
-    func `syntax`(_ line: Line) {
+    func `a syntax error is reported with its place and a hint`(_ line: Line) {
         #expect(problems(line.text, in: Sample.environment) == line.expected)
     }
 
@@ -136,11 +136,11 @@ struct CheckerTests {
             "optional.of(1).optFlatMap(x, x)",
             "wrong-type: the result of optFlatMap() must be an optional(dyn), but this is an int at x"),
     ])
-    func `names and types`(_ line: Line) {
+    func `a wrong name or type is reported with its place and a hint`(_ line: Line) {
         #expect(problems(line.text, in: Sample.environment) == line.expected)
     }
 
-    /// A third of the letters may be off, and one of two; something must be as it was.
+    /// Up to a third of the letters may differ, and one of two letters; at least one must match.
     @Test(
         arguments: [
             ("tsk", "task"), ("atsk", "task"), ("tsks", "tasks"), ("task", nil), ("tusk", "task"), ("tuck", nil), ("nope", nil),
@@ -148,13 +148,13 @@ struct CheckerTests {
             ("evnt", "event"), ("evetn", "event"), ("ovont", nil), ("befroe", "before"), ("bifora", "before"), ("bifara", nil),
             ("xyz", nil), ("anythnig", "anything"), ("onythung", "anything"), ("timezone", nil),
         ] as [(String, String?)])
-    func `a name is suggested where it is near to what was written`(_ written: String, _ meant: String?) {
+    func `the name most similar to a misspelled one is suggested`(_ written: String, _ meant: String?) {
         let found = problems(written, in: Sample.environment)
         let suggestion = found.split(separator: "`").dropFirst(2).first { found.contains("did you mean `\($0)`?") }
         #expect(suggestion.map(String.init) == meant, "\(found)")
     }
 
-    @Test func `all problems come at once, in the order of the text`() {
+    @Test func `all mistakes are reported at once, in the order of the text`() {
         let found = problems("task.pririty == 1 && tsk.title == 'a' && task.title == 2", in: Sample.environment)
         #expect(
             found.split(separator: "\n").map { $0.prefix { $0 != ":" } } == [
@@ -173,14 +173,14 @@ struct CheckerTests {
         Line("tasks.first().value().title", "string"), Line("math.greatest(1, 2)", "int"), Line("math.greatest(1, 2.0)", "dyn"),
         Line("[].map(x, x)", "list(dyn)"),
     ])
-    func `types`(_ line: Line) {
+    func `a correct expression has the expected type`(_ line: Line) {
         #expect(problems(line.text, in: Sample.environment) == "fine: \(line.expected)")
     }
 
-    @Test func `an expression must have the type that its place asks for`() {
+    @Test func `an expression must have the type required by its place`() {
         do throws(Issues) {
             _ = try Sample.environment.compile("task.title", expecting: .bool)
-            Testing.Issue.record("a text passed as a condition")
+            Testing.Issue.record("a string was accepted as a condition")
         } catch {
             #expect(error.all.map(\.message) == ["the expression's type here must be a bool, but this is a string"])
         }

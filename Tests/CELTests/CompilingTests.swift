@@ -1,31 +1,31 @@
 import CEL
 import Testing
 
-/// The steps by which a text becomes a program, each of which may be asked for alone.
+/// The steps of compiling an expression, each of which can be called alone.
 struct CompilingTests {
     private let environment = Sample.environment
 
-    @Test func `parsing looks at the grammar alone`() throws {
+    @Test func `parsing checks the grammar only`() throws {
         guard case .call(let name, target: nil, let arguments) = try environment.parse("nobody.knows + 1").kind else {
-            Testing.Issue.record("no sum")
+            Testing.Issue.record("the result is not a sum")
             return
         }
         #expect(name == "_+_" && arguments.count == 2)
         do throws(Issues) {
             _ = try environment.parse("1 +")
-            Testing.Issue.record("half a sum passed")
+            Testing.Issue.record("an incomplete sum was accepted")
         } catch {
             #expect(error.all.map(\.code) == ["syntax"])
         }
     }
 
-    @Test func `checking gives the type, and plans nothing`() throws {
+    @Test func `checking infers the type without planning`() throws {
         let before = environment.slots.all.count
         #expect(try environment.check("task.number + task.title") == .string)
         #expect(environment.slots.all.count == before)
         do throws(Issues) {
             _ = try environment.check("task.title", expecting: .bool)
-            Testing.Issue.record("a text passed as a condition")
+            Testing.Issue.record("a string was accepted as a condition")
         } catch {
             #expect(error.all.map(\.code) == ["wrong-type"])
         }

@@ -1,6 +1,6 @@
 import CEL
 
-/// One line of a table: an expression and its value as one would write it in an expression.
+/// One line of a table: an expression and its expected value, type or error.
 struct Line: Sendable, CustomStringConvertible {
     let text: String
     let expected: String
@@ -13,7 +13,7 @@ struct Line: Sendable, CustomStringConvertible {
     var description: String { text }
 }
 
-/// The value of an expression, planned; a trap where observing its parts gives another.
+/// The value of a planned expression; traps if observed evaluation has another result.
 func evaluated(_ text: String, _ variables: [String: Value] = [:], checked: Bool = true) throws -> Value {
     var environment = Environment()
     for name in variables.keys { environment.declare(name, .dyn) }
@@ -25,7 +25,7 @@ func evaluated(_ text: String, _ variables: [String: Value] = [:], checked: Bool
     return value
 }
 
-/// How the evaluation of an expression fails: its code, its sentence and the part of the text that it points at.
+/// How the evaluation of an expression fails: code, message, and the part of the text at fault.
 func failure(_ text: String, _ variables: [String: Value] = [:], limits: Limits = Limits(), checked: Bool = false) throws
     -> String
 {
@@ -41,7 +41,7 @@ func failure(_ text: String, _ variables: [String: Value] = [:], limits: Limits 
     }
 }
 
-/// What the checker says of an expression, one problem a line.
+/// The problems found by the checker, one per line.
 func problems(_ text: String, in environment: Environment) -> String {
     do throws(Issues) {
         return "fine: \(try environment.compile(text).type)"
@@ -54,7 +54,7 @@ func problems(_ text: String, in environment: Environment) -> String {
     }
 }
 
-/// A task's type and an environment that has one, as a host would declare them.
+/// The type of a task and an environment with a task, as declared by a host.
 enum Sample {
     static let task = ObjectType(
         "task",

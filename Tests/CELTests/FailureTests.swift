@@ -1,7 +1,7 @@
 import CEL
 import Testing
 
-/// Every way in which an evaluation fails, with its sentence and its place.
+/// All failures of evaluation, each with its message and place.
 struct FailureTests {
     @Test(arguments: [
         Line("1 / 0", "division-by-zero: division by zero at 1 / 0"),
@@ -110,7 +110,7 @@ struct FailureTests {
         Line("timestamp(0).format(\"'\")", "invalid-argument: the pattern has a quote that is not closed at format"),
         Line("['a', 'a'].transformMapEntry(i, v, {v: i})", #"duplicate-key: the key "a" occurs twice at {v: i}"#),
     ])
-    func `an error has a code, a sentence and a place`(_ line: Line) throws {
+    func `a failed evaluation has a code, a message and a place`(_ line: Line) throws {
         #expect(try failure(line.text) == line.expected)
     }
 
@@ -120,7 +120,7 @@ struct FailureTests {
         "x.map(y, y)", "x.all(y, true)", "timestamp(x)", "string(x)", "has(x.y)", "x.optMap(y, y)", "['a', x].join()",
         "math.abs(x)", "math.greatest(x, 1)", "x.getHours()", "timestamp(0) - x", "x.y.z == 1", "[x].all(y, y > 1)",
     ])
-    func `an operation on null says so`(_ text: String) throws {
+    func `an operation on null fails with a null operand`(_ text: String) throws {
         let error = try failure(text, ["x": .null])
         #expect(error.hasPrefix("null-operand: "), "\(error)")
     }
@@ -136,7 +136,7 @@ struct FailureTests {
     @Test(arguments: [
         ("x > 1", "1 / 0 == 1"), ("x > 1 && true", "{'a': 1}['b'] == 2"), ("[1, x].exists(y, y > 5)", "1 % 0 == 0"),
     ])
-    func `an unknown beside an error is an error, whichever stands first`(_ unknown: String, _ error: String) throws {
+    func `an unknown beside an error is an error, in either order`(_ unknown: String, _ error: String) throws {
         for symbol in ["||", "&&"] {
             let neutral = symbol == "||" ? "false" : "true"
             for terms in [[unknown, error], [error, unknown], [unknown, neutral, error], [error, neutral, unknown]] {
@@ -147,30 +147,30 @@ struct FailureTests {
         }
     }
 
-    @Test func `of the elements of a list too, an error stands above an unknown`() throws {
+    @Test func `an error in one element of a list outweighs an unknown in another`() throws {
         for list in ["[x, 0]", "[0, x]"] {
             #expect(try failure("\(list).all(y, 1 / y > 0)", ["x": .null]).hasPrefix("division-by-zero"))
         }
     }
 
-    @Test func `a condition over null is unknown and one over an error has failed`() throws {
+    @Test func `a condition on null is unknown, and a condition on an error has failed`() throws {
         let environment = Sample.environment
         let unknown = try environment.compile("task.priority <= 2 && task.title == 'a'", expecting: .bool).program
         let task = Value.map(["priority": .null, "title": "a"])
         guard case .unknown(let error) = unknown.verdict(Activation(environment, resolver: Bindings(["task": task]))) else {
-            Testing.Issue.record("a null operand is not unknown")
+            Testing.Issue.record("the condition on null is not unknown")
             return
         }
         #expect(error.code == .nullOperand)
         let other = Value.map(["priority": .null, "title": "b"])
         guard case .no = unknown.verdict(Activation(environment, resolver: Bindings(["task": other]))) else {
-            Testing.Issue.record("a decided condition is not no")
+            Testing.Issue.record("the false condition is not false")
             return
         }
         let failing = try environment.compile("anything.x == 1", expecting: .bool).program
         guard case .failed(let reason) = failing.verdict(Activation(environment, resolver: Bindings(["anything": .map([:])])))
         else {
-            Testing.Issue.record("a missing key is no failure")
+            Testing.Issue.record("the condition on a missing key has not failed")
             return
         }
         #expect(reason.code == .noSuchKey)

@@ -1,9 +1,9 @@
 import CEL
 import Testing
 
-/// What a host builds on: slots, objects, functions, equalities, explanations, templates, bounds.
+/// The interface for hosts: slots, objects, functions, equalities, explanations, templates, limits.
 struct HostTests {
-    /// Counts what it is asked for.
+    /// Records the slots that are read.
     private final class Counting: Resolver {
         var asked: [String] = []
         let task: Value
@@ -37,7 +37,7 @@ struct HostTests {
         func element(at index: Int) -> Value { .object(Row("T\(index)", index % 7 == 0 ? nil : Int64(index % 5))) }
     }
 
-    @Test func `each slot is asked for once per event, and not before it is needed`() throws {
+    @Test func `each slot is read once per event, and only when needed`() throws {
         let environment = Sample.environment
         let first = try environment.compile("task.priority <= 2 && task.title == 'a'").program
         let second = try environment.compile("task.priority > 2").program
@@ -51,7 +51,7 @@ struct HostTests {
         #expect(resolver.asked.count == 4)
     }
 
-    @Test func `a variable may be defined by an expression, in a scope of its own`() throws {
+    @Test func `a variable can be defined by an expression, in its own scope`() throws {
         let base = Sample.environment
         var one = base
         one.declare(Environment.Variable("limit", try base.compile("task.priority + 1"), scope: "one"))
@@ -62,7 +62,7 @@ struct HostTests {
         #expect(try two.compile("limit * 10").program.evaluate(activation) == 30)
     }
 
-    @Test func `objects and lists of the host are read in place`() throws {
+    @Test func `the host's objects and lists are read in place`() throws {
         let environment = Sample.environment
         let activation = Activation(
             environment, resolver: Bindings(["tasks": .list(Value.List(Rows())), "task": .object(Row("T1", nil))]))
@@ -73,7 +73,7 @@ struct HostTests {
         #expect(try environment.compile("task").program.evaluate(activation).json == #"{"number":"T1","priority":null}"#)
     }
 
-    @Test func `functions of the host see the run and name their failures`() throws {
+    @Test func `the host's functions have access to the run and can fail with messages of their own`() throws {
         var environment = Sample.environment
         environment.declare(
             Function(
@@ -95,7 +95,7 @@ struct HostTests {
         let failing = try environment.compile("1 == 1 && shout(task.number) == ''")
         do throws(EvaluationError) {
             _ = try failing.program.evaluate(Activation(environment, resolver: bindings))
-            Testing.Issue.record("no failure")
+            Testing.Issue.record("the function did not fail")
         } catch {
             #expect(error == EvaluationError(.host, "nothing to shout", at: 10..<15))
         }
@@ -113,14 +113,14 @@ struct HostTests {
         Line("event.type == 'task_' + 'created'", #"event.type: ["task_created"]"#),
         Line("!(event.type == 'a')", ""), Line("event.type == 'a' ? true : false", ""),
     ])
-    func `required equalities are listed`(_ line: Line) throws {
+    func `the equalities required by a condition are listed`(_ line: Line) throws {
         let expression = try Sample.environment.compile(line.text)
-        let told = expression.equalities.map { "\($0.slot): [\($0.values.map(\.description).joined(separator: ", "))]" }.joined(
+        let shown = expression.equalities.map { "\($0.slot): [\($0.values.map(\.description).joined(separator: ", "))]" }.joined(
             separator: "; ")
-        #expect(told == line.expected)
+        #expect(shown == line.expected)
     }
 
-    @Test func `references are listed`() throws {
+    @Test func `the variables, slots and functions of an expression are listed`() throws {
         let references = try Sample.environment.compile(
             "size(tasks) > 1 && task.labels.state == task.title && tasks.all(t, t.title == task.title)"
         ).references
@@ -129,7 +129,7 @@ struct HostTests {
         #expect(references.functions == ["_>_", "size", "_==_"])
     }
 
-    @Test func `the name before a function's is not part of an expression`() throws {
+    @Test func `the namespace before a function's name is not a part of the explanation`() throws {
         let environment = Sample.environment
         let expression = try environment.compile("math.greatest(1, optional.of(2).value())")
         let (_, parts) = expression.explain(Activation(environment, resolver: Bindings([:])))
@@ -139,11 +139,11 @@ struct HostTests {
             ])
     }
 
-    @Test func `an explanation gives each part's value`() throws {
+    @Test func `an explanation has the value of each part`() throws {
         let environment = Sample.environment
         let expression = try environment.compile("task.priority <= 2 && [1, 2].exists(x, x == 2) || task.title == 'a'")
         let (_, parts) = expression.explain(Activation(environment, resolver: Bindings(["task": .map(["priority": 1])])))
-        let told = parts.map { part in
+        let shown = parts.map { part in
             let outcome =
                 switch part.outcome {
                 case .value(let value): value.description
@@ -153,7 +153,7 @@ struct HostTests {
             return "\(part.depth) \(part.text) = \(outcome)\(part.times > 1 ? " (\(part.times) times)" : "")"
         }
         #expect(
-            told == [
+            shown == [
                 "0 task.priority <= 2 && [1, 2].exists(x, x == 2) || task.title == 'a' = true",
                 "1 task.priority <= 2 && [1, 2].exists(x, x == 2) = true", "2 task.priority <= 2 = true", "3 task.priority = 1",
                 #"4 task = {"priority": 1}"#, "3 2 = 2", "2 [1, 2].exists(x, x == 2) = true", "3 [1, 2] = [1, 2]", "4 1 = 1",
@@ -167,11 +167,11 @@ struct HostTests {
             ("x }} rest", 2), ("'}}' }}", 5), ("{'a': {'b': 1}}}}", 15), ("{1: 2}.x }}", 9), ("// }}\n1 }}", 8), ("r'\\' }}", 5),
             ("'open }}", 6), ("x", nil), ("x } }", nil), ("\"\"\"}}\"\"\" + 'é' }}", 16),
         ] as [(String, Int?)])
-    func `the end of an expression in a template is found`(_ text: String, _ expected: Int?) {
+    func `the end of an expression inside a template is found`(_ text: String, _ expected: Int?) {
         #expect(ExpressionScanner.end(of: Array(text.utf8), from: 0) == expected)
     }
 
-    @Test func `values have their text and their JSON`() throws {
+    @Test func `values can be written as text and as JSON`() throws {
         #expect(
             Value.string("a").text == "a" && Value.double(1).text == "1" && Value.null.text == nil
                 && Value.duration(.seconds(90)).text == "90s")

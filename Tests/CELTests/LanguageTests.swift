@@ -16,7 +16,7 @@ struct LanguageTests {
         Line("[1, 2,]", "[1, 2]"),
         Line("{'a': 1, 2: 'b', true: null, 3u: 0.5,}", #"{"a": 1, 2: "b", true: null, 3u: 0.5}"#), Line("// a comment\n1", "1"),
     ])
-    func `literals`(_ line: Line) throws {
+    func `literals have their values`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -39,7 +39,7 @@ struct LanguageTests {
         Line("'e\\u0301' == 'é'", "false"),
         Line("size('é😀') == 2 && size(b'é') == 2 && size([1]) == 1 && size({}) == 0 && 'ab'.size() == 2", "true"),
     ])
-    func `operators`(_ line: Line) throws {
+    func `operators have the results of the specification`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -49,7 +49,7 @@ struct LanguageTests {
         Line("1 / 0 == 0 || 2 / 0 == 0 || true || 3 / 0 == 0", "true"), Line("[1, 0].exists(x, 1 / x == 1)", "true"),
         Line("[0, 1].exists(x, 1 / x == 1)", "true"), Line("[0, 2].all(x, 4 / x == 1)", "false"),
     ])
-    func `an error on one side is forgotten where the other decides`(_ line: Line) throws {
+    func `an error on one side is ignored if the other side decides`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -79,7 +79,7 @@ struct LanguageTests {
         Line("[1, 2].map(cel.iterVar(0, 0), [10].map(cel.iterVar(1, 0), cel.iterVar(0, 0) + cel.iterVar(1, 0)))", "[[11], [12]]"),
         Line("[2, 3].transformList(cel.iterVar(0, 0), cel.accuVar(0, 0), cel.iterVar(0, 0) * cel.accuVar(0, 0))", "[0, 3]"),
     ])
-    func `macros`(_ line: Line) throws {
+    func `macros have the results of the specification`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -100,7 +100,7 @@ struct LanguageTests {
         Line("timestamp('2026-01-05T09:00:00.25+01:00')", #"timestamp("2026-01-05T08:00:00.25Z")"#),
         Line("timestamp(1) == timestamp('1970-01-01T00:00:01Z')", "true"),
     ])
-    func `conversions`(_ line: Line) throws {
+    func `conversions have the results of the specification`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -131,7 +131,7 @@ struct LanguageTests {
             "[duration('90m').getHours(), duration('90m').getMinutes(), duration('90m').getSeconds(), duration('1.234s').getMilliseconds()]",
             "[1, 90, 5400, 234]"),
     ])
-    func `times`(_ line: Line) throws {
+    func `operations on timestamps and durations have the results of the specification`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 }

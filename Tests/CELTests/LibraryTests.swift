@@ -1,7 +1,7 @@
 import CEL
 import Testing
 
-/// Every function of the extension libraries.
+/// All functions of the extension libraries.
 struct LibraryTests {
     @Test(arguments: [
         Line("'hello'.charAt(1) + 'hello'.charAt(5)", #""e""#), Line("'ta©o'.indexOf('o') + 'banana'.indexOf('an', 2)", "6"),
@@ -23,7 +23,7 @@ struct LibraryTests {
         Line("'%s|%s|%s'.format([[1, 'a'], {'b': 2, 'a': null}, duration('1m')])", #""[1, a]|{a: null, b: 2}|60s""#),
         Line("'%d'.format([2.5]) + '%f'.format([3])", #""2.53.000000""#),
     ])
-    func `strings`(_ line: Line) throws {
+    func `functions on strings work`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -38,7 +38,7 @@ struct LibraryTests {
         Line("[math.bitShiftLeft(1, 4), math.bitShiftRight(-1, 60), math.bitShiftLeft(1, 64)]", "[16, 15, 0]"),
         Line("[math.bitNot(0u), math.bitShiftRight(8u, 2)]", "[18446744073709551615u, 2u]"),
     ])
-    func `math`(_ line: Line) throws {
+    func `mathematical functions work`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -57,7 +57,7 @@ struct LibraryTests {
         Line("base64.encode(b'hello')", #""aGVsbG8=""#),
         Line("base64.decode('aGVsbG8=') + base64.decode('aGVsbG8')", #"b"hellohello""#),
     ])
-    func `lists, sets and encoders`(_ line: Line) throws {
+    func `functions on lists and sets, and encoders work`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -73,7 +73,7 @@ struct LibraryTests {
         Line("type(optional.none()) == optional_type", "true"),
         Line("optional.of(1) == optional.of(1) && optional.none() != optional.of(1)", "true"),
     ])
-    func `optional values`(_ line: Line) throws {
+    func `functions on optional values work`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -96,7 +96,7 @@ struct LibraryTests {
             #""Sunday 5 July 26, 11:03 PM o'clock +02:00 CEST""#),
         Line("timestamp('2026-01-05T09:03:07.25Z').format('EEE MMM D H s SSS X VV', 'UTC')", #""Mon Jan 5 9 7 250 Z UTC""#),
     ])
-    func `regular expressions and times`(_ line: Line) throws {
+    func `regular expressions and formats of times work`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
@@ -135,11 +135,11 @@ struct LibraryTests {
         Line("string(cidr('10.1.2.3/8').masked()) + string(cidr('10.1.2.3/8').ip())", #""10.0.0.0/810.1.2.3""#),
         Line("cidr('::/0').prefixLength()", "0"),
     ])
-    func `network`(_ line: Line) throws {
+    func `functions on IP addresses and networks work`(_ line: Line) throws {
         #expect(try evaluated(line.text).description == line.expected)
     }
 
-    @Test func `a library that is off adds nothing`() throws {
+    @Test func `a library that is not enabled adds no functions`() throws {
         let bare = Environment(libraries: [])
         #expect(problems("'a'.charAt(0)", in: bare) == "unknown-function: unknown function `charAt` at charAt")
         #expect(problems("[1].sortBy(x, x)", in: bare).contains("unknown-function"))

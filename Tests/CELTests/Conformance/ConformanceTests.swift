@@ -2,10 +2,10 @@ import CEL
 import Glibc
 import Testing
 
-/// The language's own conformance suite, from the folder that CEL_SPEC names (cel-spec's tests/simple/testdata).
+/// The language's own conformance suite, from the folder in CEL_SPEC (cel-spec's tests/simple/testdata).
 struct ConformanceTests {
     @Test(.enabled(if: SpecFiles.folder != nil, "CEL_SPEC does not name a folder with the conformance suite"))
-    func `every test of the conformance suite passes or is on the list of what needs protocol buffers`() throws {
+    func `every test of the conformance suite passes or is listed as needing protocol buffers`() throws {
         let folder = try #require(SpecFiles.folder)
         let files = SpecFiles.names(in: folder).filter { $0.hasSuffix(".textproto") }
         #expect(!files.isEmpty, "no .textproto files in \(folder)")
@@ -51,9 +51,9 @@ struct ConformanceTests {
     }
 }
 
-/// The suite's files, read without Foundation.
+/// The files of the suite, read without Foundation.
 enum SpecFiles {
-    /// The folder that CEL_SPEC names; nil where it names none.
+    /// The folder in CEL_SPEC; nil if it is not set.
     static let folder = getenv("CEL_SPEC").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 
     struct Unreadable: Error { let path: String }

@@ -1,12 +1,12 @@
-/// The tests of the conformance suite that are skipped: all need protocol buffer messages, enums, wrappers, extensions or `Any`, which this
-/// library does not have. The runner refuses to skip a test that is not here, and runs one that is here but needs none of these.
+/// The skipped tests of the conformance suite: all need protocol buffer messages, enums, wrappers, extensions or `Any`, which
+/// this library does not have. The runner fails for a skipped test that is not listed, and runs a listed one that needs none.
 ///
-/// `skipped.txt` names each test of the suite as it was when last looked at; one that is skipped for its area's reason and is not among them is
-/// told by its name. `BELLHOP_RECORD=1` writes the file anew: read what was added.
+/// `skipped.txt` names each skipped test at the time of the last review; a test that is skipped for its area's reason but missing
+/// there is reported by name. `BELLHOP_RECORD=1` writes the file again: read the additions.
 enum SkipList {
     private static let file = String(describing: #filePath.dropLast("SkipList.swift".count)) + "skipped.txt"
 
-    /// The tests that were skipped when somebody last looked.
+    /// The tests that were skipped at the last review.
     static let known: Set<String> = {
         let text = (try? SpecFiles.read(file)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         return Set(text.split(separator: "\n").map(String.init))
@@ -14,7 +14,7 @@ enum SkipList {
 
     static func record(_ names: [String]) throws { try SpecFiles.write(names.sorted().map { $0 + "\n" }.joined(), to: file) }
 
-    /// The areas of the suite: `file/section/test`, where `*` at the end stands for the rest; and why.
+    /// The areas of the suite as `file/section/test`, where `*` at the end stands for the rest, with the reason for each.
     static let entries: [(pattern: String, reason: String)] = [
         ("basic/self_eval_nonzeroish/*", "a message evaluates to itself"),
         ("basic/variables/*", "variables that hold messages"),

@@ -1,12 +1,12 @@
 import CEL
 
-/// One test of the conformance suite, as its file has it.
+/// One test of the conformance suite, as in its file.
 struct SpecTest {
     /// `file/section/test`
     let name: String
     let message: TextMessage
 
-    /// Whether the test uses a message, an enum, a wrapper, an extension or Any of protocol buffers, which the language here has not.
+    /// True if the test uses a message, enum, wrapper, extension or Any of protocol buffers, which this library does not have.
     var needsProtobuf: Bool {
         let expression = message.string("expr") ?? ""
         let words = [
@@ -16,7 +16,7 @@ struct SpecTest {
         return Self.holdsMessage(message)
     }
 
-    /// Whether a name with a capital stands before an opening brace, as in `google.protobuf.Int32Value{value: 1}`.
+    /// True if a capitalized name stands before an opening brace, as in `google.protobuf.Int32Value{value: 1}`.
     private static func makesMessage(_ expression: String) -> Bool {
         let parts = expression.split(separator: "{", omittingEmptySubsequences: false).dropLast()
         return parts.contains { part in
@@ -25,7 +25,7 @@ struct SpecTest {
         }
     }
 
-    /// Whether a type or a value in the test's description is a message, save timestamps and durations.
+    /// True if a type or a value in the test's description is a message other than a timestamp or a duration.
     private static func holdsMessage(_ message: TextMessage) -> Bool {
         message.fields.contains { name, value in
             if name == "message_type" || name == "enum_value" { return true }

@@ -1,6 +1,6 @@
 import CEL
 
-/// Values as the suite writes them (cel.expr.Value).
+/// Values as written in the suite (cel.expr.Value).
 enum SpecValues {
     struct Unreadable: Error { let what: String }
 
@@ -70,7 +70,7 @@ enum SpecValues {
     }
 }
 
-/// Types as the suite writes them (cel.expr.Type).
+/// Types as written in the suite (cel.expr.Type).
 enum SpecTypes {
     static func type(_ message: TextMessage) -> CELType {
         guard let (name, field) = message.fields.first else { return .dyn }

@@ -1,9 +1,9 @@
-/// A message in the text form of protocol buffers, as the language's conformance suite is written: fields by name, without a schema.
+/// A message in the text format of protocol buffers, as used by the conformance suite: fields by name, without a schema.
 ///
-/// A class because a message holds messages.
+/// A class, because a message contains messages.
 final class TextMessage {
     enum Field {
-        /// A number, an enumerator or a bool, as it stands.
+        /// A number, an enumerator or a bool, as written.
         case word(String)
         /// A string or bytes, unescaped.
         case text([UInt8])

@@ -2,8 +2,8 @@
     import CEL
 #endif
 
-/// What any text must bear that is given to the language: the seeds of Tests/Fuzz in the tests, whatever libFuzzer makes up in the harness,
-/// which is compiled as one module with the language.
+/// Promises for any text given to the language: for the seeds of Tests/Fuzz in the tests, and for libFuzzer's inputs in the
+/// harness, which is compiled as one module with the language.
 enum Trial {
     private static let task = ObjectType(
         "task",
@@ -34,7 +34,7 @@ enum Trial {
         "task": one, "tasks": .list([one, one]), "x": .list([1, "two", .double(3), .null]), "s": "a text with ünïcödé", "n": 42,
     ])
 
-    /// What is wrong with how the language takes the bytes; nil where nothing is. Traps and endless work show by themselves.
+    /// The promise broken for these bytes; nil if all hold. Traps and endless work show by themselves.
     static func problem(of bytes: [UInt8]) -> String? {
         if let end = ExpressionScanner.end(of: bytes, from: 0), end + 2 > bytes.count { return "the end lies outside the text" }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -52,7 +52,7 @@ enum Trial {
         return nil
     }
 
-    /// Planned and observed evaluation must agree.
+    /// Planned and observed evaluation must have equal results.
     private static func problem(of expression: Expression, _ text: String) -> String? {
         let activation = Activation(environment, resolver: bindings)
         var planned: Value?
