@@ -1,5 +1,5 @@
-// The harness by which libFuzzer tries the language: lexer, parser, checker, planned and observed evaluation. `make fuzz` builds and runs
-// it; Findings.md says what came of it.
+// The libFuzzer harness of the expression language: lexer, parser, checker, planned and observed evaluation. `make fuzz` builds
+// and runs it; Findings.md lists its findings.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {

@@ -1,4 +1,4 @@
-// The harness by which libFuzzer tries the reader of YAML. `make fuzz` builds and runs it; Findings.md says what came of it.
+// The libFuzzer harness of the YAML reader. `make fuzz` builds and runs it; Findings.md lists its findings.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {

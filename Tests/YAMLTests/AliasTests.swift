@@ -2,7 +2,7 @@ import Testing
 import YAML
 
 @Suite struct AliasTests {
-    @Test func `an alias repeats its node and says where it stands`() throws {
+    @Test func `an alias has the value of its node and its own place`() throws {
         let node = try root("a: &x {b: 1}\nc: *x\n")
         #expect(outline(node) == "{a: {b: 1}, c: {b: 1}}")
         #expect(node["c"]?.range.description == "1:7-1:13")
@@ -11,12 +11,12 @@ import YAML
         #expect(node.range.description == "1:1-2:6")
     }
 
-    @Test func `an anchor may be set anew and ends with its document`() throws {
+    @Test func `an anchor can be redefined, and ends with its document`() throws {
         #expect(outline(try root("[&a 1, *a, &a 2, *a]")) == "[1, 1, 2, 2]")
         #expect(places("a: &x 1\n---\nb: *x\n") == ["3:4 unknown-alias"])
     }
 
-    @Test func `an anchor's name ends with a space`() {
+    @Test func `a space ends an anchor's name`() {
         #expect(places("a: &x:y z\n") == ["1:4 leading-character"])
     }
 
@@ -24,7 +24,7 @@ import YAML
         #expect(outline(try root("a: &x k\n*x : 1\n")) == #"{a: "k", k: 1}"#)
     }
 
-    @Test func `an alias bomb is refused at once`() {
+    @Test func `exponential growth by aliases is refused at once`() {
         var text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
         for level in 1...20 {
             text += "a\(level): &a\(level) [" + Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ") + "]\n"
@@ -33,31 +33,31 @@ import YAML
         #expect(elapsed < .seconds(5))
     }
 
-    @Test func `repeating a long text counts by its length`() {
+    @Test func `repeated long texts count by their length`() {
         let text =
             "a: &a \"" + String(repeating: "x", count: 100_000) + "\"\nb: ["
             + Array(repeating: "*a", count: 1000).joined(separator: ",") + "]\n"
         #expect(faults(text, limits: Limits(nodes: 100_000)).map(\.code) == [.aliasExpansion])
     }
 
-    @Test func `aliases cannot lay lists within one another without end`() {
+    @Test func `aliases cannot exceed the limit of nesting`() {
         var text = "a0: &a0 [[[[[[[[[[]]]]]]]]]]\n"
         for level in 1...20 { text += "a\(level): &a\(level) [[[[[[[[[*a\(level - 1)]]]]]]]]]\n" }
         #expect(faults(text).map(\.code) == [.tooDeep])
     }
 
-    @Test func `an alias within its own node is refused`() {
+    @Test func `an alias inside its own node is refused`() {
         #expect(places("a: &x [1, *x]\n") == ["1:11 recursive-alias"])
         #expect(places("a: &x\n  b: {c: *x}\n") == ["2:10 recursive-alias"])
     }
 
-    @Test func `an unknown alias is reported with a remedy`() throws {
+    @Test func `an unknown alias is reported with a correction`() throws {
         let fault = try #require(faults("when: *task\n").first)
         #expect(fault.code == .unknownAlias)
         #expect(fault.mended == "when: \"*task\"")
     }
 
-    @Test func `limits of depth, size and number hold`() {
+    @Test func `the limits of depth, size and number of nodes are enforced`() {
         #expect(faults(String(repeating: "[", count: 100_000)).first?.code == .tooDeep)
         #expect(faults(String(repeating: "- ", count: 100_000)).first?.code == .tooDeep)
         #expect(faults("a: b\n", limits: Limits(bytes: 4)).map(\.code) == [.tooLarge])

@@ -3,7 +3,7 @@ import YAML
 
 @Suite struct CoreSchemaTests {
     @Test(arguments: ["on", "off", "yes", "no", "Yes", "y", "n", "tRUE", "nULL", "nil", "none"])
-    func `words that YAML 1.1 took for truth are texts`(_ word: String) throws {
+    func `the boolean words of YAML 1.1 are texts`(_ word: String) throws {
         #expect(try root("- \(word)").items?.first?.value == .string(word))
     }
 
@@ -17,7 +17,7 @@ import YAML
         ("-.INF", .float(-.infinity)), ("+.Inf", .float(.infinity)), ("9223372036854775808", .float(9_223_372_036_854_775_808)),
         ("0xFFFFFFFFFFFFFFFFF", .float(295_147_905_179_352_825_856)), ("1e999", .float(.infinity)),
     ])
-    func `plain scalars mean what the core schema says`(_ text: String, _ value: Value) throws {
+    func `plain scalars have the types of the core schema`(_ text: String, _ value: Value) throws {
         let node = try #require(try root("- \(text)").items?.first)
         #expect(node.value == value)
         #expect(node.scalarText == text)
@@ -32,10 +32,10 @@ import YAML
         #expect(try root("- \(text)").items?.first?.value == .string(text))
     }
 
-    @Test func `not a number is a number`() throws {
+    @Test func `.nan is a number`() throws {
         for text in [".nan", ".NaN", ".NAN"] {
             guard case .float(let number) = try root("- \(text)").items?.first?.value else {
-                Issue.record("\(text) is no number")
+                Issue.record("\(text) is not a number type")
                 continue
             }
             #expect(number.isNaN)
@@ -51,7 +51,7 @@ import YAML
         ("!!str 0123", Value.string("0123")), ("!!str", .string("")), ("!!int \"12\"", .int(12)), ("!!float 1", .float(1)),
         ("!!bool 'true'", .bool(true)), ("!!null ''", .null), ("!<tag:yaml.org,2002:str> 1", .string("1")),
     ])
-    func `a tag of the core schema decides`(_ text: String, _ value: Value) throws {
+    func `a tag of the core schema sets the type`(_ text: String, _ value: Value) throws {
         #expect(try root("a: \(text)\n")["a"]?.value == value)
     }
 
@@ -60,12 +60,12 @@ import YAML
         ("a: !!map [x]", "1:10"),
         ("a: !!seq {x: y}", "1:10"), ("a: !!str [x]", "1:10"), ("a: !!map x", "1:10"), ("a: !!int 9223372036854775808", "1:10"),
     ])
-    func `a tag that does not fit is refused`(_ text: String, _ place: String) {
+    func `a tag that does not match its value is refused`(_ text: String, _ place: String) {
         #expect(places(text) == ["\(place) tag-mismatch"])
     }
 
     @Test(arguments: ["!!binary x", "!!set {a: b}", "!!timestamp 2026-01-05", "!!omap []"])
-    func `tags that are not of the core schema are refused`(_ text: String) {
+    func `tags outside the core schema are refused`(_ text: String) {
         #expect(places("a: \(text)") == ["1:4 unknown-tag"])
     }
 }

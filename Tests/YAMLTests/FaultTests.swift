@@ -28,32 +28,32 @@ import YAML
         ("a: 1\na: 2\nb: !!int x\n<<: 3\n", ["2:1 duplicate-key", "3:10 tag-mismatch", "4:1 merge-key"]),
         ("a: 1\na: 2\nb: [\n", ["2:1 duplicate-key", "3:4 unclosed-bracket"]),
     ])
-    func `each fault has its place and its code`(_ text: String, _ expected: [String]) {
+    func `a syntax error is reported with its place and code`(_ text: String, _ expected: [String]) {
         #expect(places(text) == expected)
     }
 
-    @Test func `a key that occurs twice points at the first one`() throws {
+    @Test func `a duplicate key is reported with the place of the first one`() throws {
         let fault = try #require(faults("a: 1\nb: 2\na: 3\n").first)
         #expect(fault.note?.range.description == "1:1-1:2")
         #expect(fault.range.description == "3:1-3:2")
     }
 
-    @Test func `keys that occur twice are found among many, too`() {
+    @Test func `duplicate keys are found among many`() {
         let text = (0..<1000).map { "k\($0): x\n" }.joined() + "k7: y\nk999: z\n"
         #expect(places(text) == ["1001:1 duplicate-key", "1002:1 duplicate-key"])
     }
 
-    @Test func `a bracket that is not closed points at where it opens`() throws {
+    @Test func `an unclosed bracket is reported with its place`() throws {
         #expect(try #require(faults("a: [1\nb: 2\n").first).note?.range.description == "1:4-1:5")
     }
 
-    @Test func `a text full of faults is not read to its end`() {
+    @Test func `reading stops after a hundred errors`() {
         let found = faults((0..<1000).map { _ in "a: 1\n" }.joined())
         #expect(found.count == 101)
         #expect(found.last?.code == .tooManyErrors)
     }
 
-    @Test func `no fault speaks libyaml's language`() {
+    @Test func `messages do not use libyaml's terms`() {
         let texts = [
             "a: b: c", "a: 'x' y", "- a\nb: c", "a: [", "a: \"\\d\"", "a: @x", "%X", "a\nb: c", "a: &", "a: !<x", "? a: b: c",
             "a: }",
@@ -83,7 +83,7 @@ import YAML
         #expect(fault.position.offset == offset)
     }
 
-    @Test func `a byte of Latin-1 is shown as the letter it is there`() throws {
+    @Test func `a byte of Latin-1 is reported with its letter`() throws {
         let fault = try #require(faults(Array("a: caf".utf8) + [0xE9]).first)
         #expect(fault.message == "byte 6 of the text, 0xE9, is not UTF-8")
         #expect(fault.help == "save the file as UTF-8; in Latin-1 the byte is `é`")

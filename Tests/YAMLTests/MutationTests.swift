@@ -2,7 +2,7 @@ import Testing
 
 @testable import YAML
 
-/// Texts that were damaged at random, with a fixed seed.
+/// Texts damaged at random, from a fixed seed.
 @Suite struct MutationTests {
     static let seeds = [
         "rule: a\non: [x, y]\nwhen: a ? b : c\ndo:\n  - log: {text: \"${{ a }}\", level: 'x'}\n  - comment: |2-\n      hällo\n\n    x\n",
@@ -17,7 +17,7 @@ import Testing
     ].map { Array($0.utf8) }
 
     @Test(arguments: 0..<8)
-    func `no text does harm, and every value is found again in its file`(_ seed: Int) {
+    func `a damaged text causes no trap, and every value read is found at its place`(_ seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         for _ in 0..<600 {
             var bytes = Self.seeds[random.below(Self.seeds.count)]

@@ -2,7 +2,7 @@ import Testing
 
 @testable import YAML
 
-/// Where the characters of a value stand in the file.
+/// The places in the file of the characters of a value.
 @Suite struct ScalarPlacesTests {
     /// The place of the first occurrence of `needle` in the value of `a`.
     private func place(of needle: String, in text: String) throws -> String {
@@ -36,11 +36,11 @@ import Testing
         ("a: |\r\n  one\r\n  recrod\r\n", "recrod", "3:3-3:9"),
         ("a: &x !!str one recrod\n", "recrod", "1:17-1:23"),
     ])
-    func `a word of a value is found in the file`(_ text: String, _ word: String, _ place: String) throws {
+    func `a word of a value has its place in the file`(_ text: String, _ word: String, _ place: String) throws {
         #expect(try self.place(of: word, in: text) == place)
     }
 
-    @Test func `an indentation digit counts from the parent`() throws {
+    @Test func `an indentation indicator counts from the parent`() throws {
         let node = try root("x:\n  - y:\n      - a: |1\n          one\n         two\n")
         let block = try #require(node["x"]?.items?.first?["y"]?.items?.first?["a"])
         #expect(block.scalarText == " one\ntwo\n")
@@ -53,7 +53,7 @@ import Testing
         #expect(node.position(ofUTF8Offset: 0).line == 2)
     }
 
-    @Test func `the end of a value has a place too`() throws {
+    @Test func `the end of a value has a place`() throws {
         #expect(try root("a: one\n")["a"]?.position(ofUTF8Offset: 3).description == "1:7")
         #expect(try root("a: 'one'\n")["a"]?.position(ofUTF8Offset: 3).description == "1:8")
         #expect(try root("a: |-\n  one\n\n")["a"]?.position(ofUTF8Offset: 3).description == "2:6")
@@ -61,7 +61,7 @@ import Testing
         #expect(try root("a: ''\n")["a"]?.position(ofUTF8Offset: 0).description == "1:5")
     }
 
-    @Test func `offsets beyond the value and nodes without a text do no harm`() throws {
+    @Test func `offsets beyond the value, and nodes without text, have the nearest place`() throws {
         let node = try root("a: one\nb: [1]\n")
         #expect(node["a"]?.position(ofUTF8Offset: 99).description == "1:7")
         #expect(node["a"]?.position(ofUTF8Offset: -1).description == "1:4")
@@ -69,7 +69,7 @@ import Testing
         #expect(node["a"]?.range(ofUTF8: 1..<99).description == "1:5-1:7")
     }
 
-    @Test func `places go through every character in order, in every style`() throws {
+    @Test func `the places of a value's characters are in order, in every style`() throws {
         let value = "größe == \"ä\" && it's 👍 or\nnot\n\n  deep\nend"
         let texts = [
             "a: 'größe == \"ä\" && it''s 👍 or\n\n  not\n\n\n  deep'\n",
@@ -85,7 +85,7 @@ import Testing
             #expect(String(decoding: places.bytes, as: UTF8.self) == scalar.text)
             let offsets = (0...scalar.text.utf8.count).map(places.offset)
             #expect(offsets == offsets.sorted())
-            // Each character that stands in the file as it is stands at its place.
+            // Each character that is unescaped in the file stands at its place.
             for (offset, byte) in scalar.text.utf8.enumerated() where byte > 0x40 && byte < 0x7F {
                 #expect(node.source.bytes[offsets[offset]] == byte || node.source.bytes[offsets[offset]] == 0x5C)
             }

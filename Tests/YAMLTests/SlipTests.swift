@@ -1,7 +1,7 @@
 import Testing
 import YAML
 
-/// The usual slips, each with the line as it should read.
+/// Common mistakes, each with the corrected line.
 @Suite struct SlipTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let text: String
@@ -83,7 +83,7 @@ import YAML
     ]
 
     @Test(arguments: conditions + texts + layout)
-    func `a slip shows the mended line`(_ slip: Case) throws {
+    func `a common mistake is reported with the corrected line`(_ slip: Case) throws {
         let found = faults(slip.text)
         #expect(found.first?.mended == slip.mended)
         #expect(found.first?.code == slip.code)
@@ -91,7 +91,7 @@ import YAML
     }
 
     @Test(arguments: conditions + texts + layout)
-    func `a slip is found in the midst of a Windows file with umlauts`(_ slip: Case) {
+    func `a common mistake is found in a Windows file with umlauts`(_ slip: Case) {
         guard slip.code != .version else { return }
         let text =
             "ä: ö\r\nlist:\r\n  - x\r\n---\r\n"
@@ -99,12 +99,12 @@ import YAML
         #expect(faults(text).first?.mended == slip.mended)
     }
 
-    @Test func `each of several recoverable slips is reported`() {
+    @Test func `each of several mistakes is reported if reading can go on`() {
         #expect(
             places("a: !x\nb: !y z\nc: {d: e, f}\n") == ["1:4 leading-character", "2:4 leading-character", "3:11 comma-in-flow"])
     }
 
-    @Test func `no mended line is shown where a line cannot be mended`() {
+    @Test func `no corrected line is shown if there is no obvious correction`() {
         #expect(faults("a: [1\nb: 2\n").allSatisfy { $0.mended == nil })
         #expect(faults("[a]: b\n").allSatisfy { $0.mended == nil })
         #expect(faults("a: !!binary x\n").allSatisfy { $0.mended == nil })

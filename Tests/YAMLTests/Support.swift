@@ -8,7 +8,7 @@ func root(_ text: String, _ location: Testing.SourceLocation = #_sourceLocation)
     return documents[0].root
 }
 
-/// Everything that is wrong with a text; empty where nothing is.
+/// All errors in a text.
 func faults(_ text: String, limits: Limits = Limits()) -> [YAMLError] { faults(Array(text.utf8), limits: limits) }
 
 func faults(_ bytes: [UInt8], limits: Limits = Limits()) -> [YAMLError] {
@@ -23,7 +23,7 @@ func faults(_ bytes: [UInt8], limits: Limits = Limits()) -> [YAMLError] {
 /// Faults as `line:column code`.
 func places(_ text: String) -> [String] { faults(text).map { "\($0.position) \($0.code.rawValue)" } }
 
-/// A node's meaning on one line.
+/// The value of a node on one line.
 func outline(_ node: Node) -> String {
     switch node.content {
     case .scalar(let scalar):

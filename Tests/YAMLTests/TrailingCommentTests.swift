@@ -2,7 +2,7 @@ import Testing
 import YAML
 
 @Suite struct TrailingCommentTests {
-    @Test func `a plain scalar knows the comment behind it`() throws {
+    @Test func `a plain scalar has the comment after it`() throws {
         let node = try root("when: a == b   # CEL, ä\ntext: 'x' # y\nlist: [a # b\n  ]\n")
         let comment = try #require(node["when"]?.trailingComment)
         #expect(comment.text == "# CEL, ä")
@@ -20,19 +20,19 @@ import YAML
     }
 
     @Test(arguments: ["when: a == \"b # c\"", "when: f(a # b)", "when: x in [1, 2 # 3]", "when: x == 'a # b'"])
-    func `a condition with a bracket or quote left open was cut`(_ line: String) throws {
+    func `a condition with an open bracket or quote counts as cut by the comment`(_ line: String) throws {
         #expect(try root(line)["when"]?.cutByComment() != nil)
     }
 
     @Test(arguments: [
         "when: a == b # c", "text: It's done # c", "text: Hello ${{ x }} # c", "when: f(a) # (", "when: a#b", "when: 'a' # b",
     ])
-    func `a comment behind a whole value is only a comment`(_ line: String) throws {
+    func `a comment after a complete value is only a comment`(_ line: String) throws {
         #expect(try root(line)["when"]?.cutByComment() == nil)
         #expect(try root(line)["text"]?.cutByComment() == nil)
     }
 
-    @Test func `a caller that cannot read the rest asks for the line alone`() throws {
+    @Test func `a caller that found an incomplete value can ask for the corrected line`() throws {
         let node = try #require(try root("when: a == #b\n")["when"])
         let comment = try #require(node.trailingComment)
         #expect(node.cutByComment(comment).mended == "when: \"a == #b\"")

@@ -2,10 +2,10 @@
     @testable import YAML
 #endif
 
-/// What any text must bear that is read as YAML: the seeds of Tests/Fuzz in the tests, whatever libFuzzer makes up in the harness, which is
-/// compiled as one module with the reader.
+/// Promises for any text read as YAML: for the seeds of Tests/Fuzz in the tests, and for libFuzzer's inputs in the harness, which
+/// is compiled as one module with the reader.
 enum Trial {
-    /// What is wrong with how the bytes are read; nil where nothing is. Traps and endless work show by themselves.
+    /// The promise broken for these bytes; nil if all hold. Traps and endless work show by themselves.
     static func problem(of bytes: [UInt8]) -> String? {
         let source = SourceText(bytes)
         do throws(YAMLErrors) {
@@ -21,20 +21,20 @@ enum Trial {
         return nil
     }
 
-    /// Each fault and each node lies within the text, and where it says that it begins.
+    /// The place of each error and each node lies within the text, and its line and column match its offset.
     private static func problem(of range: SourceRange, in source: SourceText) -> String? {
         guard range.start <= range.end, range.end.offset <= source.bytes.count else { return "it lies outside the text" }
         return range.start == source.position(ofOffset: range.start.offset) ? nil : "it begins elsewhere"
     }
 
-    /// Each value is found again in the text.
+    /// Each value is found at its place in the text.
     private static func problem(of node: Node) -> String? {
         if let problem = problem(of: node.range, in: node.source) { return "\(node.kind): \(problem)" }
         switch node.content {
         case .scalar(let scalar):
             _ = node.cutByComment()
             let places = ScalarPlaces(scalar, node.range, in: node.source)
-            return places.bytes == Array(scalar.text.utf8) ? nil : "`\(scalar.text)` is not found again"
+            return places.bytes == Array(scalar.text.utf8) ? nil : "`\(scalar.text)` is not at its place"
         case .sequence(let items):
             return items.lazy.compactMap { $0.alias == nil ? problem(of: $0) : nil }.first
         case .mapping(let mapping):
