@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `every fault keeps its name and arguments`() throws {
+    @Test func `every fault has a name and arguments in JSON`() throws {
         for name in Fault.names {
             let extra = #","milliseconds":5,"to":"/x","status":418,"body":"b","field":"priority","value":"2""#
             var needed = ["slow", "redirect", "status", "business_rule"].contains(name) ? extra : ""
@@ -69,14 +69,14 @@ import Testing
         ("/simulator/tasks", #"{"table":"sys_user"}"#), ("/simulator/tasks", #"{"fields":{"nosuch":"1"}}"#),
         ("/simulator/users", #"{"user_name":"x"}"#),
     ])
-    func `an impossible request is refused by name`(_ path: String, _ body: String) async throws {
+    func `an invalid request is refused with a message`(_ path: String, _ body: String) async throws {
         let answer = try await office.open { try await $0.send(.POST, path, body: body) }
         #expect(answer.status == 400)
         #expect(try answer.json()["error"]?.asString?.isEmpty == false)
         #expect(office.instance.tasks.isEmpty && office.simulation.faults.rules.isEmpty)
     }
 
-    @Test func `users, sessions, receivers and settings can be driven`() async throws {
+    @Test func `users, sessions, receivers and settings are changed over HTTP`() async throws {
         try await office.open { client in
             _ = try await client.list()
             client.authorization = nil
@@ -111,7 +111,7 @@ import Testing
         #expect(try requests.json().asArray?.count == 2)
     }
 
-    @Test func `requests are shown without credentials, wherever these stand`() async throws {
+    @Test func `requests are shown without credentials, wherever these occur`() async throws {
         let (token, guid) = ("0a1b2c3d-0000-4000-8000-00c0ffee0001", "0a1b2c3d-0000-4000-8000-00c0ffee0002")
         let shown = try await office.open { client in
             client.authorization = nil

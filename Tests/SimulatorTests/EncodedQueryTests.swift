@@ -47,16 +47,16 @@ import Testing
         ("sys_class_name=sc_task", ["Laptop"]),
         ("sys_created_on>=2026-01-05 09:00:00^sys_created_on<2026-01-05 09:00:01^priority=1", ["Mail a^b"]),
     ])
-    func `a query finds its rows in its order`(_ query: String, _ expected: [String]) throws {
+    func `a query returns the matching rows in its order`(_ query: String, _ expected: [String]) throws {
         #expect(try titles(query) == expected)
     }
 
     @Test(arguments: ["nosuch=1", "priority~1", "^ORpriority=1", "assigned_to.nosuch=1", "priorityIN_HIERARCHYx", "Priority=1"])
-    func `a query that is wrong is refused`(_ query: String) {
+    func `an invalid query is refused`(_ query: String) {
         #expect(throws: QueryProblem.self) { try titles(query) }
     }
 
-    @Test func `a list of sys_ids spares the walk over all rows`() throws {
+    @Test func `a condition on a list of sys_ids avoids scanning all rows`() throws {
         let user = try #require(office.instance.user("john.doe"))
         let ids = office.instance.tasks.prefix(2).map(\.id)
         let query = try EncodedQuery("sys_idIN\(ids.joined(separator: ","))", table: "task", user: user, sloppy: false, at: 0)

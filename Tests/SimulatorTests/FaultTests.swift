@@ -17,13 +17,13 @@ import Testing
         (Fault.internalError, 500), (.badGateway, 502), (.accepted, 202), (.forbidden, 403), (.redirectToLogin, 302),
         (.tooManyRequests(.unsaid), 429), (.status(418, body: "tea"), 418), (.hibernating, 200), (.loginPage, 200),
     ])
-    func `a fault answers in the place of the instance`(_ fault: Fault, _ status: Int) async throws {
+    func `a fault replaces the instance's answer`(_ fault: Fault, _ status: Int) async throws {
         let answer = try await struck(fault)
         #expect(answer.status == status)
         #expect(office.instance.counts.logins == 0)
     }
 
-    @Test func `429 says when to come back, in four ways`() async throws {
+    @Test func `a 429 states when to retry, in four ways`() async throws {
         #expect(try await struck(.tooManyRequests(.seconds(3600))).header("Retry-After") == "3600")
         let date = try await struck(.tooManyRequests(.date(in: 90))).header("Retry-After")
         #expect(date == "Mon, 05 Jan 2026 09:01:30 GMT")
@@ -33,7 +33,7 @@ import Testing
         #expect(try await struck(.tooManyRequests(.unsaid)).header("Retry-After") == nil)
     }
 
-    @Test func `HTML comes where JSON was expected`() async throws {
+    @Test func `HTML can be sent in place of JSON`() async throws {
         #expect(try await struck(.hibernating).text.contains("instance-hibernating-page"))
         #expect(try await struck(.loginPage).text.contains("login.do"))
         let gateway = try await struck(.badGateway)
@@ -41,12 +41,12 @@ import Testing
         #expect(gateway.header("Content-Type") == "text/html;charset=UTF-8")
     }
 
-    @Test func `a redirect leads anywhere`() async throws {
+    @Test func `a redirect can lead to any address`() async throws {
         let answer = try await struck(.redirect(to: "https://idp.example.com/login"))
         #expect(answer.header("Location") == "https://idp.example.com/login")
     }
 
-    @Test func `an answer can be cut, truncated, emptied or cancelled`() async throws {
+    @Test func `an answer can be cut, truncated or empty, and a query cancelled`() async throws {
         await #expect(throws: (any Error).self) { try await struck(.cutBody) }
         let truncated = try await struck(.truncatedJSON)
         #expect(truncated.status == 200)
@@ -58,7 +58,7 @@ import Testing
         #expect(try cancelled.result?["Incident"]?.asArray?.count == 4)
     }
 
-    @Test func `a reset before has no effect, a reset after loses only the reply`() async throws {
+    @Test func `a reset before the request has no effect, and a reset after it loses only the reply`() async throws {
         let task = office.instance.addTask(title: "A")
         try await office.open { client async throws -> Void in
             office.simulation.faults.add(.resetBefore, "POST")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a session lost on the way is 401, and gone`() async throws {
+    @Test func `a session lost during a request is answered 401 and is gone`() async throws {
         try await office.open { client in
             _ = try await client.list()
             client.authorization = nil
@@ -83,7 +83,7 @@ import Testing
         #expect(office.instance.openSessions == 0)
     }
 
-    @Test func `a write can take effect behind an error`() async throws {
+    @Test func `a write can take effect although its answer is an error`() async throws {
         let task = office.instance.addTask(title: "A")
         office.simulation.faults.add(FaultRule(.internalError, method: "POST", takesEffect: true))
         let answer = try await office.open { try await $0.comment("one", on: task.id) }
@@ -91,7 +91,7 @@ import Testing
         #expect(office.instance.journal.count == 1)
     }
 
-    @Test func `a 201 can have written nothing`() async throws {
+    @Test func `a 201 can be sent without a write`() async throws {
         let task = office.instance.addTask(title: "A")
         office.simulation.faults.add(.nothingWritten)
         let answer = try await office.open { try await $0.comment("one", on: task.id) }
@@ -99,7 +99,7 @@ import Testing
         #expect(office.instance.journal.isEmpty)
     }
 
-    @Test func `rules wait for their turn, in a queue`() {
+    @Test func `each fault rule skips and strikes as many requests as configured`() {
         let plan = office.simulation.faults
         plan.add(.internalError, path: "/api", skip: 1, times: 2)
         plan.add(.badGateway)
@@ -110,7 +110,7 @@ import Testing
         #expect(plan.rules.map(\.struck) == [2, 1, 1])
     }
 
-    @Test func `chance is decided by the seed`() {
+    @Test func `the seed determines random faults`() {
         func draws() -> [Bool] {
             let plan = FaultPlan(seed: 7)
             plan.add(FaultRule(.internalError, times: nil, probability: 0.5))
@@ -120,7 +120,7 @@ import Testing
         #expect(Set(draws()).count == 2)
     }
 
-    @Test func `a server stops at once, though a request sleeps in it`() async throws {
+    @Test func `the server stops at once even while a request is delayed`() async throws {
         office.simulation.faults.add(.slow(milliseconds: 3_600_000))
         let clock = ContinuousClock()
         let start = clock.now
@@ -136,7 +136,7 @@ import Testing
         #expect(clock.now - start < .seconds(300))
     }
 
-    @Test func `a host that hangs takes a request in and never answers, for as long as the client waits`() async throws {
+    @Test func `a hanging host accepts a request and never answers, as long as the client waits`() async throws {
         let task = office.instance.addTask(title: "A")
         try await office.open { client async throws -> Void in
             client.patience = .seconds(60)
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a falsely empty list counts zero, or the real number`() async throws {
+    @Test func `a falsely empty list has the count zero, or the real count`() async throws {
         office.instance.addTask(title: "A")
         office.simulation.api.add("Door stuck")
         try await office.open { client async throws -> Void in
@@ -180,13 +180,13 @@ import Testing
         }
     }
 
-    @Test func `503 says when to come back`() async throws {
+    @Test func `a 503 states when to retry`() async throws {
         let answer = try await struck(.unavailable(.seconds(60)))
         #expect(answer.status == 503)
         #expect(answer.header("Retry-After") == "60")
     }
 
-    @Test func `so many requests are taken in a while, those above are answered 429 and counted`() async throws {
+    @Test func `requests above a rate limit are answered 429 and counted`() async throws {
         let faults = office.simulation.faults
         try await office.open { client async throws -> Void in
             let rule = #"{"fault":"rate_limit","requests":2,"seconds":10,"retry_after":1,"path":"/hooks/ops"}"#
@@ -206,7 +206,7 @@ import Testing
         #expect(office.simulation.receivers.received(by: "ops").count == 3)
     }
 
-    @Test func `a port that is taken is reported`() async throws {
+    @Test func `a port in use is reported`() async throws {
         try await office.open { client async throws -> Void in
             let port = try #require(client.base.split(separator: ":").last.flatMap { Int($0) })
             let error = await #expect(throws: SimulatorServer.Problem.self) {

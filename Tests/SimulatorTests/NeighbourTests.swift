@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// The neighbours of the instance over HTTP: ETO, Mobile Foundation, the JSON API and the pages, driven from another process.
+/// The other simulated systems over HTTP: ETO, Mobile Foundation, the JSON API and the pages, set up from another process.
 @Suite struct NeighbourTests {
     let office = Office()
     static let enterprise = "9f1c2d3e-4b5a-6978-8796-a5b4c3d2e1f0"
@@ -13,7 +13,7 @@ import Testing
         #expect([201, 204].contains(reply.status), "\(path): \(reply.status) \(reply.text)")
     }
 
-    @Test func `ETO is furnished, asked and looked at, and neither its log nor its state has a secret`() async throws {
+    @Test func `ETO can be set up, used and inspected, and neither its log nor its state contains a secret`() async throws {
         try await office.open { client in
             client.authorization = nil
             try await send(&client, .POST, "eto/accounts", #"{"email": "ada@example.com", "password": "c0rrect"}"#)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `Mobile Foundation is furnished with clients, adapters and a resource outside, and its tokens are ended`()
+    @Test func `Mobile Foundation can be given clients, adapters and an external resource, and its tokens can be revoked`()
         async throws
     {
         try await office.open { client in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `the JSON API and the pages are changed, closed and made wrong`() async throws {
+    @Test func `the JSON API and the pages can be changed, closed and made to fail`() async throws {
         try await office.open { client in
             client.authorization = nil
             try await send(&client, .POST, "api/issues", #"{"title": "Door stuck"}"#)
@@ -112,7 +112,7 @@ import Testing
             (.etoDeadSession, 500, "Detail"), (.mfpNoToken, 401, ""), (.mfpInvalidToken, 401, ""),
             (.mfpInsufficientScope, 403, ""), (.mfpUnsuccessful, 200, #""isSuccessful":false"#),
         ])
-    func `each fault of the neighbours has a name`(_ fault: NeighbourFault, _ status: Int, _ words: String) async throws {
+    func `each fault of the other systems has a name`(_ fault: NeighbourFault, _ status: Int, _ words: String) async throws {
         try await office.open { client in
             client.authorization = nil
             let set = try await client.send(
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `help lists every endpoint of the neighbours`() {
+    @Test func `the help lists every endpoint of the other systems`() {
         for path in ["eto", "eto/sessions", "mfp/adapters", "mfp/tokens", "api/issues", "pages/"] {
             #expect(AdminAPI.help.contains("/simulator/" + path))
         }

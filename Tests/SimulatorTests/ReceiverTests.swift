@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `a chat message is kept whole and answered ok`() async throws {
+    @Test func `a chat message is recorded completely and answered ok`() async throws {
         let answer = try await post("/hooks/ops?a=b", #"{"text":"Hello"}"#)
         #expect(answer.status == 200)
         #expect(answer.text == "ok")
@@ -30,7 +30,7 @@ import Testing
         (#"{"blocks":[{"type":"header","text":{"type":"plain_text","text":"LONG"}}]}"#, "invalid_blocks"),
         (#"{"blocks":[{"type":"section"}]}"#, "invalid_blocks"),
     ])
-    func `a chat message against Slack's rules is refused`(_ body: String, _ code: String) async throws {
+    func `a chat message that breaks Slack's rules is refused`(_ body: String, _ code: String) async throws {
         let answer = try await post("/hooks/ops", body.replacing("LONG", with: String(repeating: "x", count: 151)))
         #expect(answer.status == 400)
         #expect(answer.text == code)
@@ -38,14 +38,14 @@ import Testing
         #expect(!message.isTaken && message.reason != nil)
     }
 
-    @Test func `fifty blocks are taken, fifty-one are not`() async throws {
+    @Test func `fifty blocks are accepted, fifty-one are not`() async throws {
         let block = #"{"type":"section","text":{"type":"mrkdwn","text":"x"}}"#
         func body(_ count: Int) -> String { "{\"blocks\":[\(Array(repeating: block, count: count).joined(separator: ","))]}" }
         #expect(try await post("/hooks/ops", body(50)).status == 200)
         #expect(try await post("/hooks/ops", body(51)).status == 400)
     }
 
-    @Test func `a webhook takes anything, and gives the answer it is set to`() async throws {
+    @Test func `a webhook accepts any body and gives the configured answer`() async throws {
         #expect(try await post("/webhook/any", "a=b").text == "ok")
         office.simulation.receivers.setAnswer(of: "any", status: 503, body: "busy")
         let answer = try await post("/webhook/any", "a=b")
@@ -54,7 +54,7 @@ import Testing
         #expect(office.simulation.receivers.received.map(\.isTaken) == [true, false])
     }
 
-    @Test func `a message whose reply is lost has arrived, one that is cut off before has not`() async throws {
+    @Test func `a message whose reply is lost has arrived, and one cut off before has not`() async throws {
         office.simulation.faults.add(.resetAfter, path: "/hooks")
         await #expect(throws: (any Error).self) { try await post("/hooks/ops", #"{"text":"one"}"#) }
         office.simulation.faults.add(.resetBefore, path: "/hooks")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// Instances that change what is written to a journal, and show it in their own way.
+/// Instances that change the text of journal entries, and show it in their own way.
 @Suite struct RewrittenTextTests {
     let office = Office()
 
@@ -16,7 +16,7 @@ import Testing
         ),
         (.textCut(characters: 5), "Grüße von mir", "Grüße"),
     ])
-    func `an instance keeps another text than it was sent`(_ rewriting: TextRewriting, _ sent: String, _ kept: String)
+    func `an instance stores a changed text`(_ rewriting: TextRewriting, _ sent: String, _ kept: String)
         async throws
     {
         let task = office.instance.addTask(title: "A")
@@ -31,7 +31,7 @@ import Testing
         #expect(office.instance.task(task.id)?.title == sent)
     }
 
-    @Test func `several changes add up, and one can be for comments alone`() async throws {
+    @Test func `several changes of a text are combined, and a change can apply to comments only`() async throws {
         let task = office.instance.addTask(title: "A")
         try await office.open { client async throws -> Void in
             let rules = #"[{"fault":"text_cut","characters":4,"field":"comments"},{"fault":"tags_stripped"}]"#
@@ -45,7 +45,7 @@ import Testing
         #expect(office.instance.journal.map(\.text).sorted() == ["call", "call", "colleague", "colleague"])
     }
 
-    @Test func `an account without journal access sees the history in its own zone, formats and labels`() async throws {
+    @Test func `an account without access to the journal sees the history in its own zone, formats and labels`() async throws {
         let task = office.instance.addTask(title: "A")
         office.instance.addNote("Any news?", .comments, on: task.id, by: "john.doe")
         try await office.open { client async throws -> Void in

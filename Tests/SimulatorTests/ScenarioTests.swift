@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct ScenarioTests {
-    @Test func `a script happens once, in order, when its time has come`() {
+    @Test func `each change of a script happens once, in order and at its time`() {
         var scenario = Scenario([
             .init(at: 30, .deleted(task: "c")), .init(at: 10, .deleted(task: "a")), .init(at: 10, .deleted(task: "b")),
         ])
@@ -15,7 +15,7 @@ import Testing
         #expect(scenario.nextTime == nil)
     }
 
-    @Test func `playing a script ends with it`() async throws {
+    @Test func `playing a script ends after its last change`() async throws {
         let office = Office()
         let task = NewTask(title: "A", sysID: "a")
         try await office.simulation.play(Scenario([.init(at: 0, .opened(task)), .init(at: 1, .closed(task: "a", by: "x"))]))
@@ -42,7 +42,7 @@ import Testing
         #expect(office.instance.tasks.first?.priority == 2)
     }
 
-    @Test func `an office makes a believable week, the same for the same seed`() {
+    @Test func `an office has a plausible week, which depends only on the seed`() {
         func week(_ seed: UInt64, steps: Int64) -> [Happening] {
             let start = VirtualClock.monday
             var scenario = Scenario.everyday(for: "me", among: ["abel", "beth"], from: start, seed: seed)
@@ -59,7 +59,7 @@ import Testing
         #expect(opened.contains { $0.assignedTo == nil })
     }
 
-    @Test func `practice has two tasks at the start and goes on, at any hour of the week`() {
+    @Test func `practice starts with two tasks and continues, at any hour of the week`() {
         for hour in stride(from: Int64(0), to: 7 * 24, by: 5) {
             let start = 1_767_225_600_000_000 + hour * 3_600_000_000
             var scenario = Scenario.practice(for: "john.doe", among: ["abel.tuter"], from: start, seed: UInt64(hour))
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a new watcher sees a change and a new task within seconds, announced beforehand`() async throws {
+    @Test func `a new watcher sees a change and a new task within seconds, each announced before`() async throws {
         let office = Office()
         let people = office.instance.addPeople()
         let scenes = Mutex<[Simulation.Scene]>([])

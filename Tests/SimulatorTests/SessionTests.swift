@@ -5,7 +5,7 @@ import Testing
 @Suite struct SessionTests {
     let office = Office()
 
-    @Test func `a wrong password is 401 with a challenge`() async throws {
+    @Test func `a wrong password is answered 401 with a challenge`() async throws {
         let answer = try await office.open { client in
             client = Client(client.base, password: "wrong")
             return try await client.list()
@@ -40,7 +40,7 @@ import Testing
         #expect(office.instance.counts.logins == 1)
     }
 
-    @Test func `credentials without cookies open a session each time`() async throws {
+    @Test func `requests with credentials but without cookies open a session each`() async throws {
         try await office.open { client in
             for _ in 0..<3 {
                 client.cookies = [:]
@@ -50,7 +50,7 @@ import Testing
         #expect(office.instance.counts.logins == 3)
     }
 
-    @Test func `a session ends when it is not used`() async throws {
+    @Test func `an unused session ends`() async throws {
         try await office.open { client in
             _ = try await client.list()
             client.authorization = nil
@@ -63,7 +63,7 @@ import Testing
         #expect(office.instance.counts.loggedOut == 1)
     }
 
-    @Test func `a session that is lost on demand is 401 until the next login`() async throws {
+    @Test func `a session ended on demand is answered 401 until the next login`() async throws {
         try await office.open { client in
             _ = try await client.list()
             let authorization = client.authorization
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a changed password counts from the next login on`() async throws {
+    @Test func `a changed password applies from the next login on`() async throws {
         try await office.open { client in
             _ = try await client.list()
             office.instance.setPassword(of: "john.doe", to: "new")
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `too many wrong passwords lock the user out`() async throws {
+    @Test func `too many wrong passwords lock the user`() async throws {
         office.instance.settings.lockOutAfter = 2
         try await office.open { client in
             var wrong = Client(client.base, password: "wrong")
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a session runs one request at a time and drops excess ones`() async throws {
+    @Test func `a session processes one request at a time and drops excess ones`() async throws {
         office.instance.settings.sessionQueue = 2
         let statuses = try await office.open { client in
             _ = try await client.list()
@@ -117,7 +117,7 @@ import Testing
         #expect(office.instance.counts.dropped == 2)
     }
 
-    @Test func `an instance with latency answers late, one request per session at a time, and drops excess ones`()
+    @Test func `an instance with latency answers late, one request per session at a time, and drops the excess`()
         async throws
     {
         office.instance.settings.sessionQueue = 2
@@ -143,7 +143,7 @@ import Testing
         #expect(clock.now - start >= .milliseconds(900))
     }
 
-    @Test func `the date is the simulation's`() async throws {
+    @Test func `the Date header is the simulation's time`() async throws {
         let answer = try await office.open { try await $0.list() }
         #expect(answer.headers("Date") == ["Mon, 05 Jan 2026 09:00:00 GMT"])
     }

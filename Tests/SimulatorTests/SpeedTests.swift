@@ -5,7 +5,7 @@ import Testing
 @Suite struct SpeedTests {
     let office = Office()
 
-    @Test(.timeLimit(.minutes(5))) func `ten thousand tasks are listed, and read in batches, without trouble`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `ten thousand tasks can be listed, and read in batches`() async throws {
         for index in 0..<10_000 { office.instance.addTask(title: "Task \(index)", assignedTo: "john.doe") }
         let ids = office.instance.tasks.prefix(100).map(\.id).joined(separator: ",")
         let clock = ContinuousClock()

@@ -8,7 +8,7 @@ import Testing
 
     private func get(_ path: String) async throws -> Answer { try await office.open { try await $0.get(path) } }
 
-    @Test func `one record comes with the fields asked for, empty ones too`() async throws {
+    @Test func `a record has the requested fields, empty ones too`() async throws {
         let task = office.instance.addTask(title: "A", assignedTo: "john.doe")
         let answer = try await get(
             "/api/now/v2/table/task/\(task.id)?sysparm_fields=number,due_date,assigned_to.name&sysparm_exclude_reference_link=true"
@@ -30,7 +30,7 @@ import Testing
             #"{"display_value":"","value":""}"#
         ),
     ])
-    func `references have six shapes`(
+    func `a reference has six shapes, by two parameters`(
         _ display: String, _ excludes: Bool, _ reference: String, _ plain: String, _ empty: String
     ) async throws {
         office.instance.settings.servletURI = "https://x/"
@@ -50,7 +50,7 @@ import Testing
         #expect(try await get("/api/now/table/incident").text == #"{"result":[]}"#)
     }
 
-    @Test func `a page is cut before access rules, and the count and links say so`() async throws {
+    @Test func `a page is cut before access rules apply, and its count and links show that`() async throws {
         let tasks = (0..<5).map { office.instance.addTask(title: "T\($0)") }
         office.instance.changeUser("john.doe") { $0.hiddenTasks = [tasks[2].id] }
         let answer = try await get("/api/now/table/task?sysparm_query=ORDERBYnumber&sysparm_limit=2&sysparm_offset=2")
@@ -67,7 +67,7 @@ import Testing
         "sysparm_query=active=true%5EnumberDYNAMICx", "sysparm_query=opened_at%3Ejavascript:gs.firstDayOfSpring(0)",
         "sysparm_display_value=both", "sysparm_query=caller_id=x",
     ])
-    func `an unknown parameter is refused, and ignored with the fault`(_ query: String) async throws {
+    func `an unknown parameter is refused, or ignored if that fault is set`(_ query: String) async throws {
         office.instance.addTask(title: "A")
         #expect(try await get("/api/now/v2/table/task?\(query)").status == 400)
         guard !query.hasPrefix("sysparm_display_value") else { return }
@@ -77,7 +77,7 @@ import Testing
         #expect(try sloppy.result?.asArray?.count == 1)
     }
 
-    @Test func `a user finds the own row by name=value and by query`() async throws {
+    @Test func `a user can find its own row by name=value and by query`() async throws {
         let answer = try await get("/api/now/v2/table/sys_user?sysparm_fields=name,email&user_name=john.doe")
         #expect(answer.text == #"{"result":[{"name":"John Doe","email":"john.doe@example.com"}]}"#)
         let query = try await get(
@@ -87,7 +87,7 @@ import Testing
         #expect(try await get("/api/now/v2/table/sys_user?user_name=john.doe").text == #"{"result":[]}"#)
     }
 
-    @Test func `access rules forbid a table or hide its rows`() async throws {
+    @Test func `access rules can forbid a table or hide its rows`() async throws {
         let task = office.instance.addTask(title: "A")
         office.instance.changeUser("john.doe") { $0.tasks = .forbidden }
         let forbidden = try await get("/api/now/v2/table/task")
@@ -107,7 +107,7 @@ import Testing
         #expect(try record.json()["error"]?["message"] == "No Record found")
     }
 
-    @Test func `a comment by PATCH is in the journal and reads back empty`() async throws {
+    @Test func `a comment sent by PATCH is in the journal and reads as empty`() async throws {
         let task = office.instance.addTask(title: "A")
         office.clock.advance(seconds: 5)
         let (answer, journal, history) = try await office.open { client in
@@ -133,7 +133,7 @@ import Testing
         #expect(office.instance.task(task.id)?.updates == 1)
     }
 
-    @Test func `a write of an unknown column, or by one who may not, is refused`() async throws {
+    @Test func `a write of an unknown column, or without permission, is refused`() async throws {
         let task = office.instance.addTask(title: "A")
         try await office.open { client async throws -> Void in
             let path = "/api/now/v2/table/incident/\(task.id)"
@@ -149,7 +149,7 @@ import Testing
         #expect(office.instance.task(task.id)?.updates == 0)
     }
 
-    @Test func `the dictionary names the columns and their types`() async throws {
+    @Test func `the dictionary has the columns and their types`() async throws {
         let answer = try await get(
             "/api/now/v2/table/sys_dictionary?sysparm_query=name=task%5EelementINpriority,assigned_to%5EORDERBYelement&sysparm_fields=element,internal_type,reference"
         )

@@ -6,13 +6,13 @@ import Testing
 @Suite struct TrackerTests {
     let office = Office()
 
-    @Test func `without tasks the result is an empty object`() async throws {
+    @Test func `the result without tasks is an empty object`() async throws {
         let answer = try await office.open { client in try await client.list() }
         #expect(answer.status == 200)
         #expect(answer.text == #"{"result":{}}"#)
     }
 
-    @Test func `tasks are grouped by label, in order of creation, with raw spaces in the links`() async throws {
+    @Test func `tasks are grouped by label and ordered by creation, with raw spaces in the links`() async throws {
         var settings = InstanceSettings()
         settings.servletURI = "https://acme.service-now.com/"
         let office = Office(settings: settings)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["/api/x_snc_my_work/tracker/task", "/api/x_snc_my_work/v2/tracker/task", "/api/nothing"])
-    func `only version 1 exists`(_ path: String) async throws {
+    func `only version 1 of the tracker exists`(_ path: String) async throws {
         let answer = try await office.open { client in try await client.get(path) }
         #expect(answer.status == 400)
         #expect(
@@ -64,7 +64,7 @@ import Testing
                 == #"{"error":{"message":"Requested URI does not represent any resource","detail":null},"status":"failure"}"#)
     }
 
-    @Test func `query parameters are refused`() async throws {
+    @Test func `query parameters of the tracker are refused`() async throws {
         let answer = try await office.open { try await $0.get("/api/x_snc_my_work/v1/tracker/task?sysparm_limit=1") }
         #expect(answer.status == 400)
     }
@@ -87,7 +87,7 @@ import Testing
         #expect(after["sys_updated_by"] == "john.doe")
     }
 
-    @Test func `a number finds the task as its sys_id does`() async throws {
+    @Test func `a number finds the task, as its sys_id does`() async throws {
         let task = office.instance.addTask(title: "A")
         let answer = try await office.open { try await $0.comment("x", on: task.number) }
         #expect(answer.status == 201)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["{}", #"{"comment":""}"#, #"{"comment":null}"#, #"{"comment":0}"#, #"{"comments":"x"}"#])
-    func `a comment without text is refused with the wrong key's name`(_ body: String) async throws {
+    func `a comment without text is refused with the name of the wrong key`(_ body: String) async throws {
         let task = office.instance.addTask(title: "A")
         let answer = try await office.open {
             try await $0.send(.POST, "/api/x_snc_my_work/v1/tracker/task/\(task.id)/comment", body: body)
@@ -109,7 +109,7 @@ import Testing
         #expect(office.instance.journal.isEmpty)
     }
 
-    @Test func `no body at all is an error of the server`() async throws {
+    @Test func `a missing body is answered with a server error`() async throws {
         let task = office.instance.addTask(title: "A")
         let answer = try await office.open {
             try await $0.send(.POST, "/api/x_snc_my_work/v1/tracker/task/\(task.id)/comment")
@@ -117,7 +117,7 @@ import Testing
         #expect(answer.status == 500)
     }
 
-    @Test func `an unknown task is 404, or with the fault a blank new one`() async throws {
+    @Test func `an unknown task is 404, or a blank new one if that fault is set`() async throws {
         let (strict, sloppy) = try await office.open { client in
             let strict = try await client.comment("x", on: "0000")
             office.simulation.faults.add(.blankTaskOnBadID)
@@ -131,7 +131,7 @@ import Testing
         #expect(office.instance.journal(of: blank.id).map(\.text) == ["y"])
     }
 
-    @Test func `access rules refuse a comment, or drop it behind a 201`() async throws {
+    @Test func `access rules can refuse a comment, or drop it although the answer is 201`() async throws {
         let task = office.instance.addTask(title: "A")
         let (refused, ignored) = try await office.open { client in
             office.instance.changeUser("john.doe") { $0.workNotes = .refused }

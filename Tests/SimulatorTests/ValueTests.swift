@@ -8,22 +8,22 @@ import Testing
         (951_782_399_000_000, "2000-02-28 23:59:59"), (951_782_400_000_000, "2000-02-29 00:00:00"),
         (4_107_542_400_000_000, "2100-03-01 00:00:00"),
     ])
-    func `times are read as they are written`(_ micros: Int64, _ text: String) {
+    func `times are equal after writing and reading`(_ micros: Int64, _ text: String) {
         #expect(CivilTime.text(micros) == text)
         if micros >= 0 { #expect(CivilTime.read(text) == micros) }
     }
 
     @Test(arguments: ["", "2026-02-30 00:00:00", "2026-01-05T09:00:00", "2026-1-5 9:0:0"])
-    func `an invalid time is not read`(_ text: String) {
+    func `an invalid time is refused`(_ text: String) {
         #expect(CivilTime.read(text) == nil)
     }
 
-    @Test func `dates of HTTP and of cookies differ in dashes`() {
+    @Test func `dates in HTTP and in cookies differ in their dashes`() {
         #expect(CivilTime.http(784_111_777_000_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(CivilTime.cookie(10_000_000) == "Thu, 01-Jan-1970 00:00:10 GMT")
     }
 
-    @Test func `percent signs and pluses are decoded, half ones are kept`() {
+    @Test func `percent signs and pluses are decoded, and incomplete escapes are kept`() {
         #expect(PercentCoding.decodeForm("a%5Eb+c%") == "a^b c%")
         #expect(PercentCoding.decode("a+b%2Fc%zz") == "a+b/c%zz")
         #expect(PercentCoding.decodeBase64("am9objpzZWNyZXQ=") == Array("john:secret".utf8))

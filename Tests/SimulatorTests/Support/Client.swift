@@ -5,15 +5,15 @@ import NIOHTTP1
 
 @testable import Simulator
 
-/// An answer, read to its end.
+/// A complete response.
 struct Answer: Sendable {
     var status: Int
     var headers: HTTPHeaders
     var body: [UInt8]
 
-    /// The first header of that name.
+    /// The first header with this name.
     func header(_ name: String) -> String? { headers.first(name: name) }
-    /// All headers of that name.
+    /// All headers with this name.
     func headers(_ name: String) -> [String] { headers[name] }
 
     var text: String { String(decoding: body, as: UTF8.self) }
@@ -23,11 +23,11 @@ struct Answer: Sendable {
 
 enum Method: String { case GET, HEAD, POST, PUT, PATCH, DELETE }
 
-/// A client with a cookie jar, who logs in when told to.
+/// A client with a cookie jar, which logs in when asked to.
 struct Client {
     let base: String
     var authorization: String?
-    /// Sent with every request.
+    /// The headers sent with every request.
     var headers: [String: String] = [:]
     var cookies: [String: String] = [:]
     var setCookies: [String] = []
@@ -74,7 +74,7 @@ struct Client {
         return try await send(.POST, "/api/x_snc_my_work/v1/tracker/task/\(task)/comment", body: body.text)
     }
 
-    /// Never tries anything twice, so that what is counted is what was asked.
+    /// Never retries, so that the counts are those of the requests made.
     private static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -106,7 +106,7 @@ struct Office {
         simulation.instance.addUser("john.doe", password: "secret", name: "John Doe")
     }
 
-    /// Runs the server and hands over a client who logs in.
+    /// Runs the server and passes on a client that logs in.
     func open<Result: Sendable>(_ body: (inout Client) async throws -> Result) async throws -> Result {
         try await SimulatorServer(simulation).serve { url in
             var client = Client(url)

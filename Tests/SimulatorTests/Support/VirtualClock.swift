@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that stands still until it is told to move. A class, because the simulation and the test share it.
+/// A clock that moves only on demand. A class, because the simulation and the test share it.
 final class VirtualClock: Sendable {
     /// Monday, 5 January 2026, 09:00:00 UTC.
     static let monday: Int64 = 1_767_603_600_000_000
